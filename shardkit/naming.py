@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,6 @@ RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 EARLIER_MANIFESTS = "manifests"  # folder of the manifests from before each append, named by their digests
 
-EXTRACTED_LAYOUT = "extracted dataset"  # the layout of what `extract` writes
-DATASET_LAYOUT = "shardkit dataset"  # the layout in the manifest of a dataset that was made from another one
 
 # With five digits, up to 100,000 shards of a split sort by name; larger numbers get more digits.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")
@@ -57,8 +55,7 @@ class ShardName:
 
     def __post_init__(self) -> None:
         if not 0 <= self.shard_index < self.num_shards:
-            msg = f"shard_index must be in [0, {self.num_shards}), found {self.shard_index}"
-            raise CallError(msg)
+            raise CallError(f"shard_index must be in [0, {self.num_shards}), found {self.shard_index}")
 
     @property
     def stem(self) -> str:
@@ -87,8 +84,7 @@ class ShardName:
             name = cls(match["split"], int(match["index"]), int(match["of"]))
             if name.records == file_name:  # no superfluous zeros
                 return name
-        msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
-        raise ManifestError(msg)
+        raise ManifestError(f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'")
 
 
 def generation_folder(number: int) -> str:
@@ -190,6 +186,12 @@ def counted(number: int, noun: str) -> str:
     """Return a number with its noun: ``1 shard``, ``2 shards``, ``1,024 classes``."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def first_of(texts: Sequence[str], most: int, *, more: str = "more") -> str:
+    """Return texts for a message, or the first ones and how many others there are: ``a, b and 1,024 more``."""
+    others = f" and {len(texts) - most:,} {more}" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + others
 
 
 def printable(name: str) -> str:

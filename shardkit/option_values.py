@@ -4,31 +4,9 @@ from typing import Any, Final, Literal, get_args
 
 from shardkit.errors import CallError
 from shardkit.host import this_host
+from shardkit.layouts import Layout as Layout  # noqa: PLC0414 - next to the other types of options
 from shardkit.spelling import closest
 
-Layout = Literal[
-    "class-folders",
-    "file-names",
-    "list",
-    "table",
-    "metadata",
-    "coco",
-    "voc",
-    "yolo",
-    "box-table",
-    "kitti",
-    "wider-face",
-    "labelme",
-    "label-studio",
-    "cvat",
-    "masks",
-    "webdataset",
-    "hf-parquet",
-    "extracted",
-    "shardkit",
-    "tfrecord",
-    "unlabelled",
-]
 LabelType = Literal["auto", "class", "number"]
 SplitBy = Literal["hash", "stratified"]
 Dedupe = Literal["group", "drop", "ignore"]

@@ -43,7 +43,7 @@ class Adoption:
         adopted: The dataset's features.
         classes: Class names in label order.
         keys: Where the keys come from.
-        options: What the manifest keeps of the user's options; see `dataset.readopting`.
+        options: What the manifest keeps of the user's options; see `dataset.manifest.readopting`.
     """
 
     root: Folder

@@ -6,17 +6,22 @@ leaves the archive, one whose name a later entry also has, and a file whose name
 
 import abc
 import contextlib
+import errno
 import re
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
-from shardkit.errors import CallError, DataError
+from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.naming import printable, relative_path_problem
 from shardkit.reject_reasons import BAD_NAME, DUPLICATE_KEY
 from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+_MAX_TREES = 4  # archives whose members are kept in memory
+_LOADING = threading.Lock()
 
 
 class Member(Protocol):
@@ -157,8 +162,7 @@ class ArchiveFolder(Folder):
             with os_errors_as("read the archive", self.archive):
                 found = parent.stat(name)
             if found is None or found.is_folder:
-                msg = f"{self.archive}: there is no such archive"
-                raise DataError(msg)
+                raise DataError(f"{self.archive}: there is no such archive")
             # Absolute: a worker may have another working folder.
             object.__setattr__(self, "archive", f"{parent.url.rstrip('/')}/{name}")
             object.__setattr__(self, "num_bytes", found.num_bytes)
@@ -172,9 +176,36 @@ class ArchiveFolder(Folder):
     def _at(self, path: str) -> str:
         return f"{self.root}/{path}" if self.root and path else path or self.root
 
+    @staticmethod
     @abc.abstractmethod
+    def load_tree(file: BinaryIO, archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[Any]:
+        """Read the members of an archive.
+
+        Args:
+            file: The archive, open for reading.
+            archive: Its path or URL.
+            num_bytes: Its size.
+            mtime_ns: Its modification time, which folders in it get.
+        """
+
     def _tree(self) -> MemberTree[Any]:
-        """Return the members, which each process reads once."""
+        """Return the members, which each process reads once.
+
+        Raises:
+            SourceChangedError: The archive's size or modification time differs from that when it was opened.
+        """
+        with _LOADING:  # otherwise all threads would load it at once
+            return _loaded(type(self), self.archive, self.num_bytes, self.mtime_ns)
+
+    def _member(self, path: str) -> Any:
+        """Return the member that is the file at a path."""
+        tree = self._tree()
+        member = tree.files.get(self._at(path))
+        if member is None:
+            if self._at(path) in tree.folders:
+                raise IsADirectoryError(errno.EISDIR, "Is a directory", f"{self.url}/{path}")
+            raise FileNotFoundError(errno.ENOENT, "No such file in the archive", f"{self.url}/{path}")
+        return member
 
     def problems(self) -> list[ArchiveProblem]:
         """Return the archive's entries that are in no folder; paths below this folder are relative to it."""
@@ -202,8 +233,7 @@ class ArchiveFolder(Folder):
         return f"{parent.resolve(name)}/{at}" if at else parent.resolve(name)
 
     def _refuse_writing(self) -> NoReturn:
-        msg = f"{self.archive}: an archive is read-only; choose a folder to write to"
-        raise CallError(msg)
+        raise CallError(f"{self.archive}: an archive is read-only; choose a folder to write to")
 
     def create(self) -> None:
         """Raise CallError: archives are read-only."""
@@ -222,6 +252,17 @@ class ArchiveFolder(Folder):
     def remove_tree(self, path: str) -> None:
         """Raise CallError: archives are read-only."""
         self._refuse_writing()
+
+
+@lru_cache(_MAX_TREES)
+def _loaded(kind: type[ArchiveFolder], archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[Any]:
+    parent, name = folder_and_name(archive)
+    with os_errors_as("read the archive", archive):
+        found = parent.stat(name)
+        if found is None or (found.num_bytes, found.mtime_ns) != (num_bytes, mtime_ns):
+            raise SourceChangedError(f"{archive}: the archive has changed since the conversion began; convert it again")
+        with parent.open(name) as file:
+            return kind.load_tree(file, archive, num_bytes, mtime_ns)
 
 
 F = TypeVar("F", bound=ArchiveFolder)

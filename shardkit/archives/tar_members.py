@@ -63,8 +63,7 @@ def tar_members(file: BinaryIO, num_bytes: int, start: int = 0, *, may_divide: b
     try:
         tar = tarfile.open(fileobj=file, mode="r:", encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
     except _UNREADABLE as error:
-        msg = f"cannot be read: {error}"
-        raise BrokenTar(msg) from error
+        raise BrokenTar(f"cannot be read: {error}") from error
     if start:
         tar.next()  # which it has read already
         tar.offset = start
@@ -75,8 +74,7 @@ def tar_members(file: BinaryIO, num_bytes: int, start: int = 0, *, may_divide: b
             raise IndivisibleTar
         if not is_first and not tar.pax_headers and (plain := read_plain_file(file, tar.offset)) is not None:
             if plain.offset + plain.num_bytes > num_bytes:
-                msg = _within(num_bytes, plain.name, tar.offset)
-                raise BrokenTar(msg)
+                raise BrokenTar(_within(num_bytes, plain.name, tar.offset))
             previous = tar.offset
             tar.offset = plain.end
             yield _plain_member(plain)
@@ -89,12 +87,10 @@ def tar_members(file: BinaryIO, num_bytes: int, start: int = 0, *, may_divide: b
             break
         # A negative size would lead back to an earlier header, endlessly (CVE-2025-8194).
         if member.offset <= previous or member.size < 0:
-            msg = f"is damaged at byte {member.offset}"
-            raise BrokenTar(msg)
+            raise BrokenTar(f"is damaged at byte {member.offset}")
         previous = member.offset
         if member.isreg() and member.offset_data + member.size > num_bytes:
-            msg = _within(num_bytes, member.name, member.offset)
-            raise BrokenTar(msg)
+            raise BrokenTar(_within(num_bytes, member.name, member.offset))
         if not member.isdir():
             yield _member(member)
     _check_end(file, tar.offset)
@@ -112,8 +108,7 @@ def _next(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
     try:
         member = tar.next()
     except _UNREADABLE as error:
-        msg = f"is cut short or damaged at byte {at} ({error})"
-        raise BrokenTar(msg) from error
+        raise BrokenTar(f"is cut short or damaged at byte {at} ({error})") from error
     tar.members.clear()  # type: ignore[attr-defined]  # otherwise it would keep them all; not in typeshed
     return member
 
@@ -160,11 +155,8 @@ def _check_end(file: BinaryIO, offset: int) -> None:
     file.seek(offset)
     mark = file.read(BLOCK_BYTES)
     if len(mark) < BLOCK_BYTES:
-        msg = f"ends at byte {offset + len(mark)} without its end mark: what followed is missing"
-        raise BrokenTar(msg)
+        raise BrokenTar(f"ends at byte {offset + len(mark)} without its end mark: what followed is missing")
     if mark.strip(b"\0"):
-        msg = f"is damaged at byte {offset}"
-        raise BrokenTar(msg)
+        raise BrokenTar(f"is damaged at byte {offset}")
     if file.read(_CHECKED_TAIL_BYTES).strip(b"\0"):
-        msg = f"continues after its end mark at byte {offset}, as concatenated archives do"
-        raise BrokenTar(msg)
+        raise BrokenTar(f"continues after its end mark at byte {offset}, as concatenated archives do")

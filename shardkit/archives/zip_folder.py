@@ -5,16 +5,15 @@ threads need no lock, forked processes share no file position, and each file is 
 """
 
 import contextlib
-import errno
 import io
 import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from shardkit.archives.member_tree import ArchiveFolder, MemberTree, folder_and_name
-from shardkit.archives.zip_members import LOCAL_HEADER, ZipMember, load_members
+from shardkit.archives.zip_members import LOCAL_HEADER, ZipMember, zip_members
 from shardkit.errors import BombError
 from shardkit.storage import COPY_BYTES, Folder
 
@@ -30,8 +29,10 @@ _STORED, _DEFLATED = 0, 8  # compression methods (APPNOTE 4.4.5)
 class ZipFolder(ArchiveFolder):
     """A folder in a .zip; see ArchiveFolder. A symbolic link is a file that contains a path."""
 
-    def _tree(self) -> MemberTree[ZipMember]:
-        return load_members(self.archive, self.num_bytes, self.mtime_ns)
+    @staticmethod
+    def load_tree(file: BinaryIO, archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[ZipMember]:
+        """See ArchiveFolder."""
+        return zip_members(file, archive, mtime_ns)
 
     def read(self, path: str) -> bytes:
         """See Folder.
@@ -60,12 +61,7 @@ class ZipFolder(ArchiveFolder):
 
     def _blocks(self, path: str) -> Iterator[bytes]:
         """Yield the file's content, and raise after it if its size or CRC is wrong."""
-        tree = self._tree()
-        member = tree.files.get(self._at(path))
-        if member is None:
-            if self._at(path) in tree.folders:
-                raise IsADirectoryError(errno.EISDIR, "Is a directory", f"{self.url}/{path}")
-            raise FileNotFoundError(errno.ENOENT, "No such file in the archive", f"{self.url}/{path}")
+        member: ZipMember = self._member(path)
         _refuse_unreadable(member)
         parent, name = folder_and_name(self.archive)
         with _ranged(parent, name, member) as file:
@@ -135,8 +131,7 @@ def _damaged(found: str) -> OSError:
 
 def _refuse_unreadable(member: ZipMember) -> None:
     if member.is_encrypted:
-        msg = "it is encrypted; unpack the archive with its password and convert the folder"
-        raise OSError(msg)
+        raise OSError("it is encrypted; unpack the archive with its password and convert the folder")
     if member.method not in {_STORED, _DEFLATED}:
         msg = f"its compression method is {member.method}, neither stored nor deflated; unpack the archive first"
         raise OSError(msg)

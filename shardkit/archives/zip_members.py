@@ -2,24 +2,19 @@
 
 import contextlib
 import struct
-import threading
 import zipfile
 from datetime import datetime, timezone
-from functools import lru_cache
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from shardkit.archives.member_tree import MemberTree, build_tree, folder_and_name
-from shardkit.errors import DataError, SourceChangedError
+from shardkit.archives.member_tree import MemberTree, build_tree
+from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.storage import os_errors_as
 
 LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, length of name, length of extra field (APPNOTE 4.3.7)
 # The local header repeats the name and the extra field, which may be longer than in the central directory. A range with
 # this many more bytes is hardly ever too short and read twice.
 _EXTRA_BYTES = 64
 _ENCRYPTED, _UTF_8 = 0x1, 0x800  # general purpose flags (APPNOTE 4.4.4)
-_MAX_TREES = 4  # archives whose members are kept in memory
-_LOADING = threading.Lock()
 
 
 class ZipMember(NamedTuple):
@@ -46,36 +41,23 @@ class ZipMember(NamedTuple):
     header_bytes: int
 
 
-def load_members(archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[ZipMember]:
-    """Return the members of an archive, which each process reads once: 0.5 kB each, twice that during the reading.
+def zip_members(file: BinaryIO, archive: str, mtime_ns: int) -> MemberTree[ZipMember]:
+    """Return the members of an archive: 0.5 kB each in memory, twice that during the reading.
 
     Args:
-        archive: Path or URL of the archive.
-        num_bytes: The archive's expected size.
-        mtime_ns: The archive's expected modification time.
+        file: The archive, open for reading.
+        archive: Its path or URL.
+        mtime_ns: Its modification time.
 
     Raises:
         DataError: The file is not a .zip, or is damaged.
-        SourceChangedError: Its size or modification time differs.
     """
-    with _LOADING:  # otherwise all threads would load it at once
-        return _load(archive, num_bytes, mtime_ns)
-
-
-@lru_cache(_MAX_TREES)
-def _load(archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[ZipMember]:
-    parent, name = folder_and_name(archive)
-    with os_errors_as("read the archive", archive):
-        found = parent.stat(name)
-        if found is None or (found.num_bytes, found.mtime_ns) != (num_bytes, mtime_ns):
-            msg = f"{archive}: the archive has changed since the conversion began; convert it again"
-            raise SourceChangedError(msg)
-        try:
-            with parent.open(name) as file, zipfile.ZipFile(file) as opened:
-                return _tree_of(archive, opened.infolist(), mtime_ns)
-        except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError) as error:
-            msg = f"{archive}: this is not a .zip archive, or it is damaged ({error}); copy it again from its origin"
-            raise DataError(msg) from error
+    try:
+        with zipfile.ZipFile(file) as opened:
+            return _tree_of(archive, opened.infolist(), mtime_ns)
+    except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError) as error:
+        msg = f"{archive}: this is not a .zip archive, or it is damaged ({error}); copy it again from its origin"
+        raise DataError(msg) from error
 
 
 def _tree_of(archive: str, infos: list[zipfile.ZipInfo], mtime_ns: int) -> MemberTree[ZipMember]:

@@ -115,8 +115,7 @@ def weights(wanted: str, *words: str) -> Check:
             raise refused(name, wanted, found)
         for label, weight in found.items():
             if not (_is_real(weight) and 0 <= weight <= MAX_WEIGHT):
-                msg = f"{name} gives {label!r} {weight!r}; a weight is a finite number of at least 0"
-                raise CallError(msg)
+                raise CallError(f"{name} gives {label!r} {weight!r}; a weight is a finite number of at least 0")
         return {label: float(weight) for label, weight in found.items()}
 
     return check

@@ -50,8 +50,7 @@ def suggest_arguments(
                     problem = str(error)
                     if "too many" in problem:
                         problem = f"takes {_positions(by_position, known)}"
-                    msg = f"{decorated.__name__}() {problem}; write it as in {example}"
-                    raise SignatureError(msg) from None
+                    raise SignatureError(f"{decorated.__name__}() {problem}; write it as in {example}") from None
             return inner(*args, **kwargs)
 
         if not is_class:

@@ -82,11 +82,10 @@ def prepared(settings: BenchSettings, show: Show) -> Iterator[Prepared]:
     manifest = read_manifest(settings.dataset)
     part = choose_part(manifest, _split(manifest, settings.split), settings.batch_size)
     if part.part_examples < settings.batch_size:
-        msg = (
+        raise CallError(
             f"{part.url}: the split {part.split!r} has {counted(part.part_examples, 'example')}, fewer than the batch "
             f"of {settings.batch_size:,}; add --batch-size {max(part.part_examples, 1)}"
         )
-        raise CallError(msg)
     deque(read_indexes(manifest.root, [*part.shards]), maxlen=0)  # a missing or damaged file is named before all else
     with _temporary_folder(settings.temporary) as folder:
         yield _prepare(settings, part, folder, show)
@@ -191,7 +190,6 @@ def _no_cold(settings: BenchSettings, part: DatasetPart) -> str:
 @contextlib.contextmanager
 def _temporary_folder(given: str | None) -> Iterator[Path]:
     if given is not None and not os.path.isdir(given):
-        msg = f"{given}: there is no such folder; --temporary names an existing folder on a local disk"
-        raise CallError(msg)
+        raise CallError(f"{given}: there is no such folder; --temporary names an existing folder on a local disk")
     with tempfile.TemporaryDirectory(prefix="shardkit-bench-", dir=given) as made:
         yield Path(made)

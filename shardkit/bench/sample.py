@@ -125,9 +125,8 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
     )
     [split] = manifest.splits.values()
     if split.num_examples != sample.num_images:
-        msg = (
+        raise MachineError(
             f"of a sample of {sample.num_images:,} images only {split.num_examples:,} could be converted again, so "
             "other options cannot be measured; use --no-advice"
         )
-        raise MachineError(msg)
     return split.num_bytes / split.num_examples

@@ -48,14 +48,11 @@ class BenchSettings:
         lowest = {"--batch-size": (self.batch_size, 1), "--sample": (self.sample, 1), "--seconds": (self.seconds, 1)}
         for name, (value, low) in lowest.items():
             if value < low:
-                msg = f"{name} must be at least {low}; found {value}"
-                raise CallError(msg)
+                raise CallError(f"{name} must be at least {low}; found {value}")
         if self.target is not None and self.target <= 0:
-            msg = f"--target is a number of images a second above 0; found {self.target}"
-            raise CallError(msg)
+            raise CallError(f"--target is a number of images a second above 0; found {self.target}")
         if self.resize is not None and self.resize < 1:
-            msg = f"--resize must be at least 1 pixel; found {self.resize}"
-            raise CallError(msg)
+            raise CallError(f"--resize must be at least 1 pixel; found {self.resize}")
 
     @property
     def shorter_side(self) -> int:

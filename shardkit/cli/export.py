@@ -43,7 +43,7 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     from shardkit.errors import CallError
     from shardkit.exporting import Facts, export_dataset
     from shardkit.exporting.croissant import missing_facts
-    from shardkit.naming import counted, printable
+    from shardkit.naming import counted, first_of, printable
     from shardkit.storage import open_folder
 
     manifest, given = read_manifest(dataset), Facts(**facts)
@@ -60,9 +60,8 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     if quiet:
         return
     paths: tuple[Any, ...] = done.written or done.unchanged
-    names = ", ".join(printable(path) for path in paths[:SHOWN])
-    more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
+    names = first_of([*map(printable, paths)], SHOWN)
     said = f"wrote {counted(len(paths), 'file')}" if done.written else "nothing to do, up to date"
-    terminal.show(f"{printable(done.folder)}: {said}: {names}{more}")
+    terminal.show(f"{printable(done.folder)}: {said}: {names}")
     if target == "croissant" and (missing := missing_facts(given)):
         terminal.say(f"Croissant also requires facts that the manifest does not hold: {', '.join(missing)}")

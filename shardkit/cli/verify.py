@@ -148,7 +148,7 @@ def _print_problems(
 
 def _say_others(root: "Folder", others: Sequence[str], terminal: "Terminal") -> None:
     """Name files that do not belong to the dataset; they are no problem, but `convert --overwrite` refuses them."""
-    from shardkit.naming import WORK_FOLDER, counted, printable
+    from shardkit.naming import WORK_FOLDER, counted, first_of, printable
 
     users = [printable(name) for name in others if name != f"{WORK_FOLDER}/"]
     if len(users) < len(others):
@@ -157,10 +157,9 @@ def _say_others(root: "Folder", others: Sequence[str], terminal: "Terminal") -> 
             "the same conversion again removes it"
         )
     if users:
-        more = f" and {len(users) - OTHERS_SHOWN:,} more" if len(users) > OTHERS_SHOWN else ""
         terminal.say(
             f"{root.url} holds {counted(len(users), 'name')} that no conversion wrote, and that no reader reads: "
-            f"{', '.join(users[:OTHERS_SHOWN])}{more}"
+            f"{first_of(users, OTHERS_SHOWN)}"
         )
 
 

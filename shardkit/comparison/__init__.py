@@ -4,7 +4,6 @@
 |---|---|
 | `datasets` | compare two whole datasets, in bounded memory |
 | `difference` | the result |
-| `lists` | classes, features and splits, from the manifests |
 | `collecting` | counts and first keys of each kind |
 | `rows` | a part of the examples of a dataset, from its indexes |
 | `columns` | differences that the indexes decide |

@@ -10,7 +10,7 @@ Memory depends on MAX_ROWS, not on the datasets.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,18 +20,10 @@ import pyarrow as pa
 
 from shardkit.comparison.collecting import Collector, images_of, labels_of, smallest_keys, splits_of
 from shardkit.comparison.columns import Mask, differs, is_empty, label_differs
-from shardkit.comparison.difference import KINDS, Change, DatasetDiff
-from shardkit.comparison.lists import (
-    class_diff,
-    compared_features,
-    feature_diff,
-    is_renumbered,
-    label_numbers,
-    split_diff,
-)
+from shardkit.comparison.difference import KINDS, Change, DatasetDiff, ListDiff
 from shardkit.comparison.records import RecordComparison
 from shardkit.comparison.rows import SHARD, Dataset, compared_shards, identity, pair_by_key, read_part
-from shardkit.dataset.features import IMAGE, LABEL, LABELS
+from shardkit.dataset.features import ALWAYS, IMAGE, LABEL, LABELS
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 
@@ -69,8 +61,7 @@ def diff_datasets(
         MachineError: One cannot be read.
     """
     if num_keys < 0:
-        msg = f"the number of keys is {num_keys}; it must be 0 or more"
-        raise CallError(msg)
+        raise CallError(f"the number of keys is {num_keys}; it must be 0 or more")
     collected = {kind: Collector(num_keys) for kind in KINDS}
     totals = _num_examples(a), _num_examples(b)
     num_same = totals[0]
@@ -224,3 +215,57 @@ class _Comparison:
         )
         same: Mask = (shard_a == shard_b) & ~differs(a, b, "offset")
         return same
+
+
+def class_diff(a: Sequence[str], b: Sequence[str]) -> ListDiff:
+    """Compare class lists; classes in both with another number are changed."""
+    if [*a] == [*b]:
+        return ListDiff((), ())
+    number = {name: i for i, name in enumerate(b)}
+    moved = [name for i, name in enumerate(a) if number.get(name, i) != i]
+    return ListDiff(_missing(b, a), _missing(a, b), tuple(moved))
+
+
+def feature_diff(a: Manifest, b: Manifest) -> ListDiff:
+    """Compare the stored features."""
+    changed = [name for name in a.features if name in b.features and a.features[name] != b.features[name]]
+    return ListDiff(_missing(b.features, a.features), _missing(a.features, b.features), tuple(changed))
+
+
+def split_diff(a: Manifest, b: Manifest) -> ListDiff:
+    """Compare the names of the splits."""
+    return ListDiff(_missing(b.splits, a.splits), _missing(a.splits, b.splits))
+
+
+def _missing(names: Collection[str], other: Collection[str]) -> tuple[str, ...]:
+    there = set(other)
+    return tuple(name for name in names if name not in there)
+
+
+def label_numbers(a: Sequence[str], b: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return int64[len(b)]: the number in A of each class of B; classes that A lacks get numbers after A's."""
+    number = {name: i for i, name in enumerate(a)}
+    return np.array([number.get(name, len(a) + i) for i, name in enumerate(b)], np.int64)
+
+
+def is_renumbered(numbers: npt.NDArray[np.int64], num_classes: int) -> bool:
+    """Return whether a label that both datasets can have means another class in B.
+
+    Args:
+        numbers: See label_numbers.
+        num_classes: Number of classes of A.
+    """
+    in_both = numbers[:num_classes]
+    return not np.array_equal(in_both, np.arange(len(in_both)))
+
+
+def compared_features(a: Manifest, b: Manifest) -> list[str]:
+    """Return the features of both datasets that only their records decide: not image, key, sizes and class labels."""
+    in_both = [name for name, feature in a.features.items() if b.features.get(name) == feature]
+    return [
+        name
+        for name in in_both
+        if name not in ALWAYS
+        and a.features[name].role != "image"
+        and not (name in {LABEL, LABELS} and a.features[name].role == "class_label")
+    ]

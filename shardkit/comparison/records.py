@@ -19,11 +19,12 @@ from shardkit.dataset import example
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.manifest.readopting import made_again
+from shardkit.dataset.shard_indexes import shard_errors
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
 from shardkit.errors import RecordError
 from shardkit.naming import printable
-from shardkit.storage import LocalFolder, unreadable
+from shardkit.storage import LocalFolder
 from shardkit.storage.retry import retried
 
 BATCH = 1024  # records of each dataset that are read at a time
@@ -153,8 +154,7 @@ class _Record:
             stored = example.decode(self.data)
             found = with_own_names(stored, self.manifest.stored_as, self.manifest.features)
         except RecordError as error:
-            msg = f"{self.where}: {error}; run `shardkit verify`"
-            raise RecordError(msg) from None
+            raise RecordError(f"{self.where}: {error}; run `shardkit verify`") from None
         if missing := [name for name in features if name not in found]:
             msg = f"{self.where}: the record lacks {missing[0]}, which the manifest names; run `shardkit verify`"
             raise RecordError(msg)
@@ -192,8 +192,7 @@ class _Batch:
             key = printable(self._keys[i].as_py())
             where = f"{self._root.url}/{self._path(i)}, byte {data - HEADER_BYTES} ({key})"
             if problem := frame_problem(framed, length):
-                msg = f"{where}: {problem}; restore the shard or {made_again(self._root)}"
-                raise RecordError(msg)
+                raise RecordError(f"{where}: {problem}; restore the shard or {made_again(self._root)}")
             record = framed[HEADER_BYTES : HEADER_BYTES + length]
             return _Record(self._dataset.manifest, where, record, record[start : start + num_bytes])
 
@@ -215,7 +214,5 @@ class _Batch:
 
     def _read(self, i: int, start: int, num_bytes: int) -> bytes:
         path = self._path(i)
-        try:
+        with shard_errors(self._root, path):
             return retried(lambda: self._root.read_range(path, start, num_bytes))
-        except OSError as error:
-            raise unreadable(f"{self._root.url}/{path}", error) from error

@@ -54,8 +54,7 @@ def int64_feature(values: tuple[int, ...]) -> bytes:
 
 def _int64_feature(values: tuple[int, ...]) -> bytes:
     if values and not -(1 << 63) <= min(values) <= max(values) < 1 << 63:
-        msg = f"an int64 feature holds values from -2**63 to 2**63 - 1; found {values}"
-        raise CallError(msg)
+        raise CallError(f"an int64 feature holds values from -2**63 to 2**63 - 1; found {values}")
     packed = b"".join(encode_varint(value % _UINT64) for value in values)
     return _delimited(_INT64_LIST, _delimited(_LENGTH_DELIMITED, packed) if packed else b"")
 
@@ -152,8 +151,7 @@ def _damage_as_record_error(data: bytes, what: str) -> Iterator[None]:
     try:
         yield
     except (IndexError, ValueError, struct.error) as error:
-        msg = f"the record's {len(data)} bytes are not {what}: {error}"
-        raise RecordError(msg) from None
+        raise RecordError(f"the record's {len(data)} bytes are not {what}: {error}") from None
 
 
 def _features(data: memoryview) -> dict[str, list[bytes] | list[int] | list[float]]:
@@ -218,11 +216,9 @@ def _walk(data: memoryview) -> Iterator[tuple[int, memoryview]]:
         elif wire_type in {1, 5}:
             at += 8 if wire_type == 1 else 4
         if wire_type in {3, 4, 6, 7} or tag < 8:  # groups, unused types, field number 0
-            msg = f"there is no field with the tag {tag}, found before byte {at}"
-            raise ValueError(msg)
+            raise ValueError(f"there is no field with the tag {tag}, found before byte {at}")
         if at > len(data):
-            msg = f"a field of {at - start} bytes at byte {start} runs past the end"
-            raise ValueError(msg)
+            raise ValueError(f"a field of {at - start} bytes at byte {start} runs past the end")
         yield tag, data[start:at]
 
 
@@ -247,5 +243,4 @@ def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value % _UINT64, at
-    msg = f"a number of more than ten bytes before byte {at}"
-    raise ValueError(msg)
+    raise ValueError(f"a number of more than ten bytes before byte {at}")

@@ -140,8 +140,7 @@ def parse_index(
     """
     file = _parquet(raw, where)
     if problem := _size_problem(file, len(raw)):
-        msg = f"{where}: the index would take too much memory: {problem}; {CONVERT_AGAIN}"
-        raise DataError(msg)
+        raise DataError(f"{where}: the index would take too much memory: {problem}; {CONVERT_AGAIN}")
     with _readable(where):
         table = file.read(columns, use_threads=False)  # threads make columns of this size a third slower
     # From the table's schema, because the file would convert its own once more, for each of thousands of indexes.
@@ -149,13 +148,11 @@ def parse_index(
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
     if missing:
-        msg = f"{where}: the index lacks the column {missing[0]!r}; {CONVERT_AGAIN}"
-        raise DataError(msg)
+        raise DataError(f"{where}: the index lacks the column {missing[0]!r}; {CONVERT_AGAIN}")
     with _readable(where):
         problem = _summary_problem(summary, len(table)) or column_problem(table, _KINDS, summary.num_bytes, num_classes)
     if problem:
-        msg = f"{where}: {problem}; the index is damaged, restore it or {CONVERT_AGAIN}"
-        raise DataError(msg)
+        raise DataError(f"{where}: {problem}; the index is damaged, restore it or {CONVERT_AGAIN}")
     return table, summary
 
 
@@ -204,12 +201,10 @@ def _summary(schema: pa.Schema, where: str) -> ShardSummary:
         if not summary.has_valid_types():
             raise TypeError
     except (KeyError, TypeError, ValueError, RecursionError):
-        msg = f"{where}: this Parquet file is not an index written by shardkit"
-        raise DataError(msg) from None
+        raise DataError(f"{where}: this Parquet file is not an index written by shardkit") from None
     if is_newer:
-        msg = (
+        raise DataError(
             f"{where}: index format {summary.format_version} is newer than this shardkit's {FORMAT_VERSION}; "
             "install a newer shardkit"
         )
-        raise DataError(msg)
     return summary

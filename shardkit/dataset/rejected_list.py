@@ -41,16 +41,13 @@ def read_list(manifest: Manifest, file: File) -> pa.Table:
         found = manifest.root.stat(file.path)
         raw = manifest.root.read(file.path) if found is None or found.num_bytes == file.num_bytes else b""
     except FileNotFoundError:
-        msg = f"{where}: the list is missing; restore it or {CONVERT_AGAIN}"
-        raise DataError(msg) from None
+        raise DataError(f"{where}: the list is missing; restore it or {CONVERT_AGAIN}") from None
     if sha256_hex(raw) != wanted:
-        msg = f"{where}: the list is not the one that the manifest names; restore it or {CONVERT_AGAIN}"
-        raise DataError(msg)
+        raise DataError(f"{where}: the list is not the one that the manifest names; restore it or {CONVERT_AGAIN}")
     try:
         parquet = pq.ParquetFile(pa.BufferReader(raw))
         if problem := unpacked_problem(parquet.metadata, len(raw)):
-            msg = f"{where}: the list would take too much memory: {problem}; restore it or {CONVERT_AGAIN}"
-            raise DataError(msg)
+            raise DataError(f"{where}: the list would take too much memory: {problem}; restore it or {CONVERT_AGAIN}")
         return parquet.read()
     except (pa.ArrowException, OSError) as error:
         msg = f"{where}: the list cannot be read ({str(error).splitlines()[0]}); restore it or {CONVERT_AGAIN}"
@@ -60,6 +57,5 @@ def read_list(manifest: Manifest, file: File) -> pa.Table:
 def _with_columns(table: pa.Table, where: str) -> pa.Table:
     for name, kind in _COLUMNS.items():
         if name not in table.column_names or table[name].type != kind or table[name].null_count:
-            msg = f"{where}: the list lacks values of its column {name!r}; restore it or {CONVERT_AGAIN}"
-            raise DataError(msg)
+            raise DataError(f"{where}: the list lacks values of its column {name!r}; restore it or {CONVERT_AGAIN}")
     return table.select([*_COLUMNS])

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -55,19 +56,36 @@ def _made_again(root: Folder, shard: Shard) -> str:
     return made_again(open_folder(f"{root.url}/{above}".rstrip("/")) if indexes and above else root)
 
 
+def missing_shard(root: Folder, path: str) -> DataError:
+    """Return the error for a shard that is not there."""
+    return DataError(f"{root.url}/{path}: the shard is missing; restore it or {made_again(root)}")
+
+
+@contextmanager
+def shard_errors(root: Folder, path: str) -> Iterator[None]:
+    """Name the shard in errors of reading it.
+
+    Raises:
+        DataError: The shard is missing.
+        MachineError: It cannot be read.
+    """
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise missing_shard(root, path) from None
+    except OSError as error:
+        raise unreadable(f"{root.url}/{path}", error) from error
+
+
 def _check_size(root: Folder, shard: Shard) -> None:
     where = f"{root.url}/{shard.path}"
-    try:
+    with shard_errors(root, shard.path):
         found = root.stat(shard.path)
-    except OSError as error:
-        raise unreadable(where, error) from error
     if found is None:
-        msg = f"{where}: the shard is missing; restore it or {_made_again(root, shard)}"
-        raise DataError(msg)
+        raise DataError(f"{where}: the shard is missing; restore it or {_made_again(root, shard)}")
     if found.num_bytes != shard.num_bytes:
         sizes = f"{found.num_bytes} bytes, the manifest says {shard.num_bytes}"
-        msg = f"{where}: the shard has {sizes}; restore it or {_made_again(root, shard)}"
-        raise DataError(msg)
+        raise DataError(f"{where}: the shard has {sizes}; restore it or {_made_again(root, shard)}")
 
 
 def read_columns(root: Folder, shard: Shard, columns: list[str] | None = None) -> pa.Table:
@@ -85,17 +103,15 @@ def _read(root: Folder, shard: Shard) -> bytes:
     try:
         raw = root.read_at_most(shard.index.path, _INDEX_BYTES + _ROW_BYTES * shard.num_examples)
     except (FileNotFoundError, NotADirectoryError):
-        msg = f"{where}: the index is missing; restore it or {_made_again(root, shard)}"
-        raise DataError(msg) from None
+        raise DataError(f"{where}: the index is missing; restore it or {_made_again(root, shard)}") from None
     except OSError as error:
         raise unreadable(where, error) from error
     if sha256_hex(raw) != shard.index.sha256:
         # Parquet detects hardly any damage, and training would silently use wrong labels.
-        msg = (
+        raise DataError(
             f"{where}: the index is not the one that the manifest names: it is damaged, or belongs to another shard or "
             f"conversion; restore it or {_made_again(root, shard)}"
         )
-        raise DataError(msg)
     return raw
 
 
@@ -110,6 +126,5 @@ def parse_columns(root: Folder, shard: Shard, raw: bytes, columns: list[str] | N
     said = (summary.sha256, summary.num_examples, summary.num_bytes)
     if said != (shard.sha256, shard.num_examples, shard.num_bytes):
         again = _made_again(root, shard)
-        msg = f"{where}: this is the index of another shard or another conversion; restore it or {again}"
-        raise DataError(msg)
+        raise DataError(f"{where}: this is the index of another shard or another conversion; restore it or {again}")
     return table

@@ -85,6 +85,5 @@ def _interleaved(sides: list[list[Any]], names: Sequence[str]) -> list[Any]:
     lengths = {len(side) for side in sides}
     if len(lengths) > 1:
         counts = ", ".join(f"{len(side)} in {name}" for side, name in zip(sides, names, strict=True))
-        msg = f"the sides of the boxes have different numbers of values: {counts}"
-        raise RecordError(msg)
+        raise RecordError(f"the sides of the boxes have different numbers of values: {counts}")
     return [value for box in zip(*sides, strict=True) for value in box]

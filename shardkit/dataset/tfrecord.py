@@ -109,8 +109,7 @@ def read_records(file: Readable, *, name: str) -> Iterator[tuple[int, bytes]]:
     while header := file.read(HEADER_BYTES):
         where = f"{name}: record {number} at byte {offset}"
         if len(header) < HEADER_BYTES:
-            msg = f"{where}: the file ends inside the record's header"
-            raise RecordError(msg)
+            raise RecordError(f"{where}: the file ends inside the record's header")
         length, length_crc = _HEADER.unpack(header)
         # Checked before reading, because a damaged length may ask for terabytes.
         if masked_crc32c(header[:8]) != length_crc or length > MAX_RECORD_BYTES:
@@ -118,8 +117,7 @@ def read_records(file: Readable, *, name: str) -> Iterator[tuple[int, bytes]]:
             raise RecordError(msg)
         framed = header + file.read(length + FOOTER_BYTES)
         if problem := frame_problem(framed, length):
-            msg = f"{where}: {problem}"
-            raise RecordError(msg)
+            raise RecordError(f"{where}: {problem}")
         yield offset, framed[HEADER_BYTES:-FOOTER_BYTES]
         offset += length + OVERHEAD_BYTES
         number += 1
@@ -146,5 +144,4 @@ def record_data(framed: bytes, path: str, offset: int, num_bytes: int) -> bytes:
     try:
         return unframe(framed, num_bytes)
     except RecordError as error:
-        msg = f"{path}: record at byte {offset}: {error}"
-        raise RecordError(msg) from None
+        raise RecordError(f"{path}: record at byte {offset}: {error}") from None

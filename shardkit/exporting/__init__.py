@@ -2,10 +2,9 @@
 
 | module | contents |
 |---|---|
-| `export` | write the files of a target whole, and never over a user's own |
+| `export` | write the files of a target whole, and never over a user's own; DALI's index files |
 | `facts` | what only the publisher knows: license, page, creator |
 | `croissant` | ``croissant.json`` of MLCommons |
-| `dali_index` | the index files of NVIDIA DALI's TFRecord reader |
 | `dataset_card` | ``README.md`` for the Hugging Face Hub |
 
 What TFDS reads is part of every dataset: `dataset.tfds_metadata`.

@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
+import pyarrow as pa
+
+from shardkit import naming
 from shardkit.dataset.export_list import EXPORTS, HERE, Exported, ExportList, read_export_list
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CallError, DataError
 from shardkit.exporting.croissant import CROISSANT, croissant
-from shardkit.exporting.dali_index import dali_index, dali_path
 from shardkit.exporting.dataset_card import DATASET_CARD, dataset_card
 from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
@@ -18,6 +21,7 @@ from shardkit.storage.os_errors import os_errors_as
 
 Target = Literal["croissant", "dali-index", "dataset-card"]
 TARGETS: tuple[Target, ...] = get_args(Target)
+_DALI_ENDING = ".idx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +62,12 @@ def export_dataset(manifest: Manifest, target: str, output: Folder, facts: Facts
 def _contents(manifest: Manifest, target: str, facts: Facts) -> Mapping[str, Callable[[], bytes]]:
     """Return a function for each path that makes the content of the file."""
     if target not in TARGETS:
-        msg = f"there is no export to {target!r}; the targets are {', '.join(TARGETS)}"
-        raise CallError(msg)
+        raise CallError(f"there is no export to {target!r}; the targets are {', '.join(TARGETS)}")
     if target != "dali-index" and manifest.records_root is not None:
-        msg = (
+        raise CallError(
             f"{manifest.root.url}: its TFRecords are outside of the folder, in {manifest.records_place}, and {target} "
             "describes a folder that others download; adopt the TFRecords in their own folder, without --into"
         )
-        raise CallError(msg)
     if target == "croissant":
         return {CROISSANT: lambda: croissant(manifest, facts)}
     if target == "dataset-card":
@@ -90,8 +92,7 @@ def targets_of(paths: Iterable[str]) -> list[Target]:
 def _refuse_facts(target: str, facts: Facts, taken: tuple[str, ...]) -> None:
     for one in fields(facts):
         if getattr(facts, one.name) is not None and one.name not in taken:
-            msg = f"--{one.name.replace('_', '-')} has no effect on --to {target}; leave it out"
-            raise CallError(msg)
+            raise CallError(f"--{one.name.replace('_', '-')} has no effect on --to {target}; leave it out")
 
 
 def _write(manifest: Manifest, contents: Mapping[str, Callable[[], bytes]], output: Folder) -> Export:
@@ -133,16 +134,31 @@ def _refuse_others(output: Folder, before: ExportList | None, dataset: str, ther
         raise CallError(msg)
     if before is not None and before.dataset != dataset:
         other = output.url if before.dataset == HERE else before.dataset
-        msg = f"{output.url}: holds exports of the dataset {other}; choose another folder with -o"
-        raise DataError(msg)
+        raise DataError(f"{output.url}: holds exports of the dataset {other}; choose another folder with -o")
     for path in sorted(there - {EXPORTS}):
         if before is None or not before.is_own(output, path):
             is_changed = before is not None and path in before.files
             what = "was changed after its export" if is_changed else "was not written by an export"
-            msg = f"{output.url}/{path}: this file {what}; move it, or choose another folder with -o"
-            raise CallError(msg)
+            raise CallError(f"{output.url}/{path}: this file {what}; move it, or choose another folder with -o")
 
 
 def _put(output: Folder, path: str, content: bytes) -> None:
     with output.atomic_write(path) as file:
         file.write(content)
+
+
+def dali_index(rows: pa.Table) -> bytes:
+    """Return the content of an index of NVIDIA DALI's ``fn.readers.tfrecord``, as its ``tfrecord2idx`` writes it.
+
+    It has a line for each record: offset and length of the whole frame in bytes, header and footer included.
+
+    Args:
+        rows: The columns ``offset`` and ``length`` of a shard's index.
+    """
+    pairs = zip(rows["offset"].to_pylist(), rows["length"].to_pylist(), strict=True)
+    return "".join(f"{offset} {length + OVERHEAD_BYTES}\n" for offset, length in pairs).encode()
+
+
+def dali_path(index_path: str) -> str:
+    """Return the path of the file for a shard, given the path of the shard's index, which never leaves the folder."""
+    return index_path.removesuffix(naming.INDEX_ENDING) + _DALI_ENDING

@@ -37,17 +37,14 @@ class Facts:
         for one in fields(self):
             value = getattr(self, one.name)
             if value is not None and not value.strip():
-                msg = f"{one.name.replace('_', '-')} is empty; leave it out if it is unknown"
-                raise CallError(msg)
+                raise CallError(f"{one.name.replace('_', '-')} is empty; leave it out if it is unknown")
         if self.url is not None and not self.url.startswith(("https://", "http://")):
-            msg = f"the URL {self.url!r} does not begin with https://"
-            raise CallError(msg)
+            raise CallError(f"the URL {self.url!r} does not begin with https://")
         if self.date_published is not None:
             try:
                 dt.date.fromisoformat(self.date_published)
             except ValueError:
-                msg = f"the day {self.date_published!r} is not of the form 2026-05-31"
-                raise CallError(msg) from None
+                raise CallError(f"the day {self.date_published!r} is not of the form 2026-05-31") from None
 
     @property
     def license_url(self) -> str | None:

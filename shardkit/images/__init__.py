@@ -10,7 +10,7 @@
 | `pillow` | other formats, and decoding |
 | `normalising` | convert an image to the stored form |
 | `stored/` | the stored form as the user chooses it: sizes, encoding, metadata |
-| `masks`, `mask_colours` | the same for segmentation masks; class numbers of masks in colours |
+| `masks` | the same for segmentation masks, also for masks in colours |
 | `boxes` | place boxes and masks on the upright image |
 
 Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imported when it is first needed.

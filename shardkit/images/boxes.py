@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from shardkit.images.info import BadImage, ImageInfo, MaskInfo
+from shardkit.images.info import FIRST_TRANSPOSED, BadImage, ImageInfo, MaskInfo
 from shardkit.images.stored.placement import Placement
 from shardkit.reject_reasons import ANNOTATED_SIZE
 
@@ -34,7 +34,7 @@ class BadBox(NamedTuple):
 
 def upright_size(info: ImageInfo) -> tuple[int, int]:
     """Return the width and height of the upright image in pixels."""
-    return (info.height, info.width) if info.orientation >= 5 else (info.width, info.height)
+    return (info.height, info.width) if info.orientation >= FIRST_TRANSPOSED else (info.width, info.height)
 
 
 def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -> int:

@@ -14,6 +14,8 @@ from itertools import islice
 from shardkit.images.info import BadImage
 from shardkit.images.jpeg_segments import APP1, EXIF, SIGNATURE, Segment, header_segments
 from shardkit.images.orientation import png_text, raw_profile
+from shardkit.images.png import SIGNATURE as PNG_SIGNATURE
+from shardkit.images.png import TEXT_CHUNKS, png_chunks
 
 _GPS_IFD = 0x8825  # EXIF 2.3, 4.6.3
 _POSITIONS = frozenset({0x0002, 0x0004, 0x0014, 0x0016})  # latitude, longitude, and of the destination (4.6.6)
@@ -24,9 +26,6 @@ _TIFF_STARTS = (b"II*\0", b"MM\0*")
 _EXIF_ITEM = re.compile(rb"II\*\0\x08\0\0\0|MM\0\*\0\0\0\x08")  # with the usual place of IFD0
 _MAX_ITEMS, _MAX_ITEM_BYTES = 8, 64 << 10  # 64 KiB: what is read of a file that was made to be slow
 _ENTRY_BYTES = 12
-_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_PNG_CHUNK = struct.Struct(">I4s")  # length of the payload, type
-_PNG_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 _RAW_PROFILE = b"Raw profile type "  # begins the keywords of ImageMagick's copies of EXIF and XMP
 _PNG_METADATA = (_RAW_PROFILE, b"XML:com.adobe.xmp\0")
 _RIFF_CHUNK = struct.Struct("<4sI")  # type, length of the payload
@@ -46,7 +45,7 @@ def has_gps(data: bytes) -> bool:
             return jpeg_has_position(data, list(header_segments(data)))
         except BadImage:
             return False
-    if data.startswith(_PNG_SIGNATURE):
+    if data.startswith(PNG_SIGNATURE):
         return _png_has_position(data)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return _webp_has_position(data)
@@ -77,11 +76,9 @@ def jpeg_has_position(data: bytes, segments: Iterable[Segment]) -> bool:
 
 
 def _png_has_position(data: bytes) -> bool:
-    position = 8
-    while position + 8 <= len(data):
-        length, kind = _PNG_CHUNK.unpack_from(data, position)
-        if kind == b"eXIf" or kind in _PNG_TEXT:
-            payload = data[position + 8 : position + 8 + length]
+    for kind, start, end in png_chunks(data):
+        if kind == b"eXIf" or kind in TEXT_CHUNKS:
+            payload = data[start + 8 : end - 4]
             if kind == b"eXIf":
                 found = _has_position(payload)
             elif payload.startswith(_PNG_METADATA):
@@ -91,7 +88,6 @@ def _png_has_position(data: bytes) -> bool:
                 found = _xmp_has_position(payload)
             if found:
                 return True
-        position += 12 + length
     return False
 
 
@@ -102,14 +98,19 @@ def _png_metadata(kind: bytes, payload: bytes) -> bytes:
 
 
 def _webp_has_position(data: bytes) -> bool:
+    for kind, payload in webp_chunks(data):
+        if (kind == b"EXIF" and _has_position(payload)) or (kind == b"XMP " and _xmp_has_position(payload)):
+            return True
+    return False
+
+
+def webp_chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield type and payload of the chunks of a WebP, up to where it ends."""
     position = 12  # RIFF, size, WEBP
     while position + 8 <= len(data):
         kind, length = _RIFF_CHUNK.unpack_from(data, position)
-        payload = data[position + 8 : position + 8 + length]
-        if (kind == b"EXIF" and _has_position(payload)) or (kind == b"XMP " and _xmp_has_position(payload)):
-            return True
+        yield kind, data[position + 8 : position + 8 + length]
         position += 8 + length + length % 2
-    return False
 
 
 def _xmp_has_position(packet: bytes) -> bool:

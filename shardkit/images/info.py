@@ -18,6 +18,7 @@ from shardkit.reject_reasons import (
     UNSUPPORTED_FORMAT,
 )
 
+FIRST_TRANSPOSED = 5  # EXIF orientations 5..8 swap width and height
 # Every reason that a BadImage can have.
 REASONS = (
     EMPTY,

@@ -2,12 +2,12 @@
 
 import io
 import math
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shardkit.images.boxes import upright_size
-from shardkit.images.info import ImageInfo
+from shardkit.images.gps import webp_chunks
+from shardkit.images.info import FIRST_TRANSPOSED, ImageInfo
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import without_large_texts
@@ -19,7 +19,6 @@ from shardkit.images.stored.stripping import strip_jpeg, strip_png
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_RIFF_CHUNK = struct.Struct("<4sI")  # type, length of the payload
 _CONVERTED = {
     "1": "L",
     "CMYK": "RGB",
@@ -32,7 +31,6 @@ _CONVERTED = {
 # An image larger than its target size by more than this factor is first reduced by a whole factor: Pillow's documented
 # compromise between speed and quality (Image.resize, reducing_gap).
 _REDUCING_GAP = 2.0
-FIRST_TRANSPOSED = 5  # orientations 5..8 swap width and height
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +187,7 @@ def transpose(image: "Image", orientation: int) -> "Image":
 
 def _is_lossy_webp(data: bytes) -> bool:
     """Return whether a still WebP has a lossy frame ("VP8 ") and not a lossless one ("VP8L")."""
-    position = 12  # RIFF, size, WEBP
-    while position + 8 <= len(data):
-        kind, length = _RIFF_CHUNK.unpack_from(data, position)
-        if kind == b"VP8 ":
-            return True
-        position += 8 + length + length % 2
-    return False
+    return any(kind == b"VP8 " for kind, _ in webp_chunks(data))
 
 
 def _encode(image: "Image", kind: str, form: StoredForm) -> bytes:

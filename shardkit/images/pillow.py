@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from shardkit.images.info import BadImage, ImageInfo, check_size, damaged, truncated
+from shardkit.images.info import FIRST_TRANSPOSED, BadImage, ImageInfo, check_size, damaged, truncated
 from shardkit.images.orientation import valid_orientation
 from shardkit.images.png import without_large_texts
 from shardkit.reject_reasons import NOT_AN_IMAGE, UNSUPPORTED_FORMAT
@@ -60,7 +60,6 @@ _MAX_BRANDS_BYTES = 256  # of the first box that are searched for compatible bra
 _KNOWN_MODES = frozenset(
     {"1", "CMYK", "I;16", "I;16B", "I;16L", "I;16N", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBX", "RGBa", "YCbCr"}
 )
-_FIRST_TRANSPOSED = 5  # orientations 5..8 swap width and height
 _PILLOW_MODULES = r"PIL\."
 _SILENCER = ("ignore", None, Warning, re.compile(_PILLOW_MODULES), 0)  # the entry that filterwarnings makes
 
@@ -198,7 +197,7 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
     if image.mode not in _KNOWN_MODES and not (image.mode == "I" and kind == "PPM"):
         raise damaged(kind, f"has pixels of mode {image.mode} with an unknown range; convert it to 8 bits a channel")
     orientation = _orientation(image)
-    if kind == "TIFF" and orientation >= _FIRST_TRANSPOSED:
+    if kind == "TIFF" and orientation >= FIRST_TRANSPOSED:
         # Pillow's TIFF plugin returns the size after orientation, and turns the pixels when it decodes.
         width, height = height, width
     with decoding(kind, data):

@@ -31,8 +31,8 @@ _PALETTE = 3
 # Bits a sample that each colour type allows, and its channels (PNG 1.2, 4.1.1).
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt"})
-_TEXT_OR_PROFILE = _TEXT | {b"iCCP"}
+TEXT_CHUNKS = frozenset({b"tEXt", b"zTXt", b"iTXt"})
+_TEXT_OR_PROFILE = TEXT_CHUNKS | {b"iCCP"}
 # x and y of the first pixel and steps of the seven passes of an interlaced image (PNG 1.2, 2.6).
 _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 _MAX_FILTER = 4
@@ -80,7 +80,7 @@ def scan_png(data: bytes) -> ImageInfo:
                 exif = exif_orientation(data[position + 8 : position + 8 + length])
             elif kind == b"acTL" and b"IDAT" not in seen and length >= 4:
                 (num_frames,) = _NUM_FRAMES.unpack_from(data, position + 8)
-            elif kind in _TEXT and data.startswith(ORIENTED_KEYWORDS, position + 8):
+            elif kind in TEXT_CHUNKS and data.startswith(ORIENTED_KEYWORDS, position + 8):
                 texts.append((kind, data[position + 8 : position + 8 + length]))
             seen.add(kind)
             position += 12 + length
@@ -135,6 +135,15 @@ def check_png_stream(data: bytes) -> None:
         raise truncated("PNG", len(data))
 
 
+def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Yield type, start and end of the chunks of a PNG, up to where it ends; the end includes the CRC."""
+    position = len(SIGNATURE)
+    while position + _CHUNK.size <= len(data):
+        length, kind = _CHUNK.unpack_from(data, position)
+        yield kind, position, position + 12 + length
+        position += 12 + length
+
+
 def without_large_texts(data: bytes) -> bytes:
     """Return a PNG without the texts and the colour profile that Pillow refuses; its own bytes if it has none.
 
@@ -144,20 +153,18 @@ def without_large_texts(data: bytes) -> bytes:
     Args:
         data: The whole file.
     """
-    kept, start, position, num_bytes = list[bytes](), 0, len(SIGNATURE), 0
-    kind = b""
-    while kind != b"IEND" and position + _CHUNK.size <= len(data):
-        length, kind = _CHUNK.unpack_from(data, position)
-        end = position + 12 + length  # with the CRC
+    kept, start, num_bytes = list[bytes](), 0, 0
+    for kind, position, end in png_chunks(data):
+        if kind == b"IEND":
+            break
         if kind in _TEXT_OR_PROFILE:
             is_larger = True
             if num_bytes <= _MAX_TEXTS:  # the rest is not even inflated
-                text, is_larger = inflated_text(kind, data[position + 8 : position + 8 + length])
+                text, is_larger = inflated_text(kind, data[position + 8 : end - 4])
                 num_bytes += len(text)
             if is_larger or num_bytes > _MAX_TEXTS:
                 kept.append(data[start:position])
                 start = end
-        position = end
     return b"".join([*kept, data[start:]]) if kept else data
 
 

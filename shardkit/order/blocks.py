@@ -143,7 +143,7 @@ def block_order(
     layout = BlockLayout(np.asarray(starts, np.int64), block_records, window_blocks, lanes)
     if num_examples != layout.num_examples:
         raise CallError(f"num_examples is {num_examples}, but the shards have {layout.num_examples} records")
-    positions = _checked(positions)
+    positions = permutation.checked_positions(positions)
     epochs = Epochs.over(layout, positions // num_examples, seed)
     window = windows_of(layout, epochs, positions)
     rounds = permutation.num_rounds(layout.max_window_records)
@@ -156,13 +156,6 @@ def block_order(
         rounds=rounds,
     )
     return epochs.ids(window.row, window.start + shuffled)
-
-
-def _checked(positions: _Ints) -> _Ints:
-    positions = np.asarray(positions, dtype=np.int64)
-    if positions.size and positions.min() < 0:
-        raise CallError(f"position {positions.min()} is negative; positions count from 0")
-    return positions
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ words of `permute` for the epoch, with the number of the window or class mixed i
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.errors import CallError
-from shardkit.hashing import MAX_SEED, hash64
+from shardkit.hashing import hash64
 from shardkit.order import permutation
 
 MAX_STREAMS = 1 << 32
@@ -25,8 +24,7 @@ def derived_seed(seed: int, purpose: str) -> int:
     Raises:
         CallError: The seed is out of range.
     """
-    if not 0 <= seed <= MAX_SEED:
-        raise CallError(f"seed {seed} is out of range; it must be from 0 to {MAX_SEED}")
+    permutation.check_seed(seed)
     return int(hash64(["seed"], seed=seed, purpose=purpose)[0] >> np.uint64(1))
 
 

@@ -64,9 +64,7 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
         CallError: num_examples, seed or a position is out of range.
     """
     rows, columns = rectangle(num_examples)
-    positions = np.asarray(positions, dtype=np.int64)
-    if positions.size and positions.min() < 0:
-        raise CallError(f"position {positions.min()} is negative; positions count from 0")
+    positions = checked_positions(positions)
     epochs, which = np.unique(positions // num_examples, return_inverse=True)
     which = which.reshape(-1)
     words = key_words(seed, epochs, num_rounds(num_examples) + 1)
@@ -110,6 +108,28 @@ def invert(
     return places
 
 
+def checked_positions(positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return positions as int64.
+
+    Raises:
+        CallError: A position is negative.
+    """
+    positions = np.asarray(positions, dtype=np.int64)
+    if positions.size and positions.min() < 0:
+        raise CallError(f"position {positions.min()} is negative; positions count from 0")
+    return positions
+
+
+def check_seed(seed: int) -> None:
+    """Check that a seed is in [0, 2**63 - 1].
+
+    Raises:
+        CallError: It is not.
+    """
+    if not 0 <= seed <= MAX_SEED:
+        raise CallError(f"seed {seed} is out of range; it must be from 0 to {MAX_SEED}")
+
+
 def rectangle(num_examples: int) -> tuple[int, int]:
     """Return (rows, columns) of the rectangle that covers N examples: rows = ceil(sqrt(N)), columns = ceil(N / rows).
 
@@ -135,8 +155,7 @@ def seed_words(seed: int, rounds: int) -> npt.NDArray[np.int64]:
     Raises:
         CallError: The seed is not in [0, 2**63 - 1].
     """
-    if not 0 <= seed <= MAX_SEED:
-        raise CallError(f"seed {seed} is out of range; it must be from 0 to {MAX_SEED}")
+    check_seed(seed)
     names = [f"{r}.{w}" for r in range(rounds) for w in range(2)]
     wide = hash64(names, seed=seed, purpose=_PURPOSE).reshape(rounds, 2)
     return np.stack([wide & np.uint64(LOW_32), wide >> np.uint64(32)]).astype(np.int64)

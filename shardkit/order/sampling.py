@@ -109,14 +109,12 @@ def sampling_by_name(
         if name not in label_of:
             raise unknown_class("sampling", name, classes)
         if weight and not counts[label_of[name]]:
-            msg = (
+            raise CallError(
                 f"sampling gives {name!r} the weight {weight:g}, but none of the {len(labels):,} selected "
                 f"examples is of this class; leave it out, or give it the weight 0"
             )
-            raise CallError(msg)
     if not any(sampling.values()):
-        msg = f"sampling must give a class a weight above 0; found {dict(sampling)!r}"
-        raise CallError(msg)
+        raise CallError(f"sampling must give a class a weight above 0; found {dict(sampling)!r}")
     weights = {label_of[name]: weight for name, weight in sampling.items()}
     return class_weighted(labels, weights, num_classes=len(classes), seed=seed)
 

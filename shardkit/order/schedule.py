@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from shardkit.errors import CallError
 from shardkit.order.keyed_permutations import derived_seed
-from shardkit.order.permutation import permute
+from shardkit.order.permutation import checked_positions, permute
 
 _Ints = npt.NDArray[np.int64]
 
@@ -135,9 +135,7 @@ def draw(schedule: Schedule, positions: _Ints) -> tuple[_Ints, _Ints]:
     Raises:
         CallError: A position is negative.
     """
-    positions = np.asarray(positions, np.int64)
-    if positions.size and positions.min() < 0:
-        raise CallError(f"position {positions.min()} is negative; positions count from 0")
+    positions = checked_positions(positions)
     periods, slot = positions // PERIOD, positions % PERIOD
     own, num_points = schedule.slots[slot], len(schedule.points)
     shared = periods * schedule.num_shared + np.searchsorted(schedule.shared_slots, slot)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
+from shardkit.order.permutation import checked_positions
 
 
 def padded_ids(
@@ -33,9 +34,7 @@ def padded_ids(
     """
     if num_examples < 1:
         raise CallError(f"cannot order {num_examples} examples; there must be at least 1")
-    positions = np.asarray(positions, dtype=np.int64)
-    if positions.size and positions.min() < 0:
-        raise CallError(f"position {positions.min()} is negative; positions count from 0")
+    positions = checked_positions(positions)
     return np.minimum(positions, num_examples - 1), (positions < num_examples).astype(np.float32)
 
 

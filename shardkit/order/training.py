@@ -13,13 +13,12 @@ from shardkit.arguments.checks import normalise_fields, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.order import permutation
+from shardkit.order.batches import check_divisible, check_enough
 from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS, BlockLayout, block_order
 from shardkit.order.keyed_permutations import MAX_STREAMS
-from shardkit.order.lanes import check_lanes, lane_positions
 from shardkit.order.sampling import ClassSampling, sample
 
 _Ints = npt.NDArray[np.int64]
-
 MAX_BLOCK_RECORDS = 1 << 40  # the largest number of examples that an order takes
 
 
@@ -154,6 +153,27 @@ class SampledOrder:
         """See Order; every number does."""
 
 
+def check_order(
+    order: Order, num_examples: int, global_batch_size: int, *, is_selected: bool, otherwise: str = ""
+) -> None:
+    """Check that an order has as many examples as a global batch; see `batches.check_enough`.
+
+    Args:
+        order: The order.
+        num_examples: Number of examples that it was made for, of which sampling may leave some out.
+        global_batch_size: Examples of a step over all workers and replicas.
+        is_selected: Whether they are a part of a split.
+        otherwise: Another remedy, for the message.
+
+    Raises:
+        CallError: There are fewer.
+    """
+    source = "the part of the split that is selected has" if is_selected else "the split has"
+    if order.num_examples < num_examples:
+        source = "the classes that sampling draws have"
+    check_enough(order.num_examples, global_batch_size, source=source, otherwise=otherwise)
+
+
 def no_class_to_sample() -> CallError:
     """Return the error for sampling of a dataset whose examples do not have one class each."""
     return CallError("sampling by class needs a dataset whose examples have one class each")
@@ -173,13 +193,50 @@ def check_blocks(global_batch_size: int, blocks: BlockOrder) -> None:
         )
         below = global_batch_size // lanes * lanes
         batches = f", or a global_batch_size of {below} or {below + lanes}" if below else ""
-        msg = (
+        raise CallError(
             f"global_batch_size {global_batch_size} cannot be divided evenly among lanes={lanes}; use lanes={fitting}"
             f"{batches}"
         )
-        raise CallError(msg)
     most = MAX_STREAMS // 4 // lanes
     if blocks.window_blocks > most:
         size = f"blocks of {blocks.block_records:,} records"
         msg = f"window_blocks must be at most {most:,} with lanes={lanes}, {size}; found {blocks.window_blocks}"
         raise CallError(msg)
+
+
+def lane_positions(slots: _Ints, *, global_batch_size: int, lanes: int) -> _Ints:
+    """Return the position of the ``block`` order at each slot of the global batches.
+
+    Each worker reads its own lanes and no others, so every number of workers that divides the lanes makes the same
+    global batches, and every record is read by one worker only.
+
+    Slot j of batch k is k * G + j. A worker takes a contiguous part of each batch (`shardkit.order.batches`), and that
+    part must be made of whole lanes. So a batch lists its positions lane by lane: slot j = lane * (G / L) + i holds
+    position k * G + i * L + lane.
+
+    Args:
+        slots: int64[n], 0 or more.
+        global_batch_size: G, a multiple of lanes.
+        lanes: L.
+
+    Raises:
+        CallError: global_batch_size is not a multiple of lanes.
+    """
+    check_lanes(lanes, global_batch_size)
+    steps, within = slots // global_batch_size, slots % global_batch_size
+    per_lane = global_batch_size // lanes
+    return np.asarray(steps * global_batch_size + within % per_lane * lanes + within // per_lane, np.int64)
+
+
+def check_lanes(lanes: int, global_batch_size: int, num_workers: int = 1) -> None:
+    """Check that the lanes divide the batch, and the workers divide the lanes.
+
+    Raises:
+        CallError: They do not; the message has the numbers and the nearest that work.
+    """
+    check_divisible(global_batch_size, lanes, "lanes")
+    if lanes % num_workers:
+        raise CallError(
+            f"{num_workers} workers cannot share {lanes} lanes; use a number of workers that divides {lanes}, or "
+            f"lanes={-(-lanes // num_workers) * num_workers} (which changes the batches)"
+        )

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.inventory.inventory import Inventory
+from shardkit.naming import first_of
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.planning.earlier_examples import (
     EarlierExamples,
@@ -148,7 +149,6 @@ def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
         return DataError(f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}")
     if skipped:
         kinds = [f"{count} {kind}" for kind, count in skipped.items()]
-        more = f" and {len(kinds) - _KINDS_SHOWN:,} more kinds" if len(kinds) > _KINDS_SHOWN else ""
-        shown = ", ".join(kinds[:_KINDS_SHOWN])
-        return DataError(f"there are no images to convert in the source; skipped: {shown}{more}")
+        shown = first_of(kinds, _KINDS_SHOWN, more="more kinds")
+        return DataError(f"there are no images to convert in the source; skipped: {shown}")
     return DataError("there are no images in the source; its folders are empty")

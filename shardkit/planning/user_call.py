@@ -8,7 +8,8 @@ from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
-from shardkit.naming import DATASET_LAYOUT, EXTRACTED_LAYOUT, printable
+from shardkit.layouts import layout_of_title
+from shardkit.naming import printable
 from shardkit.planning.options import ClassesOfFile, ConvertOptions
 from shardkit.planning.options_text import FLAGS, option_words
 from shardkit.planning.sizing import size_as_option
@@ -20,32 +21,6 @@ from shardkit.sources.options import SourceOptions
 _FLAGS = {"label_columns": "--label-column", **FLAGS}
 _NO_OPTIONS = ("inherited", "overruled", "kept_splits")  # nobody gives them
 _CLASSES_FILE = "FILE"  # for names that were not read from a file
-# The values of `--layout` by the names of layouts in manifests; a table's name continues with its format.
-_LAYOUT_OPTIONS = {
-    "class folders": "class-folders",
-    "split and class folders": "class-folders",
-    "file names": "file-names",
-    "table": "table",
-    "Hugging Face metadata": "metadata",
-    "images and masks": "masks",
-    "WebDataset": "webdataset",
-    "Hugging Face Parquet": "hf-parquet",
-    "TFRecord": "tfrecord",
-    "YOLO": "yolo",
-    "COCO": "coco",
-    "Pascal VOC": "voc",
-    "COCO without boxes": "coco",
-    "CVAT for images": "cvat",
-    "KITTI": "kitti",
-    "Label Studio": "label-studio",
-    "Labelme": "labelme",
-    "WIDER FACE": "wider-face",
-    "box table": "box-table",
-    "lists": "list",
-    "numbered lists": "list",
-    EXTRACTED_LAYOUT: "extracted",
-    DATASET_LAYOUT: "shardkit",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +128,7 @@ class UserCall:
             layout: Name of the layout that the source was read as.
             meaning: What the command takes the source for.
         """
-        option = _LAYOUT_OPTIONS.get(layout.partition(" (")[0])
+        option = layout_of_title(layout)
         return self.command(meaning, {"--classes": _CLASSES_FILE} if option is None else {"--layout": option})
 
 

@@ -56,5 +56,4 @@ def __getattr__(name: str) -> Any:
         from shardkit.reader.callbacks.resume_callback import ResumeCallback
 
         return ResumeCallback
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -70,8 +70,7 @@ def preview(
     dataset_fn = input_function("dataset_fn", dataset_fn)
     num_images = whole_number(1)("num_images", num_images)
     if isinstance(step, str | os.PathLike):
-        msg = f"the path is the third argument; write reader.preview(train_fn, path={os.fspath(step)!r})"
-        raise CallError(msg)
+        raise CallError(f"the path is the third argument; write reader.preview(train_fn, path={os.fspath(step)!r})")
     require_extra("convert", "preview", "PIL")
     keys = dataset_fn.batch_keys(step)
     element = dataset_fn.read_batch(step)
@@ -95,11 +94,10 @@ def _parts(element: Any) -> tuple[npt.NDArray[Any], Any, npt.NDArray[Any] | None
     images = parts[0]
     if not isinstance(images, np.ndarray) or images.ndim != 4 or images.shape[-1] not in {1, _RGB}:
         found = type(images).__name__ if not isinstance(images, np.ndarray) else f"an array {images.shape}"
-        msg = (
+        raise CallError(
             f"preview draws elements (images, labels) with images [batch, height, width, 1 or 3]; found {found}; give "
             "make_dataset_fn an image_size, or use `shardkit preview` for the stored images"
         )
-        raise CallError(msg)
     return images, parts[1] if len(parts) > 1 else None, parts[2] if len(parts) > 2 else None
 
 

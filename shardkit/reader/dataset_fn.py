@@ -24,7 +24,7 @@ from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
 from shardkit.reader.remote.independent_streams import IndependentStreams
 from shardkit.reader.remote.placement import Placement, check_traced
-from shardkit.reader.table.class_counts import count_classes
+from shardkit.reader.table.classes import count_classes
 from shardkit.reader.table.records import RecordTable
 
 
@@ -141,11 +141,10 @@ class DatasetFn(NotData):
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse to assign what would be ignored, such as `train_fn.seed = 5`."""
         if not name.startswith("_") and name != "start_step" and "_is_made" in vars(self):
-            msg = (
+            raise AttributeError(
                 f"{name} of an input function cannot be assigned, only start_step can; make another input function "
                 "with make_dataset_fn"
             )
-            raise AttributeError(msg)
         super().__setattr__(name, value)
 
     @property
@@ -251,8 +250,7 @@ class DatasetFn(NotData):
         stop = self._num_steps or MAX_STEP
         if not 0 <= step < stop:
             last = "" if self._options.training and step < 0 else f" to {stop - 1}"
-            msg = f"there is no step {step}; steps count from 0{last}"
-            raise CallError(msg)
+            raise CallError(f"there is no step {step}; steps count from 0{last}")
 
 
 def input_function(name: str, found: Any) -> DatasetFn:
@@ -261,8 +259,7 @@ def input_function(name: str, found: Any) -> DatasetFn:
         return found
     wanted = "an input function, as make_dataset_fn returns it"
     if isinstance(found, tf.data.Dataset | tf.distribute.DistributedDataset):
-        msg = f"{name} must be {wanted}; found its data: give train_fn instead of train_fn()"
-        raise CallError(msg)
+        raise CallError(f"{name} must be {wanted}; found its data: give train_fn instead of train_fn()")
     raise refused(name, wanted, found)
 
 

@@ -9,9 +9,10 @@ from shardkit.arguments.checks import flag, one_of, refused, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
-from shardkit.order.batches import MAX_BATCH, check_divisible
-from shardkit.order.batches import check_enough as check_enough_examples
+from shardkit.order.batches import MAX_BATCH, check_divisible, check_enough
 from shardkit.reader.arguments.reading import LastBatch
+
+TO_EVALUATE = ", or training=False to evaluate"  # a remedy for too few examples
 
 
 def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
@@ -26,11 +27,10 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
     """
     pipelines, replicas = context.num_input_pipelines, context.num_replicas_in_sync
     if replicas % pipelines:
-        msg = (
+        raise CallError(
             f"{replicas} replicas do not divide evenly over {pipelines} input pipelines; unequal workers feed empty "
             f"batches or abort: give every worker the same number of devices"
         )
-        raise CallError(msg)
     # All replicas at once, as the trainer counts them: `BatchLayout` would name workers and their replicas.
     check_divisible(global_batch_size, replicas, "replicas")
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
@@ -65,7 +65,8 @@ def describe_input(
     num_examples, training = whole_number(1)("num_examples", num_examples), flag("training", training)
     last_batch = one_of("padded", "short")("last_batch", last_batch)
     layout = layout_of(context, global_batch_size)
-    check_enough(num_examples, global_batch_size, training=training)
+    if training:
+        check_enough(num_examples, global_batch_size, otherwise=TO_EVALUATE)
     steps = steps_per_epoch(num_examples, global_batch_size)
     replicas = layout.num_workers * layout.replicas_per_worker
     text = (
@@ -95,41 +96,22 @@ def _check_short(num_examples: int, layout: BatchLayout) -> None:
     BatchNormalization).
     """
     if layout.num_workers > 1:
-        msg = (
+        raise CallError(
             f"last_batch='short' is for one process, and {layout.num_workers} workers with batches of different sizes "
             f"hang or abort; leave it out: the padding has weight 0"
         )
-        raise CallError(msg)
     replicas, size = layout.replicas_per_worker, layout.global_batch_size
     last = num_examples % size
     if 0 < last < replicas:
         fitting = next((fit for fit in _other_sizes(size, replicas) if not 0 < num_examples % fit < replicas), None)
         other = "" if fitting is None else f"use global_batch_size={fitting:,}, or "
-        msg = (
+        raise CallError(
             f"last_batch='short' leaves {last} of {num_examples:,} examples for the {replicas} replicas of the last "
             f"step; {other}leave last_batch out: the padding has weight 0"
         )
-        raise CallError(msg)
 
 
 def _other_sizes(size: int, replicas: int) -> Iterator[int]:
     """Yield smaller global batch sizes, then larger ones, nearest first."""
     yield from range(size - replicas, 0, -replicas)
     yield from range(size + replicas, 2 * size, replicas)
-
-
-def check_enough(num_examples: int, global_batch_size: int, *, training: bool, source: str = "the split has") -> None:
-    """Refuse to train on fewer examples than a global batch: every batch would repeat some.
-
-    Args:
-        num_examples: Number of examples that training returns.
-        global_batch_size: Examples of a step over all workers and replicas.
-        training: False for an evaluation, which is padded instead.
-        source: What has these examples, for the message.
-
-    Raises:
-        CallError: There are fewer.
-    """
-    if training:
-        otherwise = ", or training=False to evaluate"
-        check_enough_examples(num_examples, global_batch_size, source=source, otherwise=otherwise)

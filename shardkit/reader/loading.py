@@ -1,25 +1,35 @@
 """From validated arguments to an input function: read manifests and indexes, select, copy, and choose the order."""
 
+import inspect
+import os
+import re
+import warnings
+
 from shardkit.dataset.features import OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.errors import UnknownNameError
+from shardkit.naming import split_of_folder
 from shardkit.order import steps_per_epoch
-from shardkit.reader import input_contexts
-from shardkit.reader.arguments.evaluation_splits import warn_of_training_on
+from shardkit.order.training import check_order
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.cache.read_location import check_remote_reading, with_local_copies
 from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
 from shardkit.reader.orders.training_orders import make_order
 from shardkit.reader.records.shard_files import check_first_records
 from shardkit.reader.remote.placement import choose_placement
-from shardkit.reader.table.class_weights import class_weights
+from shardkit.reader.table.classes import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
 from shardkit.reader.table.selection import select
-from shardkit.reader.table.split_slices import check_split
 from shardkit.reader.training_dataset import remember_training
+
+_EVALUATION_SPLITS = {"validation", "test"}
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+_SLICE = re.compile(r"(?P<split>[^\[\]]+)\[(?P<start>\d+%?)?:(?P<stop>\d+%?)?\]")
 
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:
@@ -73,12 +83,8 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         sampling=given.sampling,
     )
     if order is not None:
-        counted = "the split has" if table.record is None else "the part of the split that is selected has"
-        if order.num_examples < table.num_examples:
-            counted = "the classes that sampling draws have"
-        input_contexts.check_enough(
-            order.num_examples, given.global_batch_size, training=given.training, source=counted
-        )
+        is_selected = table.record is not None
+        check_order(order, table.num_examples, given.global_batch_size, is_selected=is_selected, otherwise=TO_EVALUATE)
     check_start(
         given.start_step, None if given.training else steps_per_epoch(table.num_examples, given.global_batch_size)
     )
@@ -112,3 +118,67 @@ def _order_name(given: ReadArguments, source: Manifest | Mixture) -> str:
     if given.sampling != "natural":
         return "class-balanced sampling" if isinstance(given.sampling, str) else "sampling by class weights"
     return "full order" if given.block_order is None else "block order"
+
+
+def warn_of_training_on(split: str) -> None:
+    """Warn if a split's name means validation or test, at the line that called the reader.
+
+    Args:
+        split: Name of a split that training reads whole, without `fold`.
+    """
+    if split_of_folder(split) in _EVALUATION_SPLITS:
+        warnings.warn(
+            f"training=True (the default) repeats the split {split!r} endlessly, shuffled, with random crops and "
+            "flips; pass training=False to evaluate. If you do train on it, silence this warning with "
+            "warnings.filterwarnings('ignore', message='training=True')",
+            UserWarning,
+            stacklevel=_caller_level(),
+        )
+
+
+def _caller_level() -> int:
+    """Return the `stacklevel` for the function that calls this one: the first line outside of shardkit warns."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def check_split(manifest: Manifest, name: str) -> None:
+    """Check that a dataset has a split.
+
+    Raises:
+        UnknownNameError: There is none; of a slice, or of a sum of splits, the message says what to write instead.
+    """
+    try:
+        manifest.split_name(name)
+    except UnknownNameError as error:
+        found = _SLICE.fullmatch(name.strip())
+        if found is not None:
+            of_part = _part(manifest, found)
+            raise UnknownNameError(f"{error}{of_part}") from None
+        if "+" in name:
+            msg = f"{error}; several splits become one by `shardkit convert {manifest.root.url} NEW --splits train=1`"
+            raise UnknownNameError(msg) from None
+        raise
+
+
+def _part(manifest: Manifest, found: re.Match[str]) -> str:
+    """Return what to write instead of a slice of a split that exists."""
+    split = manifest.split_name(found["split"])
+    num_examples = manifest.splits[split].num_examples
+    start, stop = (
+        _place(found[name], num_examples, otherwise) for name, otherwise in (("start", 0), ("stop", num_examples))
+    )
+    taken = min(max(stop - start, 1), num_examples)
+    parts = max(2, round(num_examples / max(1, min(taken, num_examples - taken))))
+    return (
+        f"; for a part of it write split={split!r} and take={taken}, always the same examples, or fold=(0, {parts}): "
+        f"training=False then reads one of {parts} parts, and training=True the others"
+    )
+
+
+def _place(text: str | None, num_examples: int, otherwise: int) -> int:
+    if text is None:
+        return otherwise
+    return round(int(text[:-1]) / 100 * num_examples) if text.endswith("%") else int(text)

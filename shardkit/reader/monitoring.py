@@ -198,11 +198,10 @@ class _MonitoredIterator(Iterator[Element]):
 
 def _check_python() -> None:
     if not tf.executing_eagerly():
-        msg = (
+        raise CallError(
             "a monitored dataset was iterated inside a tf.function, which cannot read a clock; loop in Python and pass "
             "each batch to the tf.function"
         )
-        raise CallError(msg)
 
 
 def _duration(seconds: float) -> str:

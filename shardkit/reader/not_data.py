@@ -28,8 +28,7 @@ class NotData:
 
     def __next__(self) -> NoReturn:
         """Refuse to be an iterator."""
-        msg = f"{_FUNCTION}: write next(iter(train_fn())) for its first batch, or train_fn.read_batch(0)"
-        raise TypeError(msg)
+        raise TypeError(f"{_FUNCTION}: write next(iter(train_fn())) for its first batch, or train_fn.read_batch(0)")
 
     def __len__(self) -> NoReturn:
         """Refuse to have a length, which could be that of examples or of batches."""
@@ -42,11 +41,10 @@ class NotData:
 
     def __getitem__(self, number: Any) -> NoReturn:
         """Refuse to be a sequence."""
-        msg = (
+        raise TypeError(
             f"{_FUNCTION}: write train_fn.read_batch(0) for the global batch of a step; single examples are those of "
             "shardkit.open(dataset, split)"
         )
-        raise TypeError(msg)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuse to be an array: without this, Keras says only that it does not know the type of what `fit` has."""

@@ -12,18 +12,18 @@ In block order, whole blocks of records are read with the instructions, see `rec
 The order is arithmetic, so the source is a range of steps: starting at step k costs the same as starting at step 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 
 from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.stored_names import DERIVED
+from shardkit.errors import CallError
 from shardkit.reader.arguments.options import ImageOptions, ReadOptions
 from shardkit.reader.autograph import without_autograph
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, target_size
-from shardkit.reader.map_results import check_element, check_no_weight
 from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.batch_check import CheckBatches
@@ -245,3 +245,34 @@ class _Check:
     def __call__(self, batch: dict[str, Any], is_last: Any) -> Any:
         keys = (batch[KEY], batch[KEY_HASH]) if KEY in batch else None
         return self._check(batch[_ELEMENT], is_last, keys)
+
+
+def check_element(name: str, result: Any) -> Any:
+    """Return the element that a user's function returned; a list becomes a tuple.
+
+    tf.data would stack the parts of a list into one tensor.
+
+    Args:
+        name: Name of the argument.
+        result: What the function returned.
+
+    Raises:
+        CallError: The function returned None.
+    """
+    if result is None:
+        msg = f"{name} returned None; it must return the element, a tensor or a tuple or dict of them: add the `return`"
+        raise CallError(msg)
+    return tuple(result) if isinstance(result, list) else result
+
+
+def check_no_weight(element: Mapping[str, Any]) -> None:
+    """Check that an element has no "weight", where the reader adds one.
+
+    Raises:
+        CallError: It has one.
+    """
+    if "weight" in element:
+        raise CallError(
+            "map_fn returned a dict with 'weight', which the reader adds itself in evaluation (0 for padding) and with "
+            "sample_weight; give yours another name"
+        )

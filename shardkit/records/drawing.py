@@ -136,7 +136,6 @@ def save_picture(picture: "Image", path: Path) -> None:
     """
     kind = _FORMATS.get(path.suffix.lower())
     if kind is None:
-        msg = f"{path}: pictures are written as {', '.join(_FORMATS)}; name a file with one of these endings"
-        raise CallError(msg)
+        raise CallError(f"{path}: pictures are written as {', '.join(_FORMATS)}; name a file with one of these endings")
     with whole_file(path, "the picture") as temporary:
         picture.save(temporary, kind)

@@ -10,6 +10,7 @@ from shardkit.dataset import example as example_format
 from shardkit.dataset import features as names
 from shardkit.dataset.feature_spans import Span, feature_values, find_features
 from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.dataset.shard_indexes import shard_errors
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.extras import require_extra
@@ -17,7 +18,7 @@ from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
 from shardkit.records.drawing import Annotations, draw
 from shardkit.records.html import figure, table, thumbnail
-from shardkit.records.record import Location, Schema, adopted_values, damaged, named_errors
+from shardkit.records.record import Location, Schema, adopted_values, damaged
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -212,8 +213,7 @@ class Example(Mapping[str, Any]):
             DataError: The stored mask does not decode.
         """
         if names.MASK not in self._schema.features:
-            msg = f"{self.key}: the dataset has no masks"
-            raise CallError(msg)
+            raise CallError(f"{self.key}: the dataset has no masks")
         return np.asarray(self._decoded(names.MASK)).astype(np.int32)
 
     def annotations(self) -> Annotations:
@@ -239,17 +239,15 @@ class Example(Mapping[str, Any]):
         kind = detect_format(data)
         try:
             if kind is None:
-                msg = (
+                raise DataError(
                     f"{self.location} ({self.key}): the feature {feature!r} cannot be decoded; run `shardkit verify "
                     "--deep` on the dataset"
                 )
-                raise DataError(msg)
             image = open_image(data, kind)
             with decoding(kind, data):
                 image.load()
         except BadImage as error:
-            msg = f"{self.location} ({self.key}): {feature}: {error}"
-            raise DataError(msg) from error
+            raise DataError(f"{self.location} ({self.key}): {feature}: {error}") from error
         return image
 
 
@@ -275,7 +273,7 @@ def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, len
         MachineError: The shard cannot be read.
     """
     root = manifest.root
-    with named_errors(root.url, shard.path):
+    with shard_errors(root, shard.path):
         framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
     try:
         data = unframe(framed, length)

@@ -56,17 +56,14 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
     """
     target = Path(folder)
     if "://" in folder:
-        msg = f"{folder}: images are extracted to a local folder; copy it to the store afterwards"
-        raise CallError(msg)
+        raise CallError(f"{folder}: images are extracted to a local folder; copy it to the store afterwards")
     refuse_pinned("FOLDER", folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        msg = f"{folder}: this already exists and is not empty; name a new folder"
-        raise CallError(msg)
+        raise CallError(f"{folder}: this already exists and is not empty; name a new folder")
     parts = [Examples(dataset, split, where, columns=COLUMNS) for split in splits or read_manifest(dataset).splits]
     unfinished = target.with_name(f"{target.name}.unfinished")
     if unfinished.exists():
-        msg = f"{unfinished}: an earlier extraction was interrupted; remove this folder, then extract again"
-        raise CallError(msg)
+        raise CallError(f"{unfinished}: an earlier extraction was interrupted; remove this folder, then extract again")
     try:
         yield from write_examples(parts, unfinished)
         if target.exists():

@@ -1,7 +1,6 @@
 """The stored record of an example: its place, what the dataset says of all records, and the checks of reading it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,7 @@ from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.stored_names import StoredAs, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError, RecordError
-from shardkit.storage import Folder, open_folder, unreadable
+from shardkit.storage import Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +72,6 @@ class Schema:
         return cls(manifest.root.url, manifest.features, manifest.classes, manifest.stored_as)
 
 
-@contextmanager
-def named_errors(dataset: str, path: str) -> Iterator[None]:
-    """Name the shard in errors of reading it."""
-    try:
-        yield
-    except FileNotFoundError:
-        msg = f"{dataset}/{path}: the shard is missing; restore it or {made_again(open_folder(dataset))}"
-        raise DataError(msg) from None
-    except OSError as error:
-        raise unreadable(f"{dataset}/{path}", error) from error
-
-
 def damaged(root: Folder, path: str, record: int, key: str, error: RecordError) -> RecordError:
     """Return the error of a record that does not match its CRCs, with the record's place and the remedy."""
     return RecordError(f"{root.url}/{path}, record {record} ({key}): {error}; restore the shard or {made_again(root)}")
@@ -115,6 +102,5 @@ def adopted_values(
             info = images.inspect(bytes(image[0]) if image else b"")
             values |= {"height": [info.height], "width": [info.width]}
     except images.BadImage as error:
-        msg = f"{location} ({key}): {error}"
-        raise DataError(msg) from error
+        raise DataError(f"{location} ({key}): {error}") from error
     return values

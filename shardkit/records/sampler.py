@@ -108,8 +108,7 @@ class Sampler(Iterable[int]):
         """
         steps, within = divmod(number, self.batch_size)
         if not 0 <= steps < (MAX_STEP if self.num_steps is None else self.num_steps):
-            msg = f"the iteration has no number {number}"
-            raise IndexError(msg)
+            raise IndexError(f"the iteration has no number {number}")
         step = self.start_step + steps
         at = step % self._steps_together * self.batch_size + within
         return self._ids_from(step // self._steps_together).item(at)
@@ -196,8 +195,7 @@ class GrainSampler:
         except ModuleNotFoundError as error:
             if error.name not in {"grain", "grain.python"}:
                 raise
-            msg = "Sampler.grain() needs grain, which is not installed: pip install grain"
-            raise MissingExtraError(msg) from None
+            raise MissingExtraError("Sampler.grain() needs grain, which is not installed: pip install grain") from None
         steps = sampler.num_steps
         if steps is not None and steps % worker_count:
             below = steps // worker_count * worker_count
@@ -216,8 +214,7 @@ class GrainSampler:
         Its generator depends on the seed and the position in training alone, not on the number of workers.
         """
         if not 0 <= index < len(self):
-            msg = f"there are {len(self):,} indices; found {index}"
-            raise IndexError(msg)
+            raise IndexError(f"there are {len(self):,} indices; found {index}")
         size = self._sampler.batch_size
         of_worker, worker = divmod(index, self._worker_count)
         batch, within = divmod(of_worker, size)

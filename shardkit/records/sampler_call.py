@@ -10,7 +10,7 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, DataError
 from shardkit.hashing import MAX_SEED
-from shardkit.order.batches import MAX_BATCH, MAX_STEP, check_enough, check_worker_index
+from shardkit.order.batches import MAX_BATCH, MAX_STEP, check_worker_index
 from shardkit.order.sampling import sampling_by_name
 from shardkit.order.training import (
     BlockOrder,
@@ -19,6 +19,7 @@ from shardkit.order.training import (
     Order,
     SampledOrder,
     check_blocks,
+    check_order,
     no_class_to_sample,
     sampling_in_blocks,
 )
@@ -78,10 +79,8 @@ def _make_order(dataset: str, manifest: Manifest, call: Mapping[str, Any], block
     num_examples = sum(counts)
     if not num_examples:
         if call["where"] is None:
-            msg = f"{manifest.root.url}: split {call['split']!r} has no examples"
-            raise DataError(msg)
-        msg = f"where={call['where']!r} is met by none of the examples of the split"
-        raise CallError(msg)
+            raise DataError(f"{manifest.root.url}: split {call['split']!r} has no examples")
+        raise CallError(f"where={call['where']!r} is met by none of the examples of the split")
     order: Order
     if examples is not None and sampling != "natural":
         labels = examples.index["label"].fill_null(-1).to_numpy()
@@ -92,8 +91,5 @@ def _make_order(dataset: str, manifest: Manifest, call: Mapping[str, Any], block
         order = BlockwiseOrder(blocks.layout(starts), seed, global_batch_size)
     else:
         order = FullOrder(num_examples, seed)
-    source = "the split has" if call["where"] is None else "the part of the split that is selected has"
-    if order.num_examples < num_examples:
-        source = "the classes that sampling draws have"
-    check_enough(order.num_examples, global_batch_size, source=source)
+    check_order(order, num_examples, global_batch_size, is_selected=call["where"] is not None)
     return order

@@ -38,8 +38,7 @@ def open_chosen(
         if label not in manifest.classes:
             close = difflib.get_close_matches(label, manifest.classes, 3)
             hint = f"did you mean {' or '.join(map(repr, close))}?" if close else _classes_hint(manifest)
-            msg = f"{manifest.root.url}: there is no class {label!r}; {hint}"
-            raise UnknownNameError(msg)
+            raise UnknownNameError(f"{manifest.root.url}: there is no class {label!r}; {hint}")
         number = manifest.classes.index(label)
         conditions.append(f"{number} in labels" if _has_several(manifest) else f"label = {number}")
     examples = Examples(
@@ -96,5 +95,4 @@ def find_example(dataset: str, key: str, split: str | None = None) -> tuple[Exam
     close = [similar for examples in searched for similar in examples.similar_keys(key)]
     hint = f"; did you mean {' or '.join(map(repr, close[:3]))}?" if close else ""
     where = f" in the split {split!r}" if split is not None else ""
-    msg = f"{manifest.root.url}: there is no example with the key {key!r}{where}{hint}"
-    raise UnknownNameError(msg)
+    raise UnknownNameError(f"{manifest.root.url}: there is no example with the key {key!r}{where}{hint}")

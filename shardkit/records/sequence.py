@@ -23,13 +23,13 @@ from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
-from shardkit.dataset.shard_indexes import parse_columns, read_indexes
+from shardkit.dataset.shard_indexes import parse_columns, read_indexes, shard_errors
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
 from shardkit.records.example import Example, example_figure
 from shardkit.records.html import figures
 from shardkit.records.key_lookup import KeyLookup, similar_keys
-from shardkit.records.record import Schema, damaged, named_errors
+from shardkit.records.record import Schema, damaged
 from shardkit.records.runs import LOCAL, REMOTE, runs
 from shardkit.storage import OpenFiles
 from shardkit.storage.open_files import MAX_OPEN_FILES
@@ -208,11 +208,9 @@ class Examples(Sequence[Example]):
         try:
             return int(self._chosen[operator.index(at)])
         except IndexError:
-            msg = f"there are {len(self):,} examples; found the number {at}{self._growth()}"
-            raise IndexError(msg) from None
+            raise IndexError(f"there are {len(self):,} examples; found the number {at}{self._growth()}") from None
         except TypeError:
-            msg = f"an example has a number or a key, and examples a slice; found {at!r}"
-            raise TypeError(msg) from None
+            raise TypeError(f"an example has a number or a key, and examples a slice; found {at!r}") from None
 
     def _growth(self) -> str:
         """Return the remedy if the dataset has grown: a sampler that was made since then has more numbers."""
@@ -241,7 +239,7 @@ class Examples(Sequence[Example]):
         try:
             framed = self._files.read_range(path, offset, length + OVERHEAD_BYTES)
         except OSError:
-            with named_errors(self._schema.dataset, path):
+            with shard_errors(self.manifest.root, path):
                 raise
         return self._example(row, path, framed, length, offset, 0)
 
@@ -252,7 +250,7 @@ class Examples(Sequence[Example]):
         stops = starts + lengths + OVERHEAD_BYTES
         for first, end in runs(shards, starts, stops, LOCAL if self._files.is_local else REMOTE):
             path, start = self._paths[shards[first]], starts.item(first)
-            with named_errors(self._schema.dataset, path):
+            with shard_errors(self.manifest.root, path):
                 block = self._files.read_range(path, start, stops.item(end - 1) - start)
             for row, offset, length in zip(*(of[first:end].tolist() for of in (rows, starts, lengths)), strict=True):
                 yield self._example(row, path, block, length, offset, offset - start)

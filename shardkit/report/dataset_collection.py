@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit.dataset.manifest import Manifest, Shard
-from shardkit.dataset.manifest.readopting import made_again
+from shardkit.dataset.manifest.parts import GenerationSplit
 from shardkit.dataset.rejected_list import read_rejected
-from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes
+from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.options_text import options_text
 from shardkit.records.example import Example, read_example
 from shardkit.report.collection import (
     HEADER_BYTES,
@@ -29,11 +30,10 @@ from shardkit.report.collection import (
     Split,
 )
 from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
-from shardkit.report.generations import commands, parts_of
 from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.statistics.indexes import annotations_location
 from shardkit.statistics.sample import read_annotations
-from shardkit.storage import Folder, unreadable
+from shardkit.storage import Folder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -139,15 +139,9 @@ class DatasetCollection:
         root = self._manifest.root
 
         def header(row: _Row) -> Header:
-            where = f"{root.url}/{row.shard.path}"
             start = row.offset + FRAME_HEADER_BYTES + row.image_start
-            try:
+            with shard_errors(root, row.shard.path):
                 return Header(bytes(root.read_range(row.shard.path, start, min(HEADER_BYTES, row.image_bytes))))
-            except FileNotFoundError:
-                msg = f"{where}: the shard is missing; restore it or {made_again(root)}"
-                raise DataError(msg) from None
-            except OSError as error:
-                raise unreadable(where, error) from error
 
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="headers") as pool:
             yield from pool.map(header, self._rows(numbers))
@@ -221,3 +215,19 @@ def _batch(table: pa.Table, split: int, start: int, *, has_groups: bool) -> Batc
         formats=counts_of(table["format"]),
         changes=counts_of(table["changes"]),
     )
+
+
+def parts_of(manifest: Manifest, split: str) -> list[tuple[str, GenerationSplit]]:
+    """Return the folder of each generation, '' for the first, and its part of a split; nothing for a single one."""
+    return [(one.folder or "", one.splits[split]) for one in manifest.generations if split in one.splits]
+
+
+def commands(manifest: Manifest) -> str:
+    """Return the commands that write such a dataset, one a line, with the options that are not the defaults."""
+    if manifest.is_adopted:
+        return "shardkit adopt FILES"
+    lines = [f"shardkit convert SOURCE OUT {options_text(manifest.options)}"]
+    for generation in manifest.history[1:]:
+        changed = {name: value for name, value in generation.options.items() if manifest.options.get(name) != value}
+        lines.append(f"shardkit append OUT SOURCE_{len(lines) + 1} {options_text(changed)}")
+    return "\n".join(line.strip() for line in lines)

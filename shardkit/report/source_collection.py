@@ -16,8 +16,8 @@ from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index import key_hashes
 from shardkit.errors import DataError
 from shardkit.images.boxes import mask_orientation, place_objects
+from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.images.masks import check_mask, mask_values, normalise_mask
-from shardkit.images.normalising import FIRST_TRANSPOSED
 from shardkit.images.stored.placement import place
 from shardkit.inventory import columns
 from shardkit.inventory.checking import image_path, read_image

@@ -7,11 +7,10 @@ from typing import Any
 
 from shardkit.dataset.example import decode, decode_features
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.manifest.readopting import made_again
+from shardkit.dataset.shard_indexes import shard_errors
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.errors import DataError, RecordError
 from shardkit.statistics.indexes import Location
-from shardkit.storage import unreadable
 
 _THREADS = 16  # on object stores, each read is a request of some 20 ms
 
@@ -35,21 +34,16 @@ def read_annotations(manifest: Manifest, locations: Iterable[Location], feature:
 def _read(manifest: Manifest, feature: str, location: Location) -> dict[str, Any]:
     root = manifest.root
     where = f"{root.url}/{location.path}"
-    try:
+    with shard_errors(root, location.path):
         data = root.read_range(location.path, location.start, location.num_bytes)
+    try:
         features: dict[str, Any] = (
             with_own_names(decode(data), manifest.stored_as, manifest.features)
             if manifest.is_adopted
             else decode_features(data)
         )
-    except FileNotFoundError:
-        msg = f"{where}: the shard is missing; restore it or {made_again(root)}"
-        raise DataError(msg) from None
-    except OSError as error:
-        raise unreadable(where, error) from error
     except RecordError as error:
-        msg = f"{where}: {error}; run `shardkit verify` on the dataset"
-        raise DataError(msg) from None
+        raise DataError(f"{where}: {error}; run `shardkit verify` on the dataset") from None
     if feature not in features:
         msg = f"{where}: the record before byte {location.start + location.num_bytes} has no feature {feature!r}; "
         raise DataError(f"{msg}run `shardkit verify` on the dataset")

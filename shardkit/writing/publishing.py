@@ -156,10 +156,9 @@ def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
         copies += rows["key"].filter(pa.array(are_in)).to_pylist()
     if not copies:
         return None
-    named = ", ".join(map(naming.printable, sorted(copies)[:COPIES_SHOWN]))
-    more = f" and {len(copies) - COPIES_SHOWN:,} more" if len(copies) > COPIES_SHOWN else ""
+    named = naming.first_of([*map(naming.printable, sorted(copies))], COPIES_SHOWN)
     what = f"{naming.counted(len(copies), 'image')} of the new dataset {'has' if len(copies) == 1 else 'have'}"
-    return f"{what} the bytes of a removed one: {named}{more}; remove copies with --drop, too"
+    return f"{what} the bytes of a removed one: {named}; remove copies with --drop, too"
 
 
 def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:

@@ -7,6 +7,7 @@ import pytest
 from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.storage import open_folder
@@ -55,8 +56,8 @@ def test_an_archive_is_read_as_the_same_tree_unpacked(tmp_path, form, dot):
 def test_a_layout_reads_an_archive_as_it_reads_the_folder(tmp_path):
     tree = {path: data for path, data in TREE.items() if path != "ds/notes.txt"}
     archive = archive_root(packed(tmp_path / "a.tar", tree.items()))
-    source = open_class_folders(archive, None)
-    plain = open_class_folders(open_folder(str(write_tree(tmp_path / "a", tree) / "ds")), None)
+    source = open_class_folders(Opening(archive))
+    plain = open_class_folders(Opening(open_folder(str(write_tree(tmp_path / "a", tree) / "ds"))))
     assert source.describe() == f"{tmp_path}/a.tar/ds: read as <split>/<label>/…/image"
     columns = ["key", "split", "label_name", "source_bytes", "reason"]
     assert listed(source).table.select(columns) == listed(plain).table.select(columns)
@@ -85,7 +86,7 @@ def test_what_cannot_be_read_is_a_problem(tmp_path):
     ]
     assert all("a.tar" in one.message for one in archive.problems())
     assert archive.read("cat/1.jpg") == b"second"
-    rows = listed(with_archive_problems(open_class_folders(archive, None), archive)).table.to_pylist()
+    rows = listed(with_archive_problems(open_class_folders(Opening(archive)), archive)).table.to_pylist()
     good = ["cat/1.jpg", "dog/2.jpg"]
     assert [row["key"] for row in rows if row["reason"] is None] == good
     assert sorted((row["key"], row["reason"]) for row in rows if row["reason"]) == sorted(

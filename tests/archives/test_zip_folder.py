@@ -15,6 +15,7 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.naming import printable
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.storage import Entry, open_folder
 from shardkit.testing import files_of, write_tree
@@ -92,7 +93,7 @@ def test_any_tree_makes_the_round_trip(tmp_path_factory, tree, with_folders, dat
 
 def test_a_layout_reads_an_archive_as_it_reads_the_folder(tmp_path):
     def listed(folder):
-        source = open_class_folders(folder, None)
+        source = open_class_folders(Opening(folder))
         batches = [listing for part in source.parts() for listing in source.list_part(part, 2)]
         return [row[:4] + row[5:] for batch in batches for row in batch.rows], [batch.skipped for batch in batches]
 

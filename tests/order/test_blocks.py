@@ -14,7 +14,7 @@ from shardkit.hashing import MAX_SEED
 from shardkit.order import permutation
 from shardkit.order.blocks import BLOCKS_PURPOSE, WINDOWS_PURPOSE, BlockLayout, Epochs, block_order, windows_of
 from shardkit.order.keyed_permutations import derived_seed, permute_ranges
-from shardkit.order.lanes import check_lanes, lane_positions
+from shardkit.order.training import check_lanes, lane_positions
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "blocks.json").read_text(encoding="utf-8"))
 

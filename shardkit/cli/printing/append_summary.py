@@ -14,7 +14,7 @@ from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.old_exports import old_exports_lines
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.cli.printing.summary import classes_line, hint_lines
-from shardkit.naming import counted, printable
+from shardkit.naming import counted, first_of, printable
 from shardkit.planning.earlier_examples import LEFT_OUT, WITHDRAWN
 
 if TYPE_CHECKING:
@@ -88,6 +88,5 @@ def _new_classes_lines(outcome: "AppendOutcome") -> list[str]:
     new = list(enumerate(outcome.manifest.classes[before.num_classes : last.num_classes], before.num_classes))
     if not new:
         return []
-    shown = ", ".join(f"{name!r} is label {label}" for label, name in new[:NEW_CLASSES_SHOWN])
-    more = f" and {len(new) - NEW_CLASSES_SHOWN:,} more" if len(new) > NEW_CLASSES_SHOWN else ""
-    return [f"{counted(len(new), 'new class')}: {shown}{more}; a model needs {counted(len(new), 'more output')}"]
+    shown = first_of([f"{name!r} is label {label}" for label, name in new], NEW_CLASSES_SHOWN)
+    return [f"{counted(len(new), 'new class')}: {shown}; a model needs {counted(len(new), 'more output')}"]

@@ -17,7 +17,8 @@ from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import DataError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.images import BadImage
-from shardkit.naming import DATASET_LAYOUT, counted, printable
+from shardkit.layouts import DATASET_LAYOUT
+from shardkit.naming import counted, first_of, printable
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
 from shardkit.statistics.sample import read_annotations
@@ -229,8 +230,7 @@ def earlier_rejects_note(manifest: Manifest) -> str:
 def skipped_text(skipped: Mapping[str, int]) -> str:
     """Return the end of the line about rejected images: the number of skipped files by type."""
     kinds = [f"{count:,} {kind}" for kind, count in skipped.items()]
-    more = f" and {len(kinds) - KINDS_SHOWN:,} more kinds" if len(kinds) > KINDS_SHOWN else ""
-    return f"; skipped: {', '.join(kinds[:KINDS_SHOWN])}{more}" if kinds else ""
+    return f"; skipped: {first_of(kinds, KINDS_SHOWN, more='more kinds')}" if kinds else ""
 
 
 def ties_lines(groups: int | None, duplicates: int | None) -> list[str]:

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from shardkit.cli.printing.tables import table
 from shardkit.comparison.difference import Change, Changes, DatasetDiff, ListDiff
-from shardkit.naming import counted, printable
+from shardkit.naming import counted, first_of, printable
 
 _TITLES = {
     "added": "only in B",
@@ -62,12 +62,7 @@ def _list_lines(found: DatasetDiff) -> Iterator[str]:
     for noun, (one, changed) in lists.items():
         for names, what in ((one.added, "only in B"), (one.removed, "only in A"), (one.changed, changed)):
             if names:
-                yield f"{noun} {what}: {_names(names)}"
-
-
-def _names(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else ""
-    return ", ".join(repr(name) for name in names[:_MAX_SHOWN]) + more
+                yield f"{noun} {what}: {first_of([*map(repr, names)], _MAX_SHOWN)}"
 
 
 def _heading(kind: str, changes: Changes) -> str:

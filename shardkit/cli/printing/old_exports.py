@@ -6,7 +6,7 @@ from shardkit.cli.printing.lines import COMMAND
 from shardkit.dataset.export_list import old_exports
 from shardkit.dataset.manifest import Manifest
 from shardkit.exporting import targets_of
-from shardkit.naming import printable
+from shardkit.naming import first_of, printable
 from shardkit.storage import Folder
 
 FILES_SHOWN = 10
@@ -23,9 +23,8 @@ def old_exports_lines(folder: Folder, manifest: Manifest, dataset: str) -> list[
     old = old_exports(folder, manifest.digest)
     if not old:
         return []
-    more = f" and {len(old) - FILES_SHOWN:,} more" if len(old) > FILES_SHOWN else ""
-    names = ", ".join(printable(path) for path in old[:FILES_SHOWN])
+    names = first_of([*map(printable, old)], FILES_SHOWN)
     targets = targets_of(old)
     facts = "" if targets == ["dali-index"] else ", with the same --title, --license and other facts"
     commands = [f"{COMMAND}export {shlex.join([dataset, '--to', target])}" for target in targets]
-    return [f"exported from an earlier state of the dataset: {names}{more}; export again{facts}:", *commands]
+    return [f"exported from an earlier state of the dataset: {names}; export again{facts}:", *commands]

@@ -63,8 +63,7 @@ class Condition:
             found = str(error).splitlines()[0]
             if found == "overflow":
                 found = f"a number in it becomes larger than {MAX_INTEGER}; write smaller ones"
-            msg = f"where={quoted(self.text)} cannot be evaluated: {found}"
-            raise CallError(msg) from None
+            raise CallError(f"where={quoted(self.text)} cannot be evaluated: {found}") from None
         if not pa.types.is_boolean(found.type):
             msg = f"where={quoted(self.text)} is a value of type {found.type}, no condition; compare it with something"
             raise CallError(msg)

@@ -155,8 +155,7 @@ class Parser:
         def evaluate(table: pa.Table) -> Any:
             lists, wanted = column(table), left(table)
             if pa.types.is_list(lists.type) and _is_text(wanted.type):
-                msg = f"where={quoted(self._text)} looks for text in numbers; {_CLASS_NUMBERS}"
-                raise CallError(msg)
+                raise CallError(f"where={quoted(self._text)} looks for text in numbers; {_CLASS_NUMBERS}")
             if not pa.types.is_list(lists.type) or not isinstance(wanted, pa.Scalar):
                 msg = f"where={quoted(self._text)}: 'in' takes a list in parentheses, or one number before it and "
                 raise CallError(msg + "a column of lists after it, as in 3 in labels")

@@ -92,8 +92,7 @@ class Manifest(Part):
     def root(self) -> Folder:
         """The dataset's folder."""
         if self._root is None:
-            msg = "this manifest was made in memory; only one that was read from a folder has a root"
-            raise ManifestError(msg)
+            raise ManifestError("this manifest was made in memory; only one that was read from a folder has a root")
         return self._root
 
     def split(self, name: str) -> Split:
@@ -112,8 +111,7 @@ class Manifest(Part):
         """
         found = naming.find_split(name, self.splits)
         if found is None:
-            msg = f"there is no split {name!r}; the dataset has {', '.join(self.splits)}"
-            raise UnknownNameError(msg)
+            raise UnknownNameError(f"there is no split {name!r}; the dataset has {', '.join(self.splits)}")
         return found
 
     def shards(self) -> Iterator[tuple[str, Shard]]:

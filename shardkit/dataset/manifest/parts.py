@@ -17,8 +17,7 @@ from shardkit import naming
 
 def _below_the_folder(path: str) -> str:
     if problem := naming.relative_path_problem(path):
-        msg = f"path {path!r} may not be used: {problem}"
-        raise ValueError(msg)
+        raise ValueError(f"path {path!r} may not be used: {problem}")
     return path
 
 

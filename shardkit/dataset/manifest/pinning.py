@@ -67,12 +67,11 @@ def read_earlier(root: Folder, digest: str, known: Sequence[str | None]) -> tupl
         return root.read(naming.earlier_manifest(digest)), where
     except (FileNotFoundError, NotADirectoryError):
         if digest in known:  # also if the whole folder was lost, as by a copy of the files next to it
-            msg = (
+            raise ManifestError(
                 f"{where}: the manifest from before an append is missing; restore the folder "
                 f"{naming.EARLIER_MANIFESTS} from a copy, or read the dataset without the pin, with all that was "
                 "appended"
-            )
-            raise ManifestError(msg) from None
+            ) from None
         some = ", ".join(one for one in known[-_DIGESTS_SHOWN:] if one)
         msg = f"{root.url}: the dataset has no manifest with the digest {digest}; it has {some}"
         raise ManifestError(msg) from None

@@ -73,11 +73,10 @@ def check_records_root(root: Folder, records_root: str, paths: Iterable[str], *,
             folders[folder] = _is_inside(os.path.realpath(f"{root.path}/{folder}"), allowed)
         at = f"{root.path}/{path}"
         if not folders[folder] or (os.path.islink(at) and not _is_inside(os.path.realpath(at), allowed)):
-            msg = (
+            raise ManifestError(
                 f"{where}: the shard {path} is a symbolic link to {os.path.realpath(at)}, outside of {allowed}, the "
                 "folder that the manifest names; adopt the file itself"
             )
-            raise ManifestError(msg)
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -52,8 +52,7 @@ def parse_manifest(raw: bytes, *, where: str, remedy: Callable[[], str] = lambda
     try:
         return _parsed(raw, where)
     except _DamageError as damage:
-        msg = f"{where}: {damage}, {remedy()}"
-        raise ManifestError(msg) from None
+        raise ManifestError(f"{where}: {damage}, {remedy()}") from None
 
 
 class _DamageError(ValueError):
@@ -73,8 +72,7 @@ def _parsed(raw: bytes, where: str) -> Manifest:
         raise _DamageError(f"format_version is {found}, not a whole number from 1; if shardkit wrote it, it is damaged")
     if version > FORMAT_VERSION:
         found = f"manifest format {str(version)[:_SHOWN]}"
-        msg = f"{where}: {found} is newer than this shardkit's {FORMAT_VERSION}; install a newer one"
-        raise ManifestError(msg)
+        raise ManifestError(f"{where}: {found} is newer than this shardkit's {FORMAT_VERSION}; install a newer one")
     try:
         manifest = Manifest.model_validate(fields)
         digest = digest_of(manifest)

@@ -50,8 +50,7 @@ class StoredForm:
                 parse_side(option, value)
                 within(option, value, 1, MAX_SIDE)
             if value is not None and self.size is not None:
-                msg = f"--size sets both sides, and {option} {value} one of them; give one of them"
-                raise CallError(msg)
+                raise CallError(f"--size sets both sides, and {option} {value} one of them; give one of them")
         if self.size is None:
             for option, given in (("--fit pad", self.fit == "pad"), ("--mask-padding", self.mask_padding is not None)):
                 if given:
@@ -75,8 +74,7 @@ class StoredForm:
         for side in (height, width):
             within("--size", side, 1, MAX_SIDE)
         if height * width > _MAX_AREA:
-            msg = f"--size {height}x{width} has more than {_MAX_AREA:,} pixels; choose a smaller one"
-            raise CallError(msg)
+            raise CallError(f"--size {height}x{width} has more than {_MAX_AREA:,} pixels; choose a smaller one")
 
 
 def within(option: str, value: object, low: int, high: int) -> None:
@@ -86,11 +84,9 @@ def within(option: str, value: object, low: int, high: int) -> None:
         CallError: It is out of range.
     """
     if not isinstance(value, Integral):
-        msg = f"{option} must be a whole number from {low} to {high}; found {value!r}"
-        raise CallError(msg)
+        raise CallError(f"{option} must be a whole number from {low} to {high}; found {value!r}")
     if not low <= int(value) <= high:
-        msg = f"{option} must be from {low} to {high}; found {value}"
-        raise CallError(msg)
+        raise CallError(f"{option} must be from {low} to {high}; found {value}")
 
 
 def parse_side(option: str, value: object) -> int:
@@ -112,8 +108,7 @@ def parse_side(option: str, value: object) -> int:
     remedy = (
         f"--size {both[1]}x{both[2]} gives every image this height and width" if both else "write a number like 256"
     )
-    msg = f"{option} is one number, the length of a side in pixels; found {value!r}; {remedy}"
-    raise CallError(msg)
+    raise CallError(f"{option} is one number, the length of a side in pixels; found {value!r}; {remedy}")
 
 
 def size_text(size: tuple[int, int]) -> str:
@@ -129,12 +124,10 @@ def parse_size(text: str) -> tuple[int, int]:
     """
     height, by, width = text.strip().lower().replace("×", "x").partition("x")
     if height.isascii() and height.isdecimal() and not by:
-        msg = (
+        raise CallError(
             f"--size is HEIGHTxWIDTH; found {text!r}; write --size {height}x{height} for a square, or "
             f"--resize {height} to reduce the shorter side and keep the shape"
         )
-        raise CallError(msg)
     if not (height + width).isascii() or not height.isdecimal() or not width.isdecimal():
-        msg = f"--size is HEIGHTxWIDTH in pixels, such as 256x320; found {text!r}"
-        raise CallError(msg)
+        raise CallError(f"--size is HEIGHTxWIDTH in pixels, such as 256x320; found {text!r}")
     return int(height), int(width)

@@ -9,6 +9,7 @@ import re
 import struct
 
 from shardkit.images.jpeg_segments import APP2, APP14, DQT, SOS, header_segments
+from shardkit.images.png import SIGNATURE, png_chunks
 
 _APP0 = 0xE0
 _OPTIONAL = frozenset({*range(0xE0, 0xF0), 0xFE})  # APP0..15 and COM
@@ -22,8 +23,6 @@ _BETWEEN_SCANS = frozenset({0xC4, 0xCC, DQT, 0xDC, 0xDD, SOS}) | _OPTIONAL  # wi
 _MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
 _SEGMENT = struct.Struct(">BBH")  # FF, marker, length
 
-_PNG_CHUNK = struct.Struct(">I4s")  # length of the payload, type
-_PNG_SIGNATURE_BYTES = 8
 # PNG 3, 11.2 and 11.3: what decides the pixels and their colours.
 _PNG_KEPT = frozenset(
     {
@@ -80,12 +79,10 @@ def strip_png(data: bytes) -> bytes:
     Args:
         data: The whole file, which ``inspect`` has accepted.
     """
-    kept = [data[:_PNG_SIGNATURE_BYTES]]
-    position, kind = _PNG_SIGNATURE_BYTES, b""
-    while kind != b"IEND":
-        length, kind = _PNG_CHUNK.unpack_from(data, position)
-        end = position + 12 + length  # with the CRC
+    kept = [SIGNATURE]
+    for kind, start, end in png_chunks(data):
         if kind in _PNG_KEPT:
-            kept.append(data[position:end])
-        position = end
+            kept.append(data[start:end])
+        if kind == b"IEND":
+            break
     return b"".join(kept)

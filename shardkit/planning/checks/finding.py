@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
-from shardkit.naming import printable
+from shardkit.naming import first_of, printable
 from shardkit.planning.rows import LazyColumn
 from shardkit.sources.commands import Command, refusal
 
@@ -132,6 +132,4 @@ def refuse_stopping(findings: Sequence[Finding]) -> None:
 
 def some(names: Sequence[str]) -> str:
     """Return the first names, quoted, and the number of the others."""
-    shown = ", ".join(map(repr, names[:EXAMPLES_SHOWN]))
-    more = len(names) - EXAMPLES_SHOWN
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    return first_of([*map(repr, names)], EXAMPLES_SHOWN)

@@ -8,7 +8,8 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from shardkit.naming import DATASET_LAYOUT, EXTRACTED_LAYOUT, split_of_folder
+from shardkit.layouts import DATASET_LAYOUT, EXTRACTED_LAYOUT
+from shardkit.naming import split_of_folder
 from shardkit.planning.checks.finding import Finding, some
 from shardkit.planning.user_call import UserCall
 from shardkit.sources.commands import Command

@@ -8,14 +8,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.naming import counted, printable
 from shardkit.planning.checks.finding import Finding, Keys, Kind
 from shardkit.planning.rows import Rows
 from shardkit.planning.user_call import UserCall
 from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
-
-_FIRST_TRANSPOSED = 5  # orientations 5..8 swap width and height
 
 
 def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:
@@ -38,7 +37,7 @@ def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:
     if not len(turned):
         return
     width, height = _numbers(turned["width"]), _numbers(turned["height"])
-    decided = (_numbers(turned["orientation"]) >= _FIRST_TRANSPOSED) & (width != height)
+    decided = (_numbers(turned["orientation"]) >= FIRST_TRANSPOSED) & (width != height)
     num_stored = num_upright = 0
     if what == OBJECTS:  # the size of a mask is not in the inventory
         named_width, named_height = _numbers(turned[ANNOTATED_WIDTH.name]), _numbers(turned[ANNOTATED_HEIGHT.name])

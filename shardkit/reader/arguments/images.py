@@ -183,8 +183,7 @@ def _check_range(mean: tuple[float, ...], std: tuple[float, ...]) -> None:
         f"{name}={_shown(values, 255 if max(values) <= 1 else 1)}" for name, values in (("mean", mean), ("std", std))
     )
     found = f"mean={_shown(mean)}, std={_shown(std)}"
-    msg = f"mean and std must be those of values from 0 to 255: write {right}; found {found}"
-    raise CallError(msg)
+    raise CallError(f"mean and std must be those of values from 0 to 255: write {right}; found {found}")
 
 
 def _shown(values: tuple[float, ...], factor: int = 1) -> str:

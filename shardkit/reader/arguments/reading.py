@@ -84,8 +84,7 @@ class ReadArguments:
         if self.sample_weight is not None and not self.training:
             raise refused("sample_weight", "left out of evaluation, where the weight marks padding", self.sample_weight)
         if self.image_size is not None and self.images is not None:
-            msg = f"image_size is short for images=Images(size); leave out image_size={self.image_size}"
-            raise CallError(msg)
+            raise CallError(f"image_size is short for images=Images(size); leave out image_size={self.image_size}")
         if self.image_size is not None:
             object.__setattr__(self, "images", Images(self.image_size))
         if self.service is not None:
@@ -103,26 +102,23 @@ class ReadArguments:
     def _check_remote(self, name: str) -> None:
         """Refuse what needs this process where others read."""
         if self.max_corrupt is not None:
-            msg = (
+            raise CallError(
                 f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave "
                 f"it out, and the first damaged record stops them and is named"
             )
-            raise CallError(msg)
         if self.cache is not None:
-            msg = (
+            raise CallError(
                 f"cache= is a folder of this host, and with {name}= other processes read; leave it out, and put the "
                 f"dataset where all of them find it under the same path"
             )
-            raise CallError(msg)
 
     def _check_independent(self) -> None:
         check_start_step(self.start_step, independent_workers=True)
         if not self.training:
-            msg = (
+            raise CallError(
                 "independent_workers is for training: to see every example once, evaluate in one process, such as the "
                 "coordinator, with make_dataset(..., training=False)"
             )
-            raise CallError(msg)
 
     @property
     def block_order(self) -> BlockOrder | None:
@@ -152,11 +148,10 @@ def check_start_step(found: Any, *, independent_workers: bool) -> int:
     """
     step = _CHECKS["start_step"]("start_step", found)
     if step and independent_workers:
-        msg = (
+        raise CallError(
             f"independent_workers starts each worker at a random step; leave out start_step={step}: what a worker "
             f"would read next is not known, so it cannot be resumed"
         )
-        raise CallError(msg)
     return int(step)
 
 
@@ -222,15 +217,13 @@ def _function(*parameters: str) -> Check:
             and "num_classes" in signature.parameters
         ):
             called = f"batch_map_fn=reader.{found.__name__}(train_fn.num_classes)"
-            msg = f"reader.{found.__name__} makes such a function from the number of classes; write {called}"
-            raise CallError(msg)
+            raise CallError(f"reader.{found.__name__} makes such a function from the number of classes; write {called}")
         names = list(signature.parameters)
         if name == "map_fn" and len(names) == len(parameters) and names[1].lower() in _LABEL_NAMES:
-            msg = (
+            raise CallError(
                 f"map_fn must be a function of (features, seed); found one of ({', '.join(names)}): the label is one "
                 "of the features, as in map_fn=lambda features, seed: (features['image'], features['label'])"
             )
-            raise CallError(msg)
         try:
             signature.bind(*parameters)
         except TypeError:

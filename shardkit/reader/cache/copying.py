@@ -8,7 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
 from shardkit.dataset.manifest.readopting import made_again
-from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, StoreError
+from shardkit.dataset.shard_indexes import missing_shard
+from shardkit.errors import DataError, MachineError, StoreError
 from shardkit.storage import COPY_BYTES, Folder, write_fully
 
 # A request to an object store takes about 50 ms whatever its size: 16 requests of 8 MiB at a time make that negligible
@@ -52,16 +53,14 @@ def copy_shard(root: Folder, shard: Shard, descriptor: int, name: str, readers: 
         if end == shard.num_bytes and _sha256(descriptor) == shard.sha256:
             return
     if sent.hexdigest() == shard.sha256:
-        msg = (
+        raise MachineError(
             f"{name}: the file does not keep what is written into it: others change it, or the disk is failing; choose "
             f"another cache folder"
         )
-        raise MachineError(msg)
-    msg = (
+    raise DataError(
         f"{root.url}/{shard.path}: the shard is not the one that the manifest names ({end} bytes with sha256 "
         f"{sent.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or {made_again(root)}"
     )
-    raise DataError(msg)
 
 
 def _sha256(descriptor: int) -> str:
@@ -74,29 +73,26 @@ def _sha256(descriptor: int) -> str:
 
 def _chunks(root: Folder, shard: Shard, readers: ThreadPoolExecutor) -> Iterator[bytes]:
     """Yield the shard's bytes in order, with several requests running."""
-    url = f"{root.url}/{shard.path}"
     running: deque[Future[bytes]] = deque()
     try:
         for start in range(0, shard.num_bytes, CHUNK_BYTES):
             num_bytes = min(CHUNK_BYTES, shard.num_bytes - start)
             running.append(readers.submit(root.read_range, shard.path, start, num_bytes))
             if len(running) == CHUNKS_OF_A_SHARD:
-                yield _result(running.popleft(), url)
+                yield _result(running.popleft(), root, shard)
         while running:
-            yield _result(running.popleft(), url)
+            yield _result(running.popleft(), root, shard)
     finally:
         for future in running:
             future.cancel()
 
 
-def _result(chunk: "Future[bytes]", url: str) -> bytes:
+def _result(chunk: "Future[bytes]", root: Folder, shard: Shard) -> bytes:
     try:
         return chunk.result()
     except (FileNotFoundError, NotADirectoryError):
-        msg = f"{url}: the shard is missing; restore it or {CONVERT_AGAIN}"
-        raise DataError(msg) from None
+        raise missing_shard(root, shard.path) from None
     except StoreError:  # it names the shard and the remedy
         raise
     except OSError as error:
-        msg = f"{url}: cannot copy the shard: {error.strerror or error}"
-        raise MachineError(msg) from error
+        raise MachineError(f"{root.url}/{shard.path}: cannot copy the shard: {error.strerror or error}") from error

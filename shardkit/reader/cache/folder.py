@@ -115,18 +115,16 @@ class CacheFolder:
                 del content.shards[oldest]
         taken, free = content.num_bytes, self._free_bytes(content)
         if taken + num_bytes > self.limit_bytes:
-            msg = (
+            raise MachineError(
                 f"{self.path}: the cache is full: its limit is {self.limit_bytes} bytes, shards in use take {taken}, "
                 f"{name} needs {num_bytes} more; raise the limit to at least {taken + num_bytes} bytes, or give each "
                 f"job its own folder"
             )
-            raise MachineError(msg)
         if num_bytes > free:
-            msg = (
+            raise MachineError(
                 f"{self.path}: the disk is full: {name} needs {num_bytes} bytes, {free} are free, and all shards in "
                 f"the cache are in use; free at least {num_bytes - free} bytes, or choose a folder on a larger disk"
             )
-            raise MachineError(msg)
 
     def _evict_oldest(self) -> bool:
         """Evict the least recently used shard that is not in use; return False if there is none."""

@@ -32,8 +32,7 @@ def check_remote_reading(table: RecordTable, *, in_blocks: bool) -> None:
     for url in dict.fromkeys(root.url for root in table.roots):
         scheme = url.partition("://")[0] if "://" in url else "file"
         if scheme == "s3":
-            msg = f"{url}: TensorFlow does not read s3://; give cache=, a local folder to copy the shards to"
-            raise CallError(msg)
+            raise CallError(f"{url}: TensorFlow does not read s3://; give cache=, a local folder to copy the shards to")
         if scheme != "file" and not in_blocks:
             _LOG.warning(
                 "%s: reading records one by one from an object store is slow; cache= copies the shards to a local "

@@ -5,23 +5,39 @@ and only then the file is renamed. So a file under a shard's name is always comp
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
 from shardkit.errors import CallError, MachineError
 from shardkit.reader.cache.copying import READS_AT_A_TIME, VERIFIED_NS, copy_shard
-from shardkit.reader.cache.errors import cache_errors
 from shardkit.reader.cache.folder import CacheFolder
 from shardkit.reader.cache.leases import Lease
 from shardkit.storage import COPY_BYTES, Folder, LocalFolder, is_out_of_space, open_folder
 from shardkit.storage.kernel_locks import lock_file
 
 SHARDS_AT_A_TIME = 4  # each is copied with several requests at a time
+_OTHER_USERS_FILE = (
+    "give each user their own cache folder, or let all of them read and write in the folder and the files in it"
+)
+_FULL = "free some room on its disk, or choose a cache folder on a larger one"
+_NO_LOCKS = "its file system has no locks: choose a cache folder on this machine's own disk"
+_REMEDIES = {
+    errno.EACCES: _OTHER_USERS_FILE,
+    errno.EPERM: _OTHER_USERS_FILE,
+    errno.EROFS: "choose a cache folder that is writable",
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.ENOLCK: _NO_LOCKS,
+    errno.ENOTSUP: _NO_LOCKS,
+    errno.ENOSYS: _NO_LOCKS,
+}
+_DEFAULT_REMEDY = "choose a cache folder on another disk of this machine"
 
 
 class HeldPaths(list[str]):
@@ -52,8 +68,7 @@ class ShardCache:
         """
         # Decided by its name: opening a bucket would connect to it.
         if "://" in directory and not directory.startswith("file://"):
-            msg = f"{directory}: a cache is a local folder; give one on this machine's own disk"
-            raise CallError(msg)
+            raise CallError(f"{directory}: a cache is a local folder; give one on this machine's own disk")
         self._folder = CacheFolder(open_folder(directory).url, limit_bytes)
 
     def fetch(self, roots: Sequence[Folder], shards: Sequence[Shard]) -> HeldPaths:
@@ -90,11 +105,10 @@ class ShardCache:
         path, limit = self._folder.path, self._folder.limit_bytes
         needed = sum({shard.sha256: shard.num_bytes for shard in shards}.values())
         if needed > limit:
-            msg = (
+            raise CallError(
                 f"{path}: the cache's limit of {limit} bytes is smaller than the {len(shards)} shards that are read, "
                 f"which take {needed} bytes; raise the limit to at least that"
             )
-            raise CallError(msg)
 
     def _check_apart(self, root: Folder) -> None:
         if isinstance(root, LocalFolder):
@@ -148,11 +162,10 @@ class ShardCache:
                 with contextlib.suppress(FileNotFoundError):
                     os.remove(temporary)
                 if is_out_of_space(error) and not isinstance(error, MachineError):
-                    msg = (
+                    raise MachineError(
                         f"{self._folder.path}: the disk ran full while {shard.path} was copied ({shard.num_bytes} "
                         f"bytes); free that much, or choose a folder on a larger disk"
-                    )
-                    raise MachineError(msg) from error
+                    ) from error
                 raise
             # After the rename: a killed process would leave a temporary file that its own user cannot open.
             os.fchmod(descriptor, stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
@@ -166,3 +179,20 @@ def _sha256(path: str) -> str:
         while chunk := file.read(COPY_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def cache_errors(directory: str) -> Iterator[None]:
+    """Turn an OSError of the block into a MachineError that names the file and the remedy.
+
+    Args:
+        directory: The cache's folder, named if the error names no file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, MachineError):
+            raise
+        remedy = _REMEDIES.get(error.errno or 0, _DEFAULT_REMEDY)
+        msg = f"{error.filename or directory}: the cache cannot be used: {error.strerror or error}; {remedy}"
+        raise MachineError(msg) from error

@@ -75,12 +75,11 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
         self._starts_before = None
         if not is_read:
             self._dataset_fn.start_step = self._before
-            msg = (
+            raise CallError(
                 f"fit does not read the data of ResumeCallback's input function ({self._dataset_fn!r}), so its input "
                 "would not continue at the step of the model; give both the same function, as in fit(train_fn(), "
                 "callbacks=[reader.ResumeCallback(train_fn)])"
             )
-            raise CallError(msg)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """End where `fit` would have ended without an interruption."""

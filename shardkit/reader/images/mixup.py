@@ -87,31 +87,26 @@ def _check(num_classes: int, alpha: float) -> None:
 def _pair(element: Any, num_classes: int) -> tuple[Any, Any]:
     """Return images and labels after checking that they can be mixed."""
     if isinstance(element, tuple) and len(element) == 3:
-        msg = (
+        raise _refused(
             "mixing takes training batches of (images, labels), and these have weights: leave batch_map_fn out of "
             "evaluation, and sample_weight out of training (sampling='class_balanced' balances without weights)"
         )
-        raise _refused(msg)
     if not isinstance(element, tuple) or len(element) != 2:
-        msg = (
+        raise _refused(
             "mixing takes training batches of (images, labels): give it as batch_map_fn=, and set image_size or make "
             "such pairs in map_fn"
         )
-        raise _refused(msg)
     images, labels = element
     if not isinstance(images, tf.Tensor) or images.dtype == tf.string or images.shape.rank not in {4, None}:
-        msg = f"mixing takes images as numbers [batch, height, width, channels]; found {_shown(images)}"
-        raise _refused(msg)
+        raise _refused(f"mixing takes images as numbers [batch, height, width, channels]; found {_shown(images)}")
     rows = f"one class number for each image, or float rows of num_classes={num_classes}"
     if isinstance(labels, dict):
-        msg = f"mixing takes {rows} as labels; a dict, as of boxes, cannot be mixed"
-        raise _refused(msg)
+        raise _refused(f"mixing takes {rows} as labels; a dict, as of boxes, cannot be mixed")
     is_tensor = isinstance(labels, tf.Tensor)
     expected = [None] if is_tensor and labels.dtype.is_integer else [None, num_classes]
     is_number = is_tensor and (labels.dtype.is_integer or labels.dtype.is_floating)
     if not (is_number and labels.shape.is_compatible_with(expected)):
-        msg = f"mixing takes {rows} as labels, no masks and no regression; found {_shown(labels)}"
-        raise _refused(msg)
+        raise _refused(f"mixing takes {rows} as labels, no masks and no regression; found {_shown(labels)}")
     return images, labels
 
 

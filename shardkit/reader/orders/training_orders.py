@@ -51,7 +51,7 @@ class BlockTrainingOrder(BlockwiseOrder):
 
     def in_graph(self, positions: Any) -> tuple[Any, Any]:
         """See TrainingOrder."""
-        # The same as lanes.lane_positions.
+        # The same as lane_positions.
         lanes, size = self.layout.lanes, self.global_batch_size
         within = positions % size
         moved = positions - within + within % (size // lanes) * lanes + within // (size // lanes)
@@ -95,12 +95,10 @@ def make_order(
     """
     training, seed, global_batch_size = options.training, options.seed, options.global_batch_size
     if shares is not None and (blocks is not None or sampling != "natural"):
-        msg = "a mixture of datasets has its own order; leave out order and sampling"
-        raise CallError(msg)
+        raise CallError("a mixture of datasets has its own order; leave out order and sampling")
     if not training:
         if sampling != "natural":
-            msg = "sampling must be left out of evaluation, which reads every example once"
-            raise CallError(msg)
+            raise CallError("sampling must be left out of evaluation, which reads every example once")
         return None
     if shares is not None:
         numbers, weights = shares

@@ -72,9 +72,8 @@ class DamagedRecords:
             if is_new and not is_over:
                 self._records[record.example_id] = record
         if is_over:
-            msg = (
+            raise RecordError(
                 f"{record}; that is damaged record {self._max_records + 1}, and {self._max_records} are allowed: run "
                 f"`shardkit verify`, then restore the shard or {CONVERT_AGAIN}, or raise the limit"
             )
-            raise RecordError(msg)
         return is_new

@@ -17,11 +17,11 @@ import numpy.typing as npt
 from shardkit.dataset import tfrecord
 from shardkit.dataset.manifest.readopting import made_again
 from shardkit.errors import DataError, RecordError
+from shardkit.hashing import hash64
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
 from shardkit.reader.records.record_keys import RecordKeys
-from shardkit.reader.records.replacement import replacement
 from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import unreadable
@@ -30,6 +30,9 @@ _LOG = logging.getLogger(__name__)
 # The file is read from the record on, so the number and the offset in an error are not those in the shard.
 _NAME = "record"
 _PREFIX = f"{_NAME}: record 0 at byte 0: "
+# A prime above any number of examples, so that it has no common divisor with it: steps of this length visit every
+# example once before any twice. The neighbours of a damaged record are often damaged too, so steps are long.
+STRIDE = (1 << 61) - 1
 
 
 class RecordRecovery:
@@ -224,8 +227,7 @@ class RecordRecovery:
         if window is None:
             window = np.array([0, 0, table.height[example_id], table.width[example_id]], np.int32)
         if problem := decoding_error(encoded, window, is_png=is_png, image=self._image):
-            msg = f"its image does not decode: {problem}"
-            raise RecordError(msg)
+            raise RecordError(f"its image does not decode: {problem}")
 
     def _named(self, example_id: int, error: RecordError) -> RecordError:
         self._check_shard(example_id)
@@ -243,8 +245,7 @@ class RecordRecovery:
                 file.seek(int(self._table.offset[example_id]))
                 data: bytes = next(tfrecord.read_records(file, name=_NAME))[1]
         except StopIteration:
-            msg = "the file ends before it"
-            raise RecordError(msg) from None
+            raise RecordError("the file ends before it") from None
         except RecordError as error:
             raise RecordError(str(error).removeprefix(_PREFIX)) from None
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -261,3 +262,24 @@ class RecordRecovery:
         except (OSError, DataError) as unreadable_key:
             key, problem = "unknown", f"{problem}; {unreadable_key}"
         return DamagedRecord(example_id, shard.path, number, key, problem)
+
+
+def replacement(rank: int, attempt: int, seed: int, count: int) -> int:
+    """Return the rank of the example that replaces a damaged one.
+
+    If a damaged record were skipped, all later positions would move, and workers that share the order would drift
+    apart. The replacement is a pure function, so that every worker, every epoch and every resumed run has the same one.
+    It is of the same class and dataset, so that their shares stay exact.
+
+    Over attempts 1 to count - 1 every other example comes exactly once, in an order that depends on rank and seed: if
+    one record is intact, it is found.
+
+    Args:
+        rank: Rank of the damaged record among the examples of its class and dataset, in [0, count).
+        attempt: From 1 to count - 1; the next one if the chosen example is damaged too.
+        seed: Seed of the reader, 0 to 2**63 - 1.
+        count: Number of examples of the class and dataset, at least 2.
+    """
+    others = count - 1
+    (start,) = hash64([str(rank)], seed=seed, purpose="replacement")
+    return int((rank + 1 + (int(start) + (attempt - 1) * STRIDE) % others) % count)

@@ -69,11 +69,9 @@ class ShardFiles:
             if _sha256(root, shard.path) == shard.sha256:
                 _LOG.warning("%s: the file was replaced by an equal one; reading continues", where)
             elif not self._is_damaged(number):
-                msg = f"{where}: the shard was replaced by another one while the dataset was read; {REMEDY}"
-                raise DataError(msg)
+                raise DataError(f"{where}: the shard was replaced by another one while the dataset was read; {REMEDY}")
             if root.identity(shard.path) != found:  # it was also changed while it was read
-                msg = f"{where}: the shard is being changed while the dataset is read; {REMEDY}"
-                raise DataError(msg)
+                raise DataError(f"{where}: the shard is being changed while the dataset is read; {REMEDY}")
         except OSError:
             return  # as in check
         except DataError as error:

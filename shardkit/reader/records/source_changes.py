@@ -52,5 +52,4 @@ class SourceWatch:
             raise DataError(msg) from None
         for shard, its_root in zip(self._table.shards, self._table.roots, strict=True):
             if its_root.url == root.url and (shard.path, shard.sha256) not in listed:
-                msg = f"{root.url}/{shard.path}: the shard was replaced while the dataset was read; {REMEDY}"
-                raise DataError(msg)
+                raise DataError(f"{root.url}/{shard.path}: the shard was replaced while the dataset was read; {REMEDY}")

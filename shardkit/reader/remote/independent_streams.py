@@ -27,11 +27,10 @@ class IndependentStreams:
             CallError: There are several input pipelines, which ParameterServerStrategy does not have.
         """
         if spec.layout.num_workers > 1:
-            msg = (
+            raise CallError(
                 f"independent_workers is for ParameterServerStrategy, whose workers share one input pipeline; found "
                 f"{spec.layout.num_workers}; leave it out, and each example is read once"
             )
-            raise CallError(msg)
         start = RandomStart(spec.table.num_examples, spec.layout.global_batch_size)
         dataset = pipeline.build(replace(spec, start_step=start, damaged=None, is_remote=True))
         return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))

@@ -39,9 +39,8 @@ def check_traced(placement: Placement | None) -> None:
         CallError: The function is being traced, and nothing makes the workers read different batches.
     """
     if not tf.executing_eagerly() and not isinstance(placement, IndependentStreams):
-        msg = (
+        raise CallError(
             "the input function is being traced into a graph, as ParameterServerStrategy does: all its workers would "
             "read the same batches; give independent_workers=True, and for any other strategy call it outside "
             "tf.function"
         )
-        raise CallError(msg)

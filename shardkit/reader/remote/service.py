@@ -108,12 +108,11 @@ def check_size(table: RecordTable) -> None:
     columns = [getattr(table, name) for name in _COLUMNS]
     num_bytes = sum(column.nbytes for column in columns if column is not None)
     if num_bytes > MAX_TABLE_BYTES:
-        msg = (
+        raise CallError(
             f"the index of {table.num_examples:,} examples takes {num_bytes >> 20:,} MiB of the graph that is sent to "
             f"the tf.data service, which takes {MAX_TABLE_BYTES >> 20:,} MiB; leave out service=, or read parts of "
             f"the split with where= or take="
         )
-        raise CallError(msg)
 
 
 def check_answers(address: str) -> None:
@@ -138,11 +137,10 @@ def check_answers(address: str) -> None:
         except (OSError, OverflowError) as error:
             found = getattr(error, "strerror", None) or str(error)
         if time.monotonic() >= until:
-            msg = (
+            raise MachineError(
                 f"service={address!r}: no dispatcher of a tf.data service answers there within {WAIT_SECONDS:g} "
                 f"seconds ({found}); start it, or correct the address"
             )
-            raise MachineError(msg)
         time.sleep(0.5)
 
 

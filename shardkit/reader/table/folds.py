@@ -50,11 +50,10 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
     )
     chosen: npt.NDArray[np.bool_] = (folds != index) if training else (folds == index)
     if not chosen.any():
-        msg = (
+        raise CallError(
             f"fold={(index, count)} has no example to {'train on' if training else 'evaluate'}: groups and exact "
             f"duplicates stay together, so {table.num_examples:,} examples are too few; use fewer folds"
         )
-        raise CallError(msg)
     return chosen
 
 

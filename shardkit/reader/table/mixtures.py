@@ -117,23 +117,20 @@ def _pinned(manifest: Manifest) -> str:
 
 def _pair(given: Any) -> tuple[Manifest, float]:
     if not isinstance(given, tuple | list) or len(given) != 2:
-        msg = (
+        raise CallError(
             f"dataset takes several datasets as pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found "
             f"{_shown(given)}"
         )
-        raise CallError(msg)
     dataset, weight = given
     if not isinstance(dataset, str | os.PathLike | Manifest):
-        msg = f"dataset: the first part of each pair must be a folder or a manifest; found {dataset!r}"
-        raise CallError(msg)
+        raise CallError(f"dataset: the first part of each pair must be a folder or a manifest; found {dataset!r}")
     manifest = dataset if isinstance(dataset, Manifest) else read_manifest(os.fspath(dataset))
     is_number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not (is_number and np.isfinite(float(weight)) and weight > 0):
-        msg = (
+        raise CallError(
             f"dataset: the weight of {manifest.root.url} must be a finite number above 0; found {weight!r}: correct "
             f"it, or leave the dataset out"
         )
-        raise CallError(msg)
     return manifest, float(weight)
 
 
@@ -187,19 +184,17 @@ def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -
                 msg = f"{manifest.root.url}: feature {name!r} is {found}, but {expected} in {manifests[0].root.url}"
                 raise CallError(msg)
             elif names_in_records(name, table.stored_as) != names_in_records(name, tables[0].stored_as):
-                msg = (
+                raise CallError(
                     f"{manifest.root.url}: feature {name!r} has another name in the records than in "
                     f"{manifests[0].root.url}; adopted TFRecords can be mixed with records of the same features only"
                 )
-                raise CallError(msg)
     labels = [[name for name, one in table.features.items() if one.role in _LABEL_ROLES] for table in tables]
     for names, manifest in zip(labels[1:], manifests[1:], strict=True):
         if names != labels[0]:
-            msg = (
+            raise CallError(
                 f"{manifest.root.url}: its labels are {names or 'none'}, those of {manifests[0].root.url} "
                 f"{labels[0] or 'none'}; only datasets with labels of one kind can be mixed"
             )
-            raise CallError(msg)
     return common
 
 

@@ -1,7 +1,9 @@
 """The record table: what the reader keeps in memory of a split, about 40 bytes for each example."""
 
 import contextlib
-from collections.abc import Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +17,6 @@ from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.dataset.shard_indexes import READING_THREADS, parse_columns, read_columns, read_indexes
 from shardkit.dataset.stored_names import StoredAs
 from shardkit.errors import DataError
-from shardkit.reader.table.key_columns import KeyColumns
 from shardkit.storage import FileIdentity, Folder, LocalFolder
 
 ALIGNMENT = 64  # bytes
@@ -28,6 +29,44 @@ _COLUMNS = {
     "image_start": np.int32,
     "image_bytes": np.int32,
 }
+# The keys of 6 million examples of 40 characters each. Of a larger split, the least recently used keys are dropped.
+MAX_KEY_BYTES = 256 << 20  # 256 MiB
+
+
+class KeyColumns:
+    """The keys of shards, up to a number of bytes; may be used from any thread.
+
+    A global batch of a shuffled split has examples of up to as many shards as it has examples, and `batch_keys` is
+    called for one batch after another. So the keys of a shard are kept after its index was read.
+    """
+
+    def __init__(self, max_bytes: int = MAX_KEY_BYTES) -> None:
+        """Make an empty collection."""
+        self._max_bytes, self._num_bytes = max_bytes, 0
+        self._columns: OrderedDict[str, pa.ChunkedArray] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, sha256: str, read: Callable[[], pa.ChunkedArray]) -> pa.ChunkedArray:
+        """Return the keys of a shard, in the order of its records.
+
+        Args:
+            sha256: Checksum of the shard's index.
+            read: Function that reads the keys; called if they are not in memory.
+        """
+        with self._lock:
+            column = self._columns.get(sha256)
+            if column is not None:
+                self._columns.move_to_end(sha256)
+                return column
+        column = read()
+        with self._lock:
+            if sha256 not in self._columns:
+                self._columns[sha256] = column
+                self._num_bytes += column.nbytes
+            while self._num_bytes > self._max_bytes:
+                _, oldest = self._columns.popitem(last=False)
+                self._num_bytes -= oldest.nbytes
+        return column
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +203,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
     """
     shards = [shard for shard in manifest.split(split_name).shards if shard.num_examples]
     if not shards:
-        msg = f"{manifest.root.url}: split {split_name!r} has no examples"
-        raise DataError(msg)
+        raise DataError(f"{manifest.root.url}: split {split_name!r} has no examples")
     counts = [shard.num_examples for shard in shards]
     starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
     identities = [_identity(manifest.root, shard) for shard in shards]  # before the sizes are checked

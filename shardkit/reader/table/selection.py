@@ -70,8 +70,7 @@ def select(
         table = _selected(table, np.flatnonzero(chosen))
     if take is not None:
         if not 1 <= take <= table.num_examples:
-            msg = f"take must be from 1 to {table.num_examples:,}, the number of examples; found {take!r}"
-            raise CallError(msg)
+            raise CallError(f"take must be from 1 to {table.num_examples:,}, the number of examples; found {take!r}")
         # By the hash of the key: a later version of the dataset, with more examples, keeps most of them.
         table = _selected(table, np.sort(np.argsort(table.key_hash, kind="stable")[:take]))
     return table
@@ -156,8 +155,7 @@ def _expression_filter(where: pc.Expression) -> _Filter:
         except (pa.ArrowException, KeyError) as error:
             problem = str(error).splitlines()[0] if str(error) else type(error).__name__
             columns = ", ".join(CONDITION_COLUMNS)
-            msg = f"where={str(where)!r} cannot be evaluated: {problem}; the columns are {columns}"
-            raise CallError(msg) from None
+            raise CallError(f"where={str(where)!r} cannot be evaluated: {problem}; the columns are {columns}") from None
         if not pa.types.is_boolean(found.type):
             msg = f"where={str(where)!r} is a value of type {found.type}, no condition; compare it with something"
             raise CallError(msg)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.naming import counted, printable
+from shardkit.naming import counted, first_of, printable
 from shardkit.planning.checks.classes import UNUSED_REMEDY, share_of_classes, share_of_used
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split, total_class_counts
@@ -24,9 +24,7 @@ def _name(name: str) -> str:
 
 
 def _names(classes: Sequence[str], labels: Iterable[int]) -> str:
-    labels = [*labels]
-    shown = ", ".join(f"“{_name(classes[label])}”" for label in labels[:_NAMES_SHOWN])
-    return f"{shown} and {len(labels) - _NAMES_SHOWN:,} more" if len(labels) > _NAMES_SHOWN else shown
+    return first_of([f"“{_name(classes[label])}”" for label in labels], _NAMES_SHOWN)
 
 
 def unused_classes(classes: Sequence[str], splits: Sequence[Split], *, is_known: bool = False) -> Iterator[Advice]:

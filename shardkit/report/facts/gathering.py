@@ -136,8 +136,7 @@ def gather_facts(collection: Collection, options: ReportOptions, show: Show = ig
         try:
             masks = mask_facts(collection.annotations(evenly_spaced(total, MASK_SAMPLE), MASK))
         except BadImage as error:
-            msg = f"{collection.place}: {error} Run `shardkit verify --deep` on the dataset"
-            raise DataError(msg) from None
+            raise DataError(f"{collection.place}: {error} Run `shardkit verify --deep` on the dataset") from None
     elif LABEL in features and features[LABEL].role == "scalar":
         numbers = number_facts(collection.annotations(sample, LABEL))
     return Facts(

@@ -24,7 +24,7 @@ from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_n
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, record_data
 from shardkit.errors import CONVERT_AGAIN, RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.naming import DATASET_LAYOUT
+from shardkit.layouts import LAYOUTS
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
@@ -140,7 +140,7 @@ class ShardkitDataset(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return DATASET_LAYOUT
+        return LAYOUTS["shardkit"].title
 
     def describe(self) -> str:
         """See Source."""

@@ -14,6 +14,7 @@ from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CallError, DataError
 from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
+from shardkit.sources.context import Opening
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
 from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset
 from shardkit.sources.datasets.removed import without_removed
@@ -30,13 +31,8 @@ from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
 
-def open_dataset(url: str, options: SourceOptions, output: Folder | None = None) -> ShardkitDataset:
-    """Open a dataset, or several, as a source.
-
-    Args:
-        url: Its folder or its manifest.json.
-        options: Options of the source, with the other datasets.
-        output: The output folder; None if there is none.
+def open_dataset(opening: Opening) -> ShardkitDataset:
+    """Open a dataset, or several, as a source: `url` is its folder or its manifest.json.
 
     Raises:
         CallError: The output is inside a dataset, the datasets do not fit each other, the condition is wrong, or a key
@@ -44,9 +40,10 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
         DataError: A dataset is damaged.
         MachineError: A dataset cannot be read.
     """
-    manifests = [read_manifest(one) for one in (url, *options.also)]
+    options = opening.options
+    manifests = [read_manifest(one) for one in (opening.url, *options.also)]
     for manifest in manifests:
-        _refuse_output(manifest.root, output)
+        _refuse_output(manifest.root, opening.output)
     if options.layout not in {None, "shardkit"}:
         msg = f"--layout {options.layout} reads one source, and {len(manifests)} datasets were given; leave it out"
         raise CallError(msg)

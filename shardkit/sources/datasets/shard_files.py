@@ -4,8 +4,7 @@ import posixpath
 from collections.abc import Iterator
 
 from shardkit.dataset.manifest import Shard
-from shardkit.dataset.manifest.readopting import made_again
-from shardkit.errors import DataError
+from shardkit.dataset.shard_indexes import missing_shard
 from shardkit.naming import counted
 from shardkit.storage import Entry, Folder, os_errors_as
 
@@ -23,8 +22,7 @@ def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int,
     for shard in shards:
         entry = found.get(shard.path)
         if entry is None:
-            msg = f"{folder.url}/{shard.path}: the shard is missing; restore it or {made_again(folder)}"
-            raise DataError(msg)
+            raise missing_shard(folder, shard.path)
         yield shard.path, entry.num_bytes, entry.mtime_ns
 
 

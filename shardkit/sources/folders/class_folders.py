@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
@@ -101,7 +102,8 @@ class ClassFolders(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "split and class folders" if self.with_splits else "class folders"
+        plain, with_splits = LAYOUTS["class-folders"].titles
+        return with_splits if self.with_splits else plain
 
     def describe(self) -> str:
         """See Source."""

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import CallError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
@@ -31,7 +33,6 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.split_names import split_of_text
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import children, files_below, folders_in
@@ -72,7 +73,7 @@ class FileNames(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "file names"
+        return LAYOUTS["file-names"].title
 
     def describe(self) -> str:
         """See Source."""
@@ -150,17 +151,13 @@ class FileNames(Source):
         return label, split, named.get(_GROUP)
 
 
-def open_file_names(folder: Folder, excluded: str | None, options: SourceOptions) -> FileNames:
+def open_file_names(opening: Opening) -> FileNames:
     """Open a source with labels in the names of its files.
-
-    Args:
-        folder: The source.
-        excluded: Path below it that is not listed; None for none.
-        options: Options of the source; `label_pattern` is required.
 
     Raises:
         CallError: There is no `label_pattern`, or it is not a regular expression with a group for the label.
     """
+    folder, excluded, options = opening.folder, opening.excluded, opening.options
     if options.label_pattern is None:
         msg = "labels in file names need a regular expression; give one with --label-pattern"
         raise CallError(msg)

@@ -4,22 +4,19 @@ from dataclasses import replace
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
 
-def open_class_folders(folder: Folder, excluded: str | None, level: int = 1) -> ClassFolders:
+def open_class_folders(opening: Opening) -> ClassFolders:
     """Return the class folders that ``--layout class-folders`` means: each folder is a class, or an exact split.
 
-    Args:
-        folder: Root of the source.
-        excluded: Path below it that is not listed; None for none.
-        level: Level of the label folders, counted from the source or its splits; from 1.
-
     Raises:
-        DataError: There is no label folder, or none at this level.
+        DataError: There is no label folder, or none at `class_level`.
     """
+    folder, excluded, level = opening.folder, opening.excluded, opening.options.class_level
     found = _classes_or_splits(folder, excluded)
     roots = found.roots
     between: list[LabelRoot] = []

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
 from shardkit.sources.commands import Command
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import (
     Listing,
@@ -70,7 +72,7 @@ class Metadata(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "Hugging Face metadata"
+        return LAYOUTS["metadata"].title
 
     def describe(self) -> str:
         """See Source."""
@@ -165,13 +167,10 @@ def has_metadata(folder: Folder) -> bool:
     return bool(_metadata_paths(folder, None))
 
 
-def open_metadata(folder: Folder, options: SourceOptions, excluded: str | None = None) -> Metadata:
+def open_metadata(opening: Opening) -> Metadata:
     """Decide how to read a folder with metadata, from the first 1,000 records of each table.
 
-    Args:
-        folder: Root of the source; relative paths start at their table's folder, whatever `options.root` is.
-        options: Options of the source, such as names of columns.
-        excluded: Path below the root that is not listed; None for none.
+    Relative paths start at their table's folder, whatever `root` is.
 
     Raises:
         CallError: Several columns may be the labels; the commands include the one for class folders.
@@ -179,6 +178,7 @@ def open_metadata(folder: Folder, options: SourceOptions, excluded: str | None =
         UnknownNameError: The options name a column that does not exist.
         MachineError: The disk or the network failed.
     """
+    folder, excluded, options = opening.folder, opening.excluded, opening.options
     paths = _metadata_paths(folder, excluded)
     if not paths:
         msg = f"{folder.url}: there is no {', '.join(_NAMES[:-1])} or {_NAMES[-1]} in it or in its split folders"

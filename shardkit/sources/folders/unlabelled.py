@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import CallError
+from shardkit.layouts import LAYOUTS
 from shardkit.reject_reasons import BAD_SPLIT
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
@@ -26,7 +28,6 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.recognising.subfolders import subfolder
 from shardkit.sources.walking import children, files_below, folders_in, is_dataset
 from shardkit.storage import Entry, Folder
 
@@ -56,7 +57,7 @@ class UnlabelledImages(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "unlabelled images"
+        return LAYOUTS["unlabelled"].title
 
     def describe(self) -> str:
         """See Source."""
@@ -111,21 +112,17 @@ class UnlabelledImages(Source):
                 yield path, entry
 
 
-def open_unlabelled(folder: Folder, excluded: str | None) -> UnlabelledImages:
+def open_unlabelled(opening: Opening) -> UnlabelledImages:
     """Open a tree of images without labels.
-
-    Args:
-        folder: The source.
-        excluded: Path below it that is not listed; None for none.
 
     Raises:
         CallError: Nothing is in the folder.
     """
+    folder, excluded = opening.folder, opening.excluded
     names = _folders(folder, excluded)
     while len(names) == 1 and len(children(folder)) == 1 and not splits_of(names):
-        (name,) = names
-        folder = subfolder(folder, name)
-        excluded = None if excluded is None else excluded.removeprefix(f"{name}/")
+        opening = opening.below(names[0])
+        folder, excluded = opening.folder, opening.excluded
         names = _folders(folder, excluded)
     if not names and not children(folder):
         msg = f"{folder.url}: the folder is empty; SOURCE is the folder that holds the images"

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.class_names import is_names_file
@@ -14,7 +15,7 @@ from shardkit.sources.lists.list_labels import names_masks
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 
-LIST_ENDINGS = (".txt", ".lst")
+_ENDINGS = LAYOUTS["list"].endings or ()
 # Folders in which lists lie, besides the source's own. Not "data", which may hold a whole dataset.
 _LIST_FOLDERS = ("filelist", "filelists", "labels", "list", "lists", "meta", "metadata", "split", "splits")
 _SPLIT = re.compile(
@@ -63,7 +64,7 @@ def find_lists(folder: Folder) -> list[FoundList]:
 def has_lists_in_labels(folder: Folder) -> bool:
     """Return whether ``labels/`` has split lists that name images, as in DTD, and not YOLO's boxes."""
     paths = (join(_LABELS, entry.name) for entry in children(folder, _LABELS) if not entry.is_folder)
-    first = next((path for path in paths if ending(path) in LIST_ENDINGS and _word(path)), None)
+    first = next((path for path in paths if ending(path) in _ENDINGS and _word(path)), None)
     return first is not None and _found(folder, first) is not None
 
 
@@ -117,7 +118,7 @@ def _candidates(folder: Folder) -> Iterator[str]:
     places = ["", *(one.name for one in entries if one.is_folder and one.name.lower() in _LIST_FOLDERS)]
     for place in places:
         for entry in entries if not place else children(folder, place):
-            is_list = not entry.is_folder and ending(entry.name) in LIST_ENDINGS and entry.num_bytes > 0
+            is_list = not entry.is_folder and ending(entry.name) in _ENDINGS and entry.num_bytes > 0
             if is_list and not is_names_file(entry.name) and num < _MAX_LISTS:
                 num += 1
                 yield join(place, entry.name)

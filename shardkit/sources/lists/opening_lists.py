@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardkit.errors import CallError, DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
+from shardkit.sources.context import Opening
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.lists.finding import (
     FoundList,
@@ -56,19 +58,21 @@ def is_lists(folder: Folder) -> bool:
     return True
 
 
-def open_lists(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists:
-    """Decide how to read a folder with lists.
+def open_lists(opening: Opening) -> ImageLists:
+    """Decide how to read a folder with lists, or one list file.
 
     Args:
-        folder: The source.
-        excluded: Path below it that is not listed; None for none.
-        options: Options of the source; `label_columns` chooses attributes, or among lists of several kinds.
+        opening: The source; `label_columns` chooses attributes, or among lists of several kinds, and `root` is the
+            folder that the paths in a list file start at.
 
     Raises:
         CallError: The folder can be read in several ways; the message has the command of each.
         DataError: There is no list that names images.
         MachineError: The disk or the network failed.
     """
+    folder, excluded, options = opening.folder, opening.excluded, opening.options
+    if opening.file is not None:
+        return _open_list_file(folder, opening.file, options)
     refuse_mat_labels(folder)
     if options.root is not None:
         msg = f"--root is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
@@ -90,18 +94,7 @@ def open_lists(folder: Folder, excluded: str | None, options: SourceOptions) -> 
     return _opened(folder, folder, forms, excluded, options)
 
 
-def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLists:
-    """Decide how to read a list file.
-
-    Args:
-        lists: The folder of the list.
-        path: The list's name in it.
-        options: Options of the source; `root` is the folder that the paths in the list start at.
-
-    Raises:
-        DataError: The list cannot be read.
-        MachineError: The disk or the network failed.
-    """
+def _open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLists:
     if options.label_columns:
         raise _useless_label_column(f"{lists.url}/{path}")
     folder = lists if options.root is None else open_folder(options.root)
@@ -168,7 +161,7 @@ def _opened(
     splits = ", ".join(f"{form.split} from {printable(form.path)}" for form in forms if form.split)
     remark += f"; {splits}" if splits else ""
     remark += f"; left out {' and '.join(map(printable, left_out))}, without labels" if left_out else ""
-    return ImageLists(folder, "lists", remark, tuple(forms), False, class_names or None, excluded)  # noqa: FBT003
+    return ImageLists(folder, LAYOUTS["list"].title, remark, tuple(forms), False, class_names or None, excluded)  # noqa: FBT003
 
 
 def _lack_labels(names: str, forms: Sequence[ListFile]) -> str:

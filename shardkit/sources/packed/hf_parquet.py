@@ -19,8 +19,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import WORK_FOLDER
 from shardkit.reject_reasons import BAD_LINE, MISSING
+from shardkit.sources.context import Opening
 from shardkit.sources.listing import (
     LISTING_SCHEMA,
     OFFSET,
@@ -32,7 +34,6 @@ from shardkit.sources.listing import (
     batched,
     unicode_problem,
 )
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.sources.packed.hf_parquet_paths import configurations, parquet_paths
 from shardkit.sources.path_splits import split_of_path
@@ -100,7 +101,7 @@ class HfParquet(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "Hugging Face Parquet"
+        return LAYOUTS["hf-parquet"].title
 
     def describe(self) -> str:
         """See Source."""
@@ -198,19 +199,16 @@ def is_hf_parquet(folder: Folder) -> bool:
     return bool(paths) and has_embedded_images(folder, paths[0])
 
 
-def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name: str | None = None) -> HfParquet:
+def open_hf_parquet(opening: Opening) -> HfParquet:
     """Read the footers of all Parquet files, and decide from the first file how they are read.
 
-    Args:
-        folder: The source, or the folder of the file that is the source.
-        options: Options of the source. A column gives splits if no path does, or if the user names it.
-        spool: Work folder that listing writes images into.
-        name: Name of the file that is the source; None for all files in the folder.
+    A column gives splits if no path does, or if the user names it. Listing writes images into the work folder.
 
     Raises:
         DataError: There is no such file, one is damaged, or they differ.
         UnknownNameError: A column that the options name does not exist, or has no images.
     """
+    folder, options, name, spool = opening.folder, opening.options, opening.file, opening.work_folder()
     paths = [name] if name is not None else parquet_paths(folder)
     if not paths:
         msg = f"{folder.url}: there is no .parquet file in it, in data/, in its split folders or in a configuration's"

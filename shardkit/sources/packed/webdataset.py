@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered
 from shardkit.errors import CallError, DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
@@ -35,7 +37,6 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.webdataset_labels import JSON_KEYS, LabelReader
 from shardkit.sources.packed.webdataset_pieces import MAX_DIVIDED_TARS, Tar, divide_tar
 from shardkit.sources.packed.webdataset_samples import is_junk, labels_of, probe, samples, suffix
@@ -75,7 +76,7 @@ class WebDataset(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "WebDataset"
+        return LAYOUTS["webdataset"].title
 
     def describe(self) -> str:
         """See Source."""
@@ -224,21 +225,14 @@ def holds_samples(folder: Folder, name: str) -> bool:
     return name.lower().endswith(_COMPRESSED) or not probe(folder, name, JSON_KEYS).is_plain_tree
 
 
-def open_webdataset(
-    folder: Folder, excluded: str | None, options: SourceOptions, name: str | None = None
-) -> WebDataset:
-    """Find the tar files of a source.
-
-    Args:
-        folder: The source, or the folder of the .tar that is the source.
-        excluded: Path below it that is not listed; None for none.
-        options: Options of the source; `label_columns` has the key of the class in the .json.
-        name: Name of the .tar that is the source; None for all in the folder.
+def open_webdataset(opening: Opening) -> WebDataset:
+    """Find the tar files of a source; `label_columns` is the key of the class in the .json.
 
     Raises:
         CallError: There are several `label_columns`.
         DataError: There is no .tar, or a compressed one, or the first one has folders in folders and no labels.
     """
+    folder, excluded, options, name = opening.folder, opening.excluded, opening.options, opening.file
     if len(options.label_columns) > 1:
         msg = "a WebDataset's samples have their label at one key; give one --label-column, the key in the .json"
         raise CallError(msg)

@@ -5,11 +5,12 @@ dataset/flowers/rose/.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shardkit.errors import CallError
-from shardkit.option_values import Layout
+from shardkit.layouts import Layout
 from shardkit.sources.commands import refusal
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders
@@ -17,7 +18,6 @@ from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.subfolders import is_archive, subfolder
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.tables.split_tables import open_roboflow_classes, open_split_tables
@@ -25,46 +25,28 @@ from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder
 
 
-@dataclass(frozen=True, slots=True)
-class Recognised:
-    """A folder that a layout recognises.
-
-    Attributes:
-        folder: The folder.
-        excluded: Path below it that is not listed; None for none.
-        layout: The layout.
-    """
-
-    folder: Folder
-    excluded: str | None
-    layout: Layout
-
-
 def open_unmarked_folder(
-    folder: Folder,
-    excluded: str | None,
-    url: str,
-    options: SourceOptions,
-    recognise: Callable[[Folder], Layout | None],
-) -> Source | Recognised:
+    opening: Opening, recognise: Callable[[Folder], Layout | None]
+) -> Source | tuple[Opening, Layout]:
     """Open a folder whose layout the user does not name, or find the folder in it that a layout recognises.
 
     Args:
-        folder: The source.
-        excluded: Path below it that is not listed; None for none.
-        url: SOURCE in commands.
-        options: Options of the source.
+        opening: The source.
         recognise: Function that returns the layout that recognises a folder by its files; None for none.
+
+    Returns:
+        The source, or the folder to open and its layout.
 
     Raises:
         CallError: The folder can be read in several ways; the message has the commands.
         DataError: Nothing that shardkit reads is in it.
     """
-    place = SourcePlace(url, in_archive=is_archive(folder), ignored=options.ignore)
+    options, place = opening.options, _place(opening)
     remarks = ""
     while True:
+        folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
-            return Recognised(folder, excluded, layout)
+            return opening, layout
         if tables := open_roboflow_classes(folder, options):
             return tables
         beside = look_at_tables(folder, excluded)
@@ -74,7 +56,7 @@ def open_unmarked_folder(
         if isinstance(found, Wrapper):
             remarks += beside.remark
             place = replace(place, above=join(place.above, found.name))
-            folder, excluded = subfolder(folder, found.name), _below(excluded, found.name)
+            opening = opening.below(found.name)
             continue
         if isinstance(found, FlatFolders):
             source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
@@ -84,21 +66,30 @@ def open_unmarked_folder(
         return NotedSource(source.folder, source, remarks, folder) if remarks else source
 
 
-def open_only_table(folder: Folder, excluded: str | None, url: str, options: SourceOptions) -> Source:
-    """Open the table in a folder or archive, or in the only folder in it, whatever the folders may mean.
+def _place(opening: Opening) -> SourcePlace:
+    return SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+
+
+def open_table(opening: Opening) -> Source:
+    """Open a table; or that in a folder or archive, or in the only folder in it, whatever the folders may mean.
 
     Raises:
         CallError: There are several tables, and the message has the commands; or there is none.
     """
-    while not (tables := look_at_tables(folder, excluded)).naming:
-        inner = folders_in(folder)
+    if opening.file is not None:
+        return open_table_in(opening.folder, opening.file, opening.options)
+    while not (tables := look_at_tables(opening.folder, opening.excluded)).naming:
+        inner = folders_in(opening.folder)
         if len(inner) != 1:
-            msg = f"{folder.url}: there is no table in it that names images below it; give the table's file as SOURCE"
+            msg = (
+                f"{opening.folder.url}: there is no table in it that names images below it; give the table's file as "
+                "SOURCE"
+            )
             raise CallError(msg)
-        folder, excluded = subfolder(folder, inner[0]), _below(excluded, inner[0])
+        opening = opening.below(inner[0])
     if len(tables.naming) > 1:
-        raise _refuse_tables(tables, SourcePlace(url, in_archive=is_archive(folder), ignored=options.ignore))
-    return _open_table(folder, tables, tables.naming[0], options)
+        raise _refuse_tables(tables, _place(opening))
+    return _open_table(opening.folder, tables, tables.naming[0], opening.options)
 
 
 def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions, place: SourcePlace) -> Source:
@@ -171,9 +162,3 @@ def _noted(source: Source, folder: Folder, beside: AdjacentTables, why: str) -> 
     used = frozenset[str]().union(*(one.image_folders for one in beside.naming))
     unused = () if "" in used else tuple(name for name in folders_in(folder) if name not in used)
     return NotedSource(source.folder, source, beside.remark, folder, unused, why)
-
-
-def _below(excluded: str | None, name: str) -> str | None:
-    if excluded is None or not excluded.startswith(f"{name}/"):
-        return None
-    return excluded[len(name) + 1 :]

@@ -15,8 +15,10 @@ from shardkit.dataset import extracted_table as table
 from shardkit.dataset import features as names
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
-from shardkit.naming import EXTRACTED_LAYOUT, counted, printable, relative_path_problem
+from shardkit.layouts import LAYOUTS
+from shardkit.naming import counted, printable, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, BAD_NAME, BAD_PATH, BAD_VALUE, NO_LABEL
+from shardkit.sources.context import Opening
 from shardkit.sources.datasets.columns import annotation_fields, carried
 from shardkit.sources.listing import (
     ANNOTATED_HEIGHT,
@@ -79,7 +81,7 @@ class ExtractedDataset(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return EXTRACTED_LAYOUT
+        return LAYOUTS["extracted"].title
 
     def describe(self) -> str:
         """See Source."""
@@ -265,13 +267,14 @@ def is_extracted(folder: Folder) -> bool:
     return file_or_folder(folder, table.TYPES) is not None
 
 
-def open_extracted(folder: Folder) -> ExtractedDataset:
+def open_extracted(opening: Opening) -> ExtractedDataset:
     """Open an extracted dataset.
 
     Raises:
         DataError: A file of it is missing or damaged.
         MachineError: It cannot be read.
     """
+    folder = opening.folder
     types = table.parse_types(_read(folder, table.TYPES), f"{folder.url}/{table.TYPES}")
     class_names: tuple[str, ...] = ()
     if any(feature.role in {"class_label", "mask"} for feature in types.features.values()):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.options import SourceOptions
@@ -21,13 +22,13 @@ from shardkit.sources.tables.formats.parquet_files import open_parquet
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.images.image_folder import Placement, place_images
 from shardkit.sources.tables.images.lookup import ImageLocation
-from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form
+from shardkit.sources.tables.paths import KeyBuilder, NumberedPath
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.sources.unlisted_images import images_count
-from shardkit.storage import Folder, open_folder, os_errors_as
+from shardkit.storage import Folder, os_errors_as
 
-TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *EXCEL_ENDINGS)
+TABLE_ENDINGS = LAYOUTS["table"].endings or ()
 _OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
 UNLISTED = -1  # the part that counts images without record; the other parts are numbers from 0
 _DISCARDED = "records of the split DISCARD"
@@ -64,7 +65,7 @@ class Table(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return f"table ({self.file.format_name})"
+        return f"{LAYOUTS['table'].title} ({self.file.format_name})"
 
     def describe(self) -> str:
         """See Source."""
@@ -124,14 +125,15 @@ def count_others(tables: Sequence[Table]) -> dict[str, int]:
     return images_count(count, f"that {which}")
 
 
-def open_table(path_url: str, options: SourceOptions) -> Table:
-    """Decide how to read a table, from its first 1,000 records.
+def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
+    """Decide how to read a table in a folder, which may be an archive, from its first 1,000 records.
 
     All records are read once to find the common parent of absolute paths, the types of further columns, and whether
     numbers are classes.
 
     Args:
-        path_url: Path of the file: local, or a URL that begins with ``file://``, ``s3://`` or ``gs://``.
+        folder: The table's folder, where relative paths start.
+        name: The table's name in it.
         options: Options of the source.
 
     Raises:
@@ -139,18 +141,6 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
         DataError: The file does not exist, or cannot be read as a table of images.
         UnknownNameError: The options name a column that does not exist.
         MachineError: The disk or the network failed.
-    """
-    table_folder, path = _split_url(path_url)
-    return open_table_in(table_folder, path, options)
-
-
-def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
-    """Decide how to read a table in a folder, which may be an archive; see open_table.
-
-    Args:
-        folder: The table's folder, where relative paths start.
-        name: The table's name in it.
-        options: Options of the source.
     """
     file = open_table_file(folder, name, options)
     prefix = read_prefix(file)
@@ -202,12 +192,6 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     named = [options.image_column] if options.image_column else []
     known = frozenset(map(plain, [*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS, *named]))
     return open_csv(folder, path, tabs=kind == ".tsv", known=known)
-
-
-def _split_url(url: str) -> tuple[Folder, str]:
-    local = absolute_form(url) if "://" in url else os.path.abspath(os.path.expanduser(url))
-    above, _, name = (local or url).rpartition("/")
-    return open_folder(above or "/"), name
 
 
 def _path(value: object) -> str | None:

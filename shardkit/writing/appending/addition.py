@@ -18,7 +18,8 @@ from shardkit.errors import CallError, DataError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
 from shardkit.inventory.digests import fingerprint
 from shardkit.inventory.inventory import Inventory
-from shardkit.naming import DATASET_LAYOUT, counted, printable
+from shardkit.layouts import DATASET_LAYOUT
+from shardkit.naming import counted, printable
 from shardkit.planning.choosing import planned_table
 from shardkit.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.planning.labels import label_names

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.reader.records.replacement import replacement
+from shardkit.reader.records.recovery import replacement
 
 seeds = st.integers(0, 2**63 - 1)
 

@@ -12,8 +12,7 @@ from shardkit.dataset.manifest import Index, Shard
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
-from shardkit.reader.table.key_columns import KeyColumns
-from shardkit.reader.table.records import load_table
+from shardkit.reader.table.records import KeyColumns, load_table
 from shardkit.storage import LocalFolder, open_folder
 
 from ...dataset.hostile import INDEXES, with_index

@@ -327,9 +327,9 @@ def test_calls_that_cannot_be_right(raw, old, tmp_path):
             convert(old, output)
     with pytest.raises(CallError, match="--ignore"):
         convert(old, tmp_path / "new", ignore=["cat/"])
-    with pytest.raises(CallError, match="--where has no effect on the layout class-folders"):
+    with pytest.raises(CallError, match="where has no effect on the layout class-folders"):
         convert(raw, tmp_path / "new", where="height > 3")
-    with pytest.raises(CallError, match="--root has no effect on the layout shardkit"):
+    with pytest.raises(CallError, match="root has no effect on the layout shardkit"):
         convert(old, tmp_path / "new", root="/")
     with pytest.raises(CallError, match="'nope'"):
         convert(old, tmp_path / "new", drop=["nope"])

@@ -45,7 +45,7 @@ def test_images_outside_split_folders_and_other_formats_are_rejected(tmp_path):
 
 
 def test_options_for_labels_are_refused(tmp_path):
-    with pytest.raises(CallError, match="--label-column has no effect on the layout unlabelled"):
+    with pytest.raises(CallError, match="label_columns has no effect on the layout unlabelled"):
         opened(made(tmp_path, "folder", ["1.jpg"]), layout="unlabelled", label_columns=("label",))
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
@@ -40,7 +41,8 @@ def source_of(tmp_path, row_group_size=2, **tables):
 
 def opened(root, name=None, **options):
     spool = open_folder(str(root.parent / "work"))
-    return open_hf_parquet(open_folder(str(root)), SourceOptions(**options), spool, name)
+    paths = () if name is None else (name,)
+    return open_hf_parquet(Opening(open_folder(str(root)), SourceOptions(**options), paths=paths, work=spool))
 
 
 def rows(source, batch_rows=1000):

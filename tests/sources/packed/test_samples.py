@@ -18,6 +18,7 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
 from shardkit.images.stored.options import StoredForm
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.folders.masks import is_masks, open_masks
@@ -60,21 +61,21 @@ def folder_of(root, name):
 
 
 def read_names(root, spool):
-    return image_rows(open_file_names(folder_of(root, "names"), None, SourceOptions(label_pattern="^([a-z]+)_")))
+    return image_rows(open_file_names(Opening(folder_of(root, "names"), SourceOptions(label_pattern="^([a-z]+)_"))))
 
 
 def read_webdataset(root, spool):
     assert is_webdataset(folder_of(root, "webdataset"))
-    return image_rows(open_webdataset(folder_of(root, "webdataset"), None, SourceOptions()))
+    return image_rows(open_webdataset(Opening(folder_of(root, "webdataset"))))
 
 
 def read_zip(root, spool):
-    return image_rows(open_class_folders(archive_root(ZipFolder(str(root / "folders.zip"))), None))
+    return image_rows(open_class_folders(Opening(archive_root(ZipFolder(str(root / "folders.zip"))))))
 
 
 def read_parquet(root, spool):
     assert is_hf_parquet(folder_of(root, "hf"))
-    return image_rows(open_hf_parquet(folder_of(root, "hf"), SourceOptions(), open_folder(str(spool))))
+    return image_rows(open_hf_parquet(Opening(folder_of(root, "hf"), work=open_folder(str(spool)))))
 
 
 READERS = [read_names, read_webdataset, read_zip, read_parquet]
@@ -142,7 +143,7 @@ def test_the_parquet_file_holds_what_pyarrow_reads(tmp_path):
 def test_masks_are_paired_and_fit_their_upright_images_with_the_numbers_that_pillow_reads():
     folder = folder_of(SAMPLES, "masks")
     assert is_masks(folder)
-    rows = listed(open_masks(folder, None, SourceOptions())).table.to_pylist()
+    rows = listed(open_masks(Opening(folder))).table.to_pylist()
     seen = set()
     for row in rows:
         assert row["reason"] is None, row

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
+from shardkit.sources.context import Opening
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
@@ -37,7 +38,9 @@ def source_of(tmp_path, **tars):
 
 
 def opened(root, excluded=None, name=None, **options):
-    return open_webdataset(open_folder(str(root)), excluded, SourceOptions(**options), name)
+    output = None if excluded is None else open_folder(f"{root}/{excluded}")
+    paths = () if name is None else (name,)
+    return open_webdataset(Opening(open_folder(str(root)), SourceOptions(**options), paths=paths, output=output))
 
 
 def rows(source, batch_rows=1000):
@@ -338,7 +341,7 @@ def test_tars_in_an_object_store_are_read(s3_bucket):
     with folder.atomic_write("train-0.tar") as file:
         file.write(tarred([("cat/1.jpg", IMAGE), ("cat/2.jpg", IMAGE)]))
     assert is_webdataset(folder)
-    source = open_webdataset(folder, None, SourceOptions())
+    source = open_webdataset(Opening(folder))
     assert rows(source) == [("train-0/cat/1.jpg", "cat"), ("train-0/cat/2.jpg", "cat")]
 
 

@@ -10,6 +10,7 @@ from PIL import Image
 from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.planning.options import ConvertOptions
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.layout import open_coco
 from shardkit.sources.detection.voc.layout import open_voc
 from shardkit.sources.detection.yolo.layout import open_yolo
@@ -44,29 +45,17 @@ NAMES = SourceOptions(label_pattern="([a-z]+)")
 
 # layout: how it is opened, and a tree of one good image
 LAYOUTS = {
-    "class folders": (lambda folder: open_class_folders(folder, None), {"cat/1.png": IMAGE, "dog/2.png": IMAGE}),
-    "file names": (lambda folder: open_file_names(folder, None, NAMES), {"cat.png": IMAGE}),
-    "metadata": (
-        lambda folder: open_metadata(folder, SourceOptions(), None),
-        {"metadata.csv": b"file_name,label\n1.png,cat\n", "1.png": IMAGE},
-    ),
-    "coco": (lambda folder: open_coco(folder, SourceOptions()), {"a.json": COCO, "images/1.png": IMAGE}),
-    "voc": (
-        lambda folder: open_voc(folder, SourceOptions()),
-        {"Annotations/1.xml": XML, "JPEGImages/1.png": IMAGE},
-    ),
+    "class folders": (open_class_folders, {"cat/1.png": IMAGE, "dog/2.png": IMAGE}),
+    "file names": (open_file_names, {"cat.png": IMAGE}),
+    "metadata": (open_metadata, {"metadata.csv": b"file_name,label\n1.png,cat\n", "1.png": IMAGE}),
+    "coco": (open_coco, {"a.json": COCO, "images/1.png": IMAGE}),
+    "voc": (open_voc, {"Annotations/1.xml": XML, "JPEGImages/1.png": IMAGE}),
     "yolo": (
-        lambda folder: open_yolo(folder, SourceOptions()),
+        open_yolo,
         {"data.yaml": b"names: [cat]\ntrain: images\n", "images/1.png": IMAGE, "labels/1.txt": b"0 .5 .5 .2 .2\n"},
     ),
-    "list": (
-        lambda folder: open_lists(folder, None, SourceOptions()),
-        {"list.txt": b"cat/1.png cat\n", "cat/1.png": IMAGE},
-    ),
-    "masks": (
-        lambda folder: open_masks(folder, None, SourceOptions()),
-        {"images/1.png": IMAGE, "masks/1.png": IMAGE},
-    ),
+    "list": (open_lists, {"list.txt": b"cat/1.png cat\n", "cat/1.png": IMAGE}),
+    "masks": (open_masks, {"images/1.png": IMAGE, "masks/1.png": IMAGE}),
 }
 BAD = [
     "../evil/x.png",
@@ -92,28 +81,34 @@ def zipped(path, files):
 @pytest.mark.parametrize("top", ["", "top/"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_entry_that_climbs_out_or_stands_twice_is_rejected_once_in_any_layout(tmp_path, layout, top):
-    opening, tree = LAYOUTS[layout]
+    open_layout, tree = LAYOUTS[layout]
     good = [(f"{top}{name}", data) for name, data in tree.items()]
     twice = good[-1][0]
     archive = zipped(tmp_path / "a.zip", [*good, *((name, IMAGE) for name in BAD + JUNK), (twice, good[-1][1])])
-    plan = plan_without_beam(with_archive_problems(opening(archive), archive), ConvertOptions(name="a"))
+    plan = plan_without_beam(
+        with_archive_problems(open_layout(Opening(archive, NAMES)), archive), ConvertOptions(name="a")
+    )
     found = [(row["key"], row["reason"]) for row in plan.rejected.to_pylist()]
     assert found == sorted([*((name, "bad_name") for name in BAD), (twice.removeprefix(top), "duplicate_key")])
     assert all("a.zip" in row["message"] for row in plan.rejected.to_pylist())
     clean = zipped(tmp_path / "clean.zip", good)
-    assert plan.num_examples == plan_without_beam(opening(clean), ConvertOptions(name="a")).num_examples > 0
+    assert (
+        plan.num_examples
+        == plan_without_beam(open_layout(Opening(clean, NAMES)), ConvertOptions(name="a")).num_examples
+        > 0
+    )
 
 
 def test_a_source_without_such_entries_is_itself(tmp_path):
     archive = zipped(tmp_path / "a.zip", [("cat/1.png", IMAGE), ("dog/1.png", IMAGE), ("../.DS_Store", b"")])
-    source = open_class_folders(archive, None)
+    source = open_class_folders(Opening(archive))
     assert with_archive_problems(source, archive) is source
 
 
 def test_what_is_said_of_the_source_is_said_by_its_layout(tmp_path):
-    opening, tree = LAYOUTS["yolo"]
+    open_layout, tree = LAYOUTS["yolo"]
     archive = zipped(tmp_path / "a.zip", [*tree.items(), ("../x.png", IMAGE)])
-    inner = opening(archive)
+    inner = open_layout(Opening(archive, NAMES))
     source = with_archive_problems(inner, archive)
     assert (source.describe(), source.layout, source.classes, source.schema) == (
         inner.describe(),
@@ -129,7 +124,7 @@ def test_problems_come_in_batches(tmp_path, batch_rows):
     archive = zipped(
         tmp_path / "a.zip", [("cat/1.png", IMAGE), ("dog/1.png", IMAGE), *((name, b"12") for name in names)]
     )
-    source = with_archive_problems(open_class_folders(archive, None), archive)
+    source = with_archive_problems(open_class_folders(Opening(archive)), archive)
     sizes = [len(listing.table()) for listing in source.list_part(source.parts()[-1], batch_rows)]
     assert max(sizes) <= batch_rows
     table = listed(source, batch_rows).table.to_pylist()

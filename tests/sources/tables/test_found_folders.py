@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
-from shardkit.sources.tables.layout import open_table, open_table_in
+from shardkit.sources.tables.layout import open_table_in
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 
 from ..table_reading import write
@@ -211,7 +212,7 @@ def test_folders_near_a_table_in_a_bucket_are_searched_the_same(s3_bucket):
     upload(
         f"{s3_bucket}/comp", {"labels/train.csv": b"id,label\n0,x\n1,y\n", "images/0.jpg": b"0", "images/1.png": b"1"}
     )
-    source = open_table(f"{s3_bucket}/comp/labels/train.csv", SourceOptions())
+    source = open_source(f"{s3_bucket}/comp/labels/train.csv")
     assert source.folder.url == f"{s3_bucket}/comp"
     assert listed(source).table["key"].to_pylist() == ["images/0.jpg", "images/1.png"]
 

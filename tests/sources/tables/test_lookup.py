@@ -5,8 +5,7 @@ import pickle
 import pytest
 
 from shardkit.errors import MachineError
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.layout import open_table
+from shardkit.sources.opening import open_source
 from shardkit.storage import LocalFolder
 from shardkit.testing import opened, upload, write_tree
 
@@ -127,7 +126,7 @@ def test_an_object_store_is_looked_into_the_same(s3_bucket):
     upload(
         f"{s3_bucket}/kaggle", {"train.csv": b"image,label\n0,x\n1,y\n", "0.jpg": b"0", "1.png": b"1", "2.png": b"2"}
     )
-    source = open_table(f"{s3_bucket}/kaggle/train.csv", SourceOptions())
+    source = open_source(f"{s3_bucket}/kaggle/train.csv")
     found = [
         row["key"] for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()
     ]

@@ -8,8 +8,6 @@ from shardkit.naming import relative_path_problem
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.opening import open_source
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.layout import open_table
 from shardkit.sources.tables.paths import KeyBuilder
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import listed, opened, picture, plan_without_beam, write_tree
@@ -66,7 +64,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
         file.write(b"2")
     with open_folder(s3_bucket).atomic_write("tables/labels.csv") as file:
         file.write(f"image,label\n{s3_bucket}/images/a/1.jpg,x\n{s3_bucket}/images/2.jpg,y\n".encode())
-    source = open_table(f"{s3_bucket}/tables/labels.csv", SourceOptions())
+    source = open_source(f"{s3_bucket}/tables/labels.csv")
     assert source.folder.url == f"{s3_bucket}/images"
     assert listed(source).table["key"].to_pylist() == ["a/1.jpg", "2.jpg"]
 

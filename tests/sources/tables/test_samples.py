@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.metadata import open_metadata
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source
 
@@ -75,7 +75,7 @@ def test_every_line_of_the_broken_one_gives_its_reason(script):
 
 
 def test_the_metadata_folder_is_read_whole():
-    source = open_metadata(open_folder(str(SAMPLES / "metadata")), SourceOptions())
+    source = open_metadata(Opening(open_folder(str(SAMPLES / "metadata"))))
     rows = listed(source).table.to_pylist()
     assert Counter((row["split"], row["reason"]) for row in rows) == {
         ("train", None): 9,

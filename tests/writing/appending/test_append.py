@@ -17,9 +17,8 @@ from shardkit.exporting.facts import Facts
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
-from shardkit.report.dataset_collection import DatasetCollection
+from shardkit.report.dataset_collection import DatasetCollection, commands
 from shardkit.report.facts.gathering import ReportOptions
-from shardkit.report.generations import commands
 from shardkit.report.page.html import make_page
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder

@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFiles
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
 from shardkit.sources.detection.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
+from shardkit.sources.detection.other_exports import holds_other_export
 from shardkit.sources.detection.rows import detection_schema, image_row
 from shardkit.sources.listing import LINE, BadRecord, ListingRow, RecordProblem, rejected_row
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import UnlistedImages
 from shardkit.sources.walking import children, join
 from shardkit.storage import Entry, Folder
@@ -51,7 +53,7 @@ class BoxTables(AnnotationFiles[BoxTable]):
     is_whole: bool
     remark: str
 
-    layout = "box table"
+    layout = LAYOUTS["box-table"].title
     unnamed = "that no table names"
 
     @property
@@ -142,18 +144,25 @@ class _Keys:
         return self._last[1]
 
 
-def open_box_tables(folder: Folder, options: SourceOptions, path: str | None = None) -> BoxTables:
+def is_box_tables(folder: Folder) -> bool:
+    """Return whether a folder has tables of boxes.
+
+    Raises:
+        DataError: It has none, and has an export of a tool that no layout reads.
+    """
+    return has_box_tables(folder) or holds_other_export(folder)
+
+
+def open_box_tables(opening: Opening) -> BoxTables:
     """Find the tables of boxes and their images.
 
-    Args:
-        folder: The source, or the folder of the file that is the source.
-        options: Options of the source; `root` is the folder of the images.
-        path: Path of the file that is the source; its images may be next to its folder, or at absolute paths.
+    The images of a file that is the source may be next to its folder, or at absolute paths.
 
     Raises:
         DataError: There are no tables of boxes, or no images for them.
         CallError: There are several tables that may be the source.
     """
+    folder, options, path = opening.folder, opening.options, opening.file
     found = FoundTables((path,)) if path is not None else find_tables(folder)
     opened = [open_table(folder, one, options, may_leave=path is not None) for one in found.paths]
     tables = tuple(table for _, table in opened)

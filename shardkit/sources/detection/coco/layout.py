@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shardkit.layouts import LAYOUTS
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.classes import (
     CLASSES_SCHEMA,
     Folders,
@@ -54,7 +56,6 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder, os_errors_as
@@ -99,7 +100,8 @@ class Coco(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "COCO" if self.has_boxes else "COCO without boxes"
+        with_boxes, without = LAYOUTS["coco"].titles
+        return with_boxes if self.has_boxes else without
 
     def describe(self) -> str:
         """See Source."""
@@ -250,17 +252,13 @@ def _without_record(
                 yield rejected_row(problem, part.split, entry)
 
 
-def open_coco(folder: Folder, options: SourceOptions, json_path: str | None = None) -> Coco:
-    """Find the annotation files and their images.
-
-    Args:
-        folder: The source, or the folder of the file that is the source.
-        options: Options of the source; `root` is the folder of the images.
-        json_path: Path of the file that is the source; its images may be in the folder above.
+def open_coco(opening: Opening) -> Coco:
+    """Find the annotation files and their images, which may be in the folder above a file that is the source.
 
     Raises:
         DataError: There are no annotations, or no images for them, or a file is not JSON.
     """
+    folder, options, json_path = opening.folder, opening.options, opening.file
     found = find_annotation_files(folder) if json_path is None else AnnotationFiles((json_path,))
     chosen, has_boxes, remark = choose_kind(folder, found)
     root, files = find_image_folders(folder, chosen or found.paths, options, may_leave=json_path is not None)

@@ -11,8 +11,10 @@ from itertools import islice
 import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import check_split_name, printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_SPLIT
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords, read_records
 from shardkit.sources.detection.cvat.images import TAGS, CvatImage, TracksError, read_images
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
@@ -52,7 +54,7 @@ class Cvat(ImageRecords[CvatFile, CvatImage]):
     files: tuple[CvatFile, ...]
     is_whole: bool
 
-    layout = "CVAT for images"
+    layout = LAYOUTS["cvat"].title
     schema = pa.schema([*detection_schema(_OBJECT_FIELDS), LINE])
 
     def describe(self) -> str:
@@ -103,17 +105,13 @@ def _is_cvat_file(folder: Folder, path: str) -> bool:
     return b"<annotations>" in head and b"<version>1" in head
 
 
-def open_cvat(folder: Folder, options: SourceOptions, path: str | None = None) -> Cvat:
-    """Find CVAT's files and their images.
-
-    Args:
-        folder: The source, or the folder of the file that is the source.
-        options: Options of the source; `root` is the folder of the images.
-        path: Path of the file that is the source; its images may be next to its folder.
+def open_cvat(opening: Opening) -> Cvat:
+    """Find CVAT's files and their images, which may be next to the folder of a file that is the source.
 
     Raises:
         DataError: There is no file of CVAT, it has no boxes, or its images are not found.
     """
+    folder, options, path = opening.folder, opening.options, opening.file
     found = [path] if path is not None else _xml_files(folder)
     if not found:
         msg = f"{folder.url}: there is no XML file of CVAT for images, such as annotations.xml next to images/"

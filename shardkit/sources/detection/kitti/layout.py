@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
 from shardkit.sources.detection.rows import (
     NUMBER,
@@ -27,7 +29,6 @@ from shardkit.sources.detection.rows import (
     rejected_image,
 )
 from shardkit.sources.listing import MAX_OBJECTS, ListingRow, count_skipped
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import files_in, folders_in, is_folder, join, read_head
 from shardkit.storage import Folder
 
@@ -56,7 +57,7 @@ class Kitti(PairedFiles[FolderPair, str]):
     folder: Folder
     groups: tuple[FolderPair, ...]
 
-    layout = "KITTI"
+    layout = LAYOUTS["kitti"].title
     schema = detection_schema(_OBJECT_FIELDS)
     first_index = 0  # files without a partner are listed among the pairs
     unlisted = "that no label file names"
@@ -178,13 +179,13 @@ def _has_labels(folder: Folder, path: str) -> bool:
     return False
 
 
-def open_kitti(folder: Folder, options: SourceOptions) -> Kitti:
+def open_kitti(opening: Opening) -> Kitti:
     """Find the label files and their images.
 
     Raises:
         DataError: There are none.
     """
-    del options  # it has none besides the layout
+    folder = opening.folder
     found = _find_folders(folder)
     if not found:
         msg = (

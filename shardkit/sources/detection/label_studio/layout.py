@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.commands import Command, refusal
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import ImageRecords, read_records
 from shardkit.sources.detection.label_studio.export import (
     Export,
@@ -39,7 +41,6 @@ from shardkit.sources.listing import (
     encodable_path,
     rejected_row,
 )
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.sources.unlisted_images import images_count
 from shardkit.sources.walking import join
@@ -62,7 +63,7 @@ class LabelStudio(ImageRecords[Export, Task]):
     files_folder: Folder
     files: tuple[Export]
 
-    layout = "Label Studio"
+    layout = LAYOUTS["label-studio"].title
     record_noun = "task"
 
     @property
@@ -150,18 +151,14 @@ def has_label_studio(folder: Folder) -> bool:
     return bool(find_exports(folder))
 
 
-def open_label_studio(folder: Folder, options: SourceOptions, path: str | None = None) -> LabelStudio:
-    """Find the export and its images.
-
-    Args:
-        folder: The source, or the folder of the file that is the source.
-        options: Options of the source; see open_export.
-        path: Path of the file that is the source.
+def open_label_studio(opening: Opening) -> LabelStudio:
+    """Find the export and its images; see open_export for the options.
 
     Raises:
         DataError: There is no export, or it cannot be read.
         CallError: There are several exports, or several controls have choices.
     """
+    folder, path = opening.folder, opening.file
     found = [path] if path is not None else find_exports(folder)
     if path is not None and not is_export(folder, path):
         msg = f"{folder.url}/{path}: the file is not an export 'JSON' or 'JSON-MIN' of Label Studio"
@@ -172,5 +169,5 @@ def open_label_studio(folder: Folder, options: SourceOptions, path: str | None =
     if len(found) > 1:
         commands = [Command(f"{folder.url}/{name}", (), f"the tasks of {name}") for name in found]
         raise refusal(f"{folder.url}: {len(found)} exports of Label Studio may be the source", commands)
-    root, export = open_export(folder, found[0], options, may_leave=path is not None)
+    root, export = open_export(folder, found[0], opening.options, may_leave=path is not None)
     return LabelStudio(root, folder, (export,))

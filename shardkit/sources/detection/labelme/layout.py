@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.labelme.files import LabelmeFiles, has_labelme, is_labelme_file, walk
 from shardkit.sources.detection.labelme.shapes import LabelmeImage, parse_labelme
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file, rejected_image
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, encodable_path, rejected_row
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import images_count
 from shardkit.storage import Entry, Folder
 
@@ -43,7 +44,7 @@ class Labelme(PairedFiles[str, tuple[str, Entry]]):
     with_splits: bool
     groups: tuple[str, ...] = ("",)
 
-    layout = "Labelme"
+    layout = LAYOUTS["labelme"].title
     schema = detection_schema(_OBJECT_FIELDS)
     max_bytes = 64 << 20  # 64 MiB: the file may hold the image itself
     parse = staticmethod(parse_labelme)
@@ -100,13 +101,13 @@ def _stem(path: str) -> str:
     return posixpath.splitext(posixpath.basename(path))[0]
 
 
-def open_labelme(folder: Folder, options: SourceOptions) -> Labelme:
+def open_labelme(opening: Opening) -> Labelme:
     """Find Labelme's files.
 
     Raises:
         DataError: There are none.
     """
-    del options  # it has none besides the layout
+    folder = opening.folder
     jsons = walk(folder).pairs
     if not any(is_labelme_file(folder, path) for path, _ in jsons[:64]):
         msg = f"{folder.url}: there is no file of Labelme: a *.json with `shapes` next to its image"

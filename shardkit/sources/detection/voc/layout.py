@@ -15,8 +15,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING, NO_LABEL, NO_SPLIT
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.voc.annotation_xml import parse_annotation
@@ -29,7 +31,6 @@ from shardkit.sources.detection.voc.image_folders import (
     read_lists,
 )
 from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
@@ -55,7 +56,7 @@ class Voc(PairedFiles[VocFolder, str]):
     folder: Folder
     groups: tuple[VocFolder, ...]
 
-    layout = "Pascal VOC"
+    layout = LAYOUTS["voc"].title
     schema = detection_schema(_OBJECT_FIELDS)
     unlisted = "that no annotation names"
     parse = staticmethod(parse_annotation)
@@ -146,12 +147,13 @@ class Voc(PairedFiles[VocFolder, str]):
                 yield from (rejected_row(RecordProblem(one.line, MISSING, message), one.split) for one in entries)
 
 
-def open_voc(folder: Folder, options: SourceOptions) -> Voc:
+def open_voc(opening: Opening) -> Voc:
     """Find the XML files and their images.
 
     Raises:
         DataError: There are none.
     """
+    folder = opening.folder
     found: Sequence[VocFolder] = find_folders(folder)
     if not found:
         msg = (

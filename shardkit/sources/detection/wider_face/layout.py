@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.detection.rows import Object, counted, detection_schema, image_row
@@ -33,7 +35,6 @@ from shardkit.sources.listing import (
     ending,
     rejected_row,
 )
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.lines import Line, read_lines
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.sources.unlisted_images import count_unlisted_images, images_count
@@ -69,7 +70,7 @@ class WiderFace(ImageRecords[AnnotationFile, FaceImage]):
     folder: Folder
     files: tuple[AnnotationFile, ...]
 
-    layout = "WIDER FACE"
+    layout = LAYOUTS["wider-face"].title
     schema = pa.schema([*detection_schema([pa.field(name, pa.int64()) for name in _ATTRIBUTES]), LINE])
     classes = (_FACE,)
     record_noun = "line"
@@ -188,13 +189,13 @@ def _find_lists(folder: Folder) -> tuple[AnnotationFile, ...]:
     return tuple(found)
 
 
-def open_wider_face(folder: Folder, options: SourceOptions) -> WiderFace:
+def open_wider_face(opening: Opening) -> WiderFace:
     """Find the lists of faces and their images.
 
     Raises:
         DataError: There are none.
     """
-    del options  # it has none besides the layout
+    folder = opening.folder
     found = _find_lists(folder)
     if not found:
         msg = (

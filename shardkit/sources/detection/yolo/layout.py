@@ -14,14 +14,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file
 from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo.labels import parse_labels, too_many
 from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
 from shardkit.sources.listing import ListingRow, rejected_row
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Entry, Folder
@@ -48,7 +49,7 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
     found: YoloSource
     names: Mapping[int, str]
 
-    layout = "YOLO"
+    layout = LAYOUTS["yolo"].title
     schema = detection_schema(_OBJECT_FIELDS)
     advice = "; correct the line, or remove it"
 
@@ -114,22 +115,17 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
         return count_unlisted_images(self.folder, self.unlisted, below=below, covered=covered, named=named)
 
 
-def open_yolo(folder: Folder, options: SourceOptions, yaml_path: str | None = None) -> Yolo:
-    """Find class names, images and label files.
-
-    Args:
-        folder: The source, or the folder of the YAML that is the source.
-        options: Options of the source; `root` is the folder that entries of data.yaml start at.
-        yaml_path: Path of the YAML that is the source; None to search for data.yaml.
+def open_yolo(opening: Opening) -> Yolo:
+    """Find class names, images and label files; `root` is the folder that entries of data.yaml start at.
 
     Raises:
         DataError: There are no class names, no images, or no label file at all.
     """
-    root, found = read_source(folder, options, yaml_path)
+    root, found = read_source(opening.folder, opening.options, opening.file)
     if looked := missing_labels(root, found.images, found.base):
         msg = (
-            f"{folder.url}: there is no label file of YOLO; searched for *.txt in {looked}: an image without one is "
-            "background, and all images would be; put the label files there"
+            f"{opening.folder.url}: there is no label file of YOLO; searched for *.txt in {looked}: an image without "
+            "one is background, and all images would be; put the label files there"
         )
         raise DataError(msg)
     return Yolo(root, found.images, found, dict(found.names))

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
 from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
 from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, mask_problem, split_below
@@ -34,7 +36,6 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import files_below
 from shardkit.storage import Entry, Folder
@@ -59,7 +60,7 @@ class Masks(CountingSource):
     mask_classes: MaskClasses
     excluded: str | None
 
-    layout = "images and masks"
+    layout = LAYOUTS["masks"].title
 
     @property
     def schema(self) -> pa.Schema:
@@ -170,18 +171,14 @@ def is_masks(folder: Folder) -> bool:
     return any(part.masks for part in find_pairs(folder, is_explicit=False))
 
 
-def open_masks(folder: Folder, excluded: str | None, options: SourceOptions) -> Masks:
+def open_masks(opening: Opening) -> Masks:
     """Find the folders of images and of masks.
-
-    Args:
-        folder: The source.
-        excluded: Path below it that is not listed; None for none.
-        options: Options of the source; this layout has none.
 
     Raises:
         DataError: There is no such pair of folders, or the file of colours is missing or cannot be read.
     """
-    found = find_pairs(folder, is_explicit=options.layout is not None)
+    folder = opening.folder
+    found = find_pairs(folder, is_explicit=opening.options.layout is not None)
     if not any(part.masks for part in found):
         msg = (
             f"{folder.url}: there is no folder of masks next to one of images; shardkit reads SOURCE/images and "
@@ -196,4 +193,4 @@ def open_masks(folder: Folder, excluded: str | None, options: SourceOptions) -> 
             "with a line such as '64 128 64 Animal' for each class"
         )
         raise DataError(msg)
-    return Masks(folder, found, mask_classes, excluded)
+    return Masks(folder, found, mask_classes, opening.excluded)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
 from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, BAD_SPLIT, NO_LABEL
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.lists.layout import ImageLists
@@ -91,7 +92,8 @@ def open_joined_ids(folder: Folder, excluded: str | None) -> ImageLists | None:
     reader = JoinedIds(with_splits=file_or_folder(folder, _SPLITS) is not None)
     splits = f", the split from {_SPLITS}" if reader.with_splits else ""
     remark = f"the image from {_IMAGES}, the class from {_LABELS} and {_CLASSES}{splits}"
-    return ImageLists(folder, "numbered lists", remark, (reader,), class_names=tuple(classes), excluded=excluded)
+    title = LAYOUTS["list"].titles[1]
+    return ImageLists(folder, title, remark, (reader,), class_names=tuple(classes), excluded=excluded)
 
 
 def _pairs(folder: Folder, path: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ from shardkit.dataset.foreign.label_names import LabelNames
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Record, read_record
 from shardkit.errors import DataError, RecordError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import WORK_FOLDER, printable
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
 from shardkit.sources.detection.rows import counted
@@ -91,7 +92,7 @@ class Tfrecords(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "TFRecord"
+        return LAYOUTS["tfrecord"].title
 
     def describe(self) -> str:
         """Return how the source is read, one line for each role of a feature."""

@@ -1,6 +1,6 @@
 """Open TFRecord files: decide what their records mean, and where the names of their classes come from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shardkit.dataset.foreign.file_names import missing_shards
@@ -20,6 +20,7 @@ from shardkit.dataset.foreign.tfds_folder import (
 )
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
+from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.tfrecord.files import WHOLE_FILES, FoundFiles, TfrecordFile, find_files, sample
 from shardkit.sources.packed.tfrecord.layout import Tfrecords
@@ -32,28 +33,16 @@ _SLIM_LABELS = "labels.txt"  # of tensorflow/models, research/slim: "0:daisy"
 _FILES_NAMED = 3
 
 
-def open_tfrecord(
-    folder: Folder,
-    excluded: str | None,
-    options: SourceOptions,
-    work: Callable[[], Folder],
-    named: Sequence[str] = (),
-) -> Tfrecords:
+def open_tfrecord(opening: Opening) -> Tfrecords:
     """Find TFRecord files, and decide from the first records what their features mean.
-
-    Args:
-        folder: The source, or the folder that the files and folders of the source are in.
-        excluded: Path below it that is not listed; None for none.
-        options: Options of the source: features of the image and the label, the label's type, names of classes.
-        work: Returns the folder that images are unpacked into, if they have to be.
-        named: Paths below it of the files and folders that are the source; () for the folder itself.
 
     Raises:
         CallError: Several features may be the image or the label, or the classes cannot name the numbers.
         UnknownNameError: A feature that the options name does not exist.
         DataError: There is no such file, one is something else, or the records have no image or no label.
     """
-    found = find_files(folder, excluded, named)
+    folder, options, named = opening.folder, opening.options, opening.paths
+    found = find_files(folder, opening.excluded, named)
     tfds = _tfds(folder)
     samples = sample(folder, found.files)
     find_features([one for several in samples.values() for one in several])  # refuses a feature of two kinds
@@ -74,7 +63,7 @@ def open_tfrecord(
     announced = _announced(folder)
     files = tuple(replace(file, num_records=announced.get(file.path)) for file in found.files)
     return Tfrecords(
-        work() if is_spooled else folder,
+        opening.work_folder() if is_spooled else folder,
         folder,
         files,
         layout,

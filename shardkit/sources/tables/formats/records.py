@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.naming import first_of
 from shardkit.sources.listing import encodable_path
 from shardkit.sources.tables.formats.text_pieces import TextPiece
 from shardkit.storage import Folder
@@ -156,5 +157,4 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 def enumerated(parts: Sequence[str]) -> str:
     """Return the parts joined by commas; only the first ones if there are many."""
-    more = f" and {len(parts) - _NAMES_SHOWN:,} more" if len(parts) > _NAMES_SHOWN else ""
-    return ", ".join(parts[:_NAMES_SHOWN]) + more
+    return first_of(parts, _NAMES_SHOWN)

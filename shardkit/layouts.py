@@ -1,0 +1,268 @@
+"""The layouts of a source, a row for each: what `--layout` calls it, what it reads, and the functions that do.
+
+To add a layout, write its package in `shardkit.sources` and add its row here, and its name to `Layout`. Everything else
+is made from the rows: detection, the values of `--layout`, the options that a layout accepts, and the page's table.
+
+A row names its functions as text, ``module:function`` below `shardkit.sources`: the command line needs the names of all
+layouts, and importing the layouts takes longer than `--help` may.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+# In the order of the help and of the page.
+Layout = Literal[
+    "class-folders",
+    "file-names",
+    "list",
+    "table",
+    "metadata",
+    "coco",
+    "voc",
+    "yolo",
+    "box-table",
+    "kitti",
+    "wider-face",
+    "labelme",
+    "label-studio",
+    "cvat",
+    "masks",
+    "webdataset",
+    "hf-parquet",
+    "extracted",
+    "shardkit",
+    "tfrecord",
+    "unlabelled",
+]
+DATASET_LAYOUT = "shardkit dataset"  # in the manifest of a dataset that was made from another one
+EXTRACTED_LAYOUT = "extracted dataset"  # in the manifest of a dataset that was made from what `extract` wrote
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutSpec:
+    """A layout.
+
+    Attributes:
+        name: Value of `--layout`.
+        titles: Its names in manifests, the usual one first. A table's continues with its format in parentheses.
+        reads: What is read, in Markdown for the page.
+        open: The function that returns the `Source` of an `Opening`.
+        recognise: The function that returns whether a folder has the layout's files. '' for a layout that only the user
+            chooses, or that is left if no other one recognises the folder.
+        recognise_last: The same for files that may also belong to other layouts: called if none recognises the folder.
+        options: Options that the layout reads, besides those of all layouts.
+        endings: Endings of the files that may be SOURCE; () if files are known by their content, None if SOURCE is a
+            folder.
+    """
+
+    name: Layout
+    titles: tuple[str, ...]
+    reads: str
+    open: str
+    recognise: str = ""
+    recognise_last: str = ""
+    options: tuple[str, ...] = ()
+    endings: tuple[str, ...] | None = None
+
+    @property
+    def title(self) -> str:
+        """The usual name in manifests."""
+        return self.titles[0]
+
+
+_OF_TABLES = ("image_column", "label_columns", "label_separator", "label_type", "split_column")
+# In the order of detection: layouts with unique files before layouts with common ones.
+_ROWS = (
+    LayoutSpec(
+        "extracted",
+        (EXTRACTED_LAYOUT,),
+        "What `shardkit extract` writes: `examples.jsonl` with `classes.txt` and `extracted.json`; keys, splits and "
+        "all features; see [Back to folders](../records/README.md#back-to-folders)",
+        open="tables.extracted:open_extracted",
+        recognise="tables.extracted:is_extracted",
+    ),
+    LayoutSpec(
+        "list",
+        ("lists", "numbered lists"),
+        "`train.txt`, `val.txt`, … that name images, with or without labels; see [Lists](#lists)",
+        open="lists.opening_lists:open_lists",
+        recognise="lists.opening_lists:is_well_known",
+        recognise_last="lists.opening_lists:is_lists",
+        options=("root", "label_columns"),
+        endings=(".txt", ".lst"),
+    ),
+    LayoutSpec(
+        "metadata",
+        ("Hugging Face metadata",),
+        "Image folders of Hugging Face: `metadata.csv`, `.jsonl` or `.parquet` with the column `file_name`, in the "
+        "folder or in each split folder",
+        open="folders.metadata:open_metadata",
+        recognise="folders.metadata:has_metadata",
+        options=_OF_TABLES,
+    ),
+    # Before YOLO, whose folders may have the same names.
+    LayoutSpec(
+        "kitti",
+        ("KITTI",),
+        "`training/label_2/*.txt` with `training/image_2/`, or `labels/` with `images/` in KITTI's format; DontCare "
+        "regions and 3D values are left out",
+        open="detection.kitti.layout:open_kitti",
+        recognise="detection.kitti.layout:is_kitti",
+    ),
+    LayoutSpec(
+        "yolo",
+        ("YOLO",),
+        "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or Darknet's `obj.data`: boxes and polygons; "
+        "classes by index",
+        open="detection.yolo.layout:open_yolo",
+        recognise="detection.yolo.image_folders:is_yolo",
+        options=("root",),
+        endings=(".yaml", ".yml"),
+    ),
+    LayoutSpec(
+        "coco",
+        ("COCO", "COCO without boxes"),
+        "`annotations/instances_*.json` or `_annotations.coco.json`, or the `.json` itself: boxes, crowds, areas, "
+        "polygons and RLE; classes in the order of category ids. LVIS: `lvis_v1_train.json` next to `train2017/`, "
+        "names from `coco_url`. iNaturalist: each annotation is the class of an image, without boxes",
+        open="detection.coco.layout:open_coco",
+        recognise="detection.coco.files:is_coco",
+        options=("root",),
+        endings=(".json",),
+    ),
+    LayoutSpec(
+        "voc",
+        ("Pascal VOC",),
+        "`Annotations/*.xml` with `JPEGImages/`, also below `VOCdevkit/VOC2012/`; splits from `ImageSets/Main/`",
+        open="detection.voc.layout:open_voc",
+        recognise="detection.voc.image_folders:is_voc",
+    ),
+    LayoutSpec(
+        "cvat",
+        ("CVAT for images",),
+        "CVAT for images 1.1, `annotations.xml` with `images/`: boxes around boxes, polygons, ellipses and masks; "
+        "subsets are splits. `CVAT for video` is refused: export `COCO 1.0`",
+        open="detection.cvat.layout:open_cvat",
+        recognise="detection.cvat.layout:is_cvat",
+        options=("root",),
+        endings=(".xml",),
+    ),
+    LayoutSpec(
+        "labelme",
+        ("Labelme",),
+        "A `.json` for each image, next to it or in a folder of its own: boxes around rectangles, polygons, circles "
+        "and masks; an image without `.json` is counted, not read as background",
+        open="detection.labelme.layout:open_labelme",
+        recognise="detection.labelme.files:has_labelme",
+    ),
+    LayoutSpec(
+        "label-studio",
+        ("Label Studio",),
+        "The exports JSON and JSON-MIN: boxes around rectangles, polygons and ellipses, or choices as classes "
+        "(`--label-column` names the control); images are found by the end of their URL",
+        open="detection.label_studio.layout:open_label_studio",
+        recognise="detection.label_studio.layout:has_label_studio",
+        options=("root", "label_columns"),
+        endings=(),
+    ),
+    LayoutSpec(
+        "wider-face",
+        ("WIDER FACE",),
+        "`wider_face_split/wider_face_train_bbx_gt.txt` with `WIDER_train/images/`, and the same of `val`",
+        open="detection.wider_face.layout:open_wider_face",
+        recognise="detection.wider_face.layout:is_wider_face",
+    ),
+    LayoutSpec(
+        "box-table",
+        ("box table",),
+        "Tables with one row per box: see [Tables of boxes](#tables-of-boxes)",
+        open="detection.box_tables.layout:open_box_tables",
+        recognise="detection.box_tables.layout:is_box_tables",
+        options=("root", "image_column", "label_columns", "split_column"),
+        endings=(),
+    ),
+    LayoutSpec(
+        "masks",
+        ("images and masks",),
+        "Segmentation: `images/` and `masks/` paired by name, VOC's `JPEGImages/` and `SegmentationClass/`, `train/` "
+        "and `train_labels/`, Cityscapes, CamVid, ADE20K; see [Boxes and masks](#boxes-and-masks)",
+        open="folders.masks.layout:open_masks",
+        recognise="folders.masks.layout:is_masks",
+    ),
+    LayoutSpec(
+        "webdataset",
+        ("WebDataset",),
+        "`.tar` files (also `.tar.gz`) of samples: an image with `.cls`, `.label.txt` or `.json`, read in place",
+        open="packed.webdataset:open_webdataset",
+        recognise="packed.webdataset:is_webdataset",
+        options=("label_columns",),
+        endings=(".tar", ".tar.gz", ".tgz"),
+    ),
+    LayoutSpec(
+        "hf-parquet",
+        ("Hugging Face Parquet",),
+        "`data/train-00000-of-00002.parquet`, or the same in a configuration's folder, with a column of `image{bytes, "
+        "path}`, or of plain bytes called `image`, `img`, `bytes`, … or given by `--image-column`; lists of images "
+        "are refused. Listing unpacks the images once, into a temporary folder",
+        open="packed.hf_parquet:open_hf_parquet",
+        recognise="packed.hf_parquet:is_hf_parquet",
+        options=_OF_TABLES,
+        endings=(),
+    ),
+    LayoutSpec(
+        "tfrecord",
+        ("TFRecord",),
+        "Files of TFDS, TFRecorder, tensorflow/models, Kaggle, … with an image and a label in each record; see "
+        "[TFRecords of others](#tfrecords-of-others)",
+        open="packed.tfrecord.opening:open_tfrecord",
+        recognise="packed.tfrecord.files:is_tfrecord_folder",
+        options=("image_feature", "label_feature", "label_type", "keep_truncated", "also"),
+        endings=(),
+    ),
+    LayoutSpec(
+        "table",
+        ("table",),
+        "CSV, TSV, JSON, JSON Lines, Parquet or Excel with one record for each image, also next to image folders "
+        "(Kaggle's `train.csv`, Roboflow's `_classes.csv` in each split folder), TFRecorder's and AutoML's "
+        "`split,image_uri,label` without a header; see [Tables](#tables)",
+        open="recognising.unmarked_folders:open_table",
+        options=("root", "path_prefix", *_OF_TABLES),
+        endings=(".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xlsm"),
+    ),
+    LayoutSpec(
+        "class-folders",
+        ("class folders", "split and class folders"),
+        "`<label>/**/image`, also in split folders: `<split>/<label>/**/image` or `<label>/<split>/**/image`; see "
+        "[Class folders](#class-folders)",
+        open="folders.given_class_folders:open_class_folders",
+        options=("class_level",),
+    ),
+    LayoutSpec(
+        "file-names",
+        ("file names",),
+        "Labels in file names: `--label-pattern` is searched in the name; its first group is the label, or its groups "
+        "named `label`, `split` and `group`",
+        open="folders.file_names:open_file_names",
+        options=("label_pattern",),
+    ),
+    LayoutSpec(
+        "unlabelled",
+        ("unlabelled images",),
+        "`--unlabelled`: any tree of folders; see [Images without labels](#images-without-labels)",
+        open="folders.unlabelled:open_unlabelled",
+    ),
+    LayoutSpec(
+        "shardkit",
+        (DATASET_LAYOUT,),
+        "A folder with its `manifest.json`: the records are read in place; see [Datasets](#datasets)",
+        open="datasets.opening:open_dataset",
+        options=("where", "drop", "labels", "also", "key_prefix", "readmit"),
+    ),
+)
+LAYOUTS: dict[Layout, LayoutSpec] = {row.name: row for row in _ROWS}
+
+
+def layout_of_title(title: str) -> Layout | None:
+    """Return the layout of a name in a manifest; None for a well-known dataset or an adopted one."""
+    plain = title.partition(" (")[0]
+    return next((row.name for row in _ROWS if plain in row.titles), None)

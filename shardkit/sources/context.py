@@ -1,0 +1,74 @@
+"""Define `Opening`, which says what a layout opens: every layout is opened by one function of it."""
+
+from dataclasses import dataclass, field, replace
+
+from shardkit.archives.member_tree import ArchiveFolder
+from shardkit.errors import CallError
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import join
+from shardkit.storage import Folder, open_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a layout opens: a folder or files in it, and how the user wants it to be read.
+
+    Attributes:
+        folder: The source's folder, without the files that the user ignores; or the folder of the files that are the
+            source.
+        options: Options of the source.
+        url: SOURCE in commands; '' if there are none to print.
+        paths: Paths below the folder of the files that are the source; () if the folder is.
+        output: The output folder, which is not listed if it is inside the source; None if there is none.
+        work: Folder for images that listing has to unpack; None if there is none.
+    """
+
+    folder: Folder
+    options: SourceOptions = field(default_factory=SourceOptions)
+    url: str = ""
+    paths: tuple[str, ...] = ()
+    output: Folder | None = None
+    work: Folder | None = None
+
+    @property
+    def file(self) -> str | None:
+        """Name of the file that is the source; None if the folder is."""
+        return self.paths[0] if self.paths else None
+
+    @property
+    def excluded(self) -> str | None:
+        """Path of the output below the folder, which is not listed; None if it is not below."""
+        if self.output is None:
+            return None
+        above, below = self.folder.resolve(""), self.output.resolve("")
+        return below[len(above) + 1 :] if below.startswith(above.rstrip("/") + "/") else None
+
+    @property
+    def is_in_archive(self) -> bool:
+        """Whether the folder is in an archive, so that no path leads to a file or folder in it."""
+        return isinstance(self.folder.inner if isinstance(self.folder, FilteredFolder) else self.folder, ArchiveFolder)
+
+    def below(self, path: str) -> "Opening":
+        """Return the same for a folder inside, which becomes the source's folder."""
+        return replace(self, folder=subfolder(self.folder, path))
+
+    def work_folder(self) -> Folder:
+        """Return the folder for images that listing has to unpack.
+
+        Raises:
+            CallError: There is none.
+        """
+        if self.work is None:
+            msg = "listing unpacks images inside Parquet files, and open_source was called without a work folder"
+            raise CallError(msg)
+        return self.work
+
+
+def subfolder(folder: Folder, path: str) -> Folder:
+    """Return the folder at a path below another one, with keys that start there."""
+    if isinstance(folder, FilteredFolder):
+        return replace(folder, inner=subfolder(folder.inner, path), above=join(folder.above, path))
+    if isinstance(folder, ArchiveFolder):
+        return replace(folder, root=join(folder.root, path))
+    return open_folder(f"{folder.url.rstrip('/')}/{path}")

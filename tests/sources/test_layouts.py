@@ -1,0 +1,69 @@
+import importlib
+import re
+from dataclasses import fields
+from typing import get_args, get_type_hints
+
+import pytest
+
+from shardkit.layouts import LAYOUTS, Layout, layout_of_title
+from shardkit.options.words import flag_of
+from shardkit.sources.context import Opening
+from shardkit.sources.listing import Source
+from shardkit.sources.options import SourceOptions
+from shardkit.storage import Folder
+
+from ..pages import CHECKOUT
+
+
+def function(name):
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(f"shardkit.sources.{module}"), attribute)
+
+
+def test_the_rows_are_the_values_of_the_option():
+    assert sorted(LAYOUTS) == sorted(get_args(Layout))
+
+
+@pytest.mark.parametrize("row", LAYOUTS.values(), ids=str)
+def test_every_layout_is_opened_and_recognised_by_functions_of_one_signature(row):
+    opened = get_type_hints(function(row.open))
+    assert (opened.pop("return").__mro__.count(Source), [*opened.values()]) == (1, [Opening])
+    for name in filter(None, (row.recognise, row.recognise_last)):
+        assert [*get_type_hints(function(name)).values()] == [Folder, bool]
+
+
+def test_layouts_accept_options_of_sources():
+    assert {name for row in LAYOUTS.values() for name in row.options} <= {field.name for field in fields(SourceOptions)}
+
+
+def test_an_ending_belongs_to_one_layout():
+    endings = [one for row in LAYOUTS.values() for one in row.endings or ()]
+    assert len(set(endings)) == len(endings)
+
+
+@pytest.mark.parametrize(
+    ("title", "layout"),
+    [
+        ("split and class folders", "class-folders"),
+        ("table (CSV)", "table"),
+        ("table (CSV) for each split", "table"),
+        ("COCO without boxes", "coco"),
+        ("numbered lists", "list"),
+        ("shardkit dataset", "shardkit"),
+        ("ImageNet", None),
+        ("adopted TFRecords", None),
+    ],
+)
+def test_the_name_in_a_manifest_tells_the_layout(title, layout):
+    assert layout_of_title(title) == layout
+
+
+def test_the_table_of_the_page_is_made_from_the_rows():
+    page = (CHECKOUT / "shardkit/sources/README.md").read_text()
+    table = re.search(r"^<!-- layouts -->\n((?:\|.*\n)+)", page, re.MULTILINE)[1]
+    rows = ["| `--layout` | name | what is read | options |", "| --- | --- | --- | --- |"]
+    for name in get_args(Layout):
+        flags = [flag_of(option) for option in LAYOUTS[name].options if option != "also"]  # an argument
+        options = ", ".join(f"`{flag}`" for flag in flags)
+        rows.append(f"| `{name}` | {LAYOUTS[name].title} | {LAYOUTS[name].reads} | {options} |")
+    assert table.splitlines() == rows
