@@ -1,24 +1,20 @@
-"""The executor that runs a conversion's parallel steps on Beam."""
+"""The executor that does work on Beam: the only shape of a pipeline that shardkit has."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import apache_beam as beam
 
-from shardkit.pipelines.for_each import run_for_each
-from shardkit.pipelines.inventory import TakeInventory
+from shardkit.parallel.for_each import Divided, Work
+from shardkit.parallel.progress import Phase
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress
-from shardkit.planning.plan_file import ShardTask
-from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.part_groups import PartGroup
-from shardkit.writing.progress import Phase
 
 
 @dataclass(frozen=True, slots=True)
 class BeamExecutor:
-    """Runs each step as a pipeline; see `writing.executor.Executor`.
+    """Runs each work as a pipeline; see `parallel.for_each.Executor`.
 
     Attributes:
         runner: The runner and its options.
@@ -36,16 +32,51 @@ class BeamExecutor:
         """See Executor."""
         return self.runner.temp_location
 
-    def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
+    def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
         """See Executor."""
         pipeline = self.runner.pipeline()
-        _ = (
-            pipeline
-            | "Parts" >> beam.Create(groups, reshuffle=False)  # (index, PartGroup)
-            | "TakeInventory" >> TakeInventory(job)
-        )
+        _ = pipeline | "Items" >> beam.Create(items, reshuffle=False) | name >> ForEach(work)
         run_with_progress(self.runner, pipeline, phase)
 
-    def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
-        """See Executor. No image passes through a shuffle."""
-        run_for_each(self.runner, "WriteShards", tasks, job.write, phase)
+
+@dataclass
+class ForEach(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+    """Items to nothing: the work is done for each, spread over the workers evenly.
+
+    Reshuffle gives each of 4 workers 4 of 16 shards, on Flink by a rebalance. Grouping by a key would give them 2, 8, 4
+    and 2, because it hashes the keys. Without it, the worker that listed a folder or a table would check all of it.
+    """
+
+    work: Work
+    closed: Any = ()  # a side input: not empty if the step before has failed
+
+    def expand(self, items: Any) -> Any:
+        """See PTransform."""
+        spread = items | "Spread" >> beam.Reshuffle()  # Any
+        if not isinstance(self.work, Divided):
+            return spread | "Work" >> beam.FlatMap(_unless_closed, self.work, self.closed)  # nothing
+        pieces = spread | "Divide" >> beam.FlatMap(_unless_closed, self.work.divide, self.closed)  # Any
+        closed: Any = ()
+        done = pieces
+        if self.work.gather is not None:
+            done = (
+                pieces
+                | "Summarise" >> beam.Map(_summarise, self.work.summary)  # (0, Any)
+                | "Gather" >> beam.GroupByKey()  # (0, [Any])
+                | "Decide" >> beam.FlatMap(_close, self.work.gather)  # True, if no piece may be begun
+            )
+            closed = beam.pvalue.AsList(done)
+        return done if self.work.then is None else pieces | "Then" >> ForEach(self.work.then, closed)
+
+
+def _unless_closed(item: Any, function: Callable[[Any], Iterable[Any] | None], closed: Sequence[bool]) -> Iterable[Any]:
+    return () if closed else function(item) or ()
+
+
+def _summarise(piece: Any, summary: Callable[[Any], Any] | None) -> tuple[int, Any]:
+    return 0, piece if summary is None else summary(piece)
+
+
+def _close(gathered: tuple[int, Iterable[Any]], gather: Callable[[Iterable[Any]], bool]) -> Iterator[bool]:
+    if not gather(gathered[1]):
+        yield True

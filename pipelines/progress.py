@@ -1,18 +1,22 @@
 """Run a pipeline in the main thread while another thread polls its progress."""
 
 import contextlib
+import logging
+import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from apache_beam import Pipeline
 
 from shardkit.doctor.silence import likely_causes
+from shardkit.errors import CallError
+from shardkit.parallel.progress import NoAnswerError, Phase, Show, show_once, show_while
 from shardkit.pipelines.engine_log import EngineLog, engine_log
 from shardkit.pipelines.job_link import job_link
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.stopping import stop_job
-from shardkit.writing.progress import Phase, Show, show_once, show_while
 
 SILENT_SECONDS = 60.0  # an engine takes 10 s to start a job; Beam itself waits for a worker for 3 minutes
 
@@ -21,6 +25,7 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
     """Run a pipeline to its end and report its progress.
 
     Raises:
+        NoAnswerError: The phase's time is over.
         MachineError: See RunnerConfig.run.
     """
     # Runners that start a job server set signal handlers, which Python allows in the main thread only.
@@ -39,8 +44,19 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
         )
         poll.start()
         try:
-            runner.run(pipeline, log, started)
+            with _limited(phase.seconds):
+                runner.run(pipeline, log, started)
+        except _TimeOverError:
+            logging.getLogger("apache_beam").setLevel(logging.CRITICAL)  # a job that is cancelled is an error to Beam
+            said, path = stop_job(pipeline, phase.listener.say), log.keep()
+            msg = f"no worker has answered for {phase.seconds:.0f} s"
+            msg += f"; the engine's messages are in {path}" if path else ""
+            msg += f". {said}" if said else ""
+            raise NoAnswerError(msg) from None
         except BaseException as error:
+            if phase.is_answer is not None and phase.is_answer(str(error.__cause__ or error)):
+                log.is_kept = False  # the job failed on purpose
+                return
             # An error before the job was submitted leaves nothing to stop; Ctrl-C may come between.
             if not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None:
                 _stop(pipeline, phase)
@@ -60,6 +76,35 @@ def _stop(pipeline: Pipeline, phase: Phase) -> None:
         phase.listener.say(said)
 
 
+class _TimeOverError(BaseException):
+    """Not an Exception: Beam and RunnerConfig.run catch those."""
+
+
+@contextlib.contextmanager
+def _limited(seconds: float | None) -> Iterator[None]:
+    """Raise _TimeOverError in the main thread when the time is over.
+
+    Not by waiting for a thread that runs the job: Beam's job servers set signal handlers, so they need this thread.
+    """
+    if seconds is None:
+        yield
+        return
+    if threading.current_thread() is not threading.main_thread():
+        msg = "a job with a limit of time runs in the main thread only"
+        raise CallError(msg)
+
+    def give_up(*_: object) -> None:
+        raise _TimeOverError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class _Listening:
     """Passes on the progress, and says once if there is none for SILENT_SECONDS from the start."""
 
@@ -67,7 +112,7 @@ class _Listening:
         self._show, self._runner, self._phase, self._log = show, runner, phase, log
         self._first: tuple[int, int | None] | None = None
         self._until = time.monotonic() + SILENT_SECONDS
-        self._is_over = False
+        self._is_over = phase.seconds is not None  # then silence ends the job
 
     def __call__(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
         self._show(done, total, rejected)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from shardkit.doctor.driver import check_runner
 from shardkit.errors import CallError
+from shardkit.parallel.progress import Level
 from shardkit.pipelines.options import RunnerConfig, runner_config
-from shardkit.writing.progress import Level
 
 
 def ready_runner(

@@ -10,7 +10,7 @@ from shardkit.option_values import LabelType, check_choice
 
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
-    from shardkit.writing.progress import ProgressListener
+    from shardkit.parallel.progress import ProgressListener
 
 __all__ = ["adopt"]
 
@@ -70,12 +70,10 @@ def adopt(
     check_choice("label_type", label_type)
     from shardkit.adoption.adopting import adopt_files
     from shardkit.adoption.options import AdoptOptions
-    from shardkit.adoption.threads import ThreadScanner
     from shardkit.dataset.foreign.inferring import LayoutOverrides
     from shardkit.dataset.manifest import read_manifest
-    from shardkit.option_values import number_of_workers
-    from shardkit.writing.output.work_folder import work_folder
-    from shardkit.writing.progress import Silent
+    from shardkit.executors import make_executor
+    from shardkit.parallel.progress import Silent
 
     given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
     if unlabelled and (label_feature is not None or label_type != "auto"):
@@ -92,15 +90,5 @@ def adopt(
         overwrite=overwrite,
     )
     shown = listener or Silent()
-    if not beam_options:
-        scanner = ThreadScanner(number_of_workers(workers), shown)
-        with work_folder(None) as work:
-            root = adopt_files(given, options, scanner, work, shown.say)
-        return read_manifest(root)
-    from shardkit.pipelines.adopt import BeamScanner
-    from shardkit.pipelines.readiness import ready_runner
-
-    runner = ready_runner(beam_options, workers, shown.say, FILES=given[0] if given else "")
-    with work_folder(runner.temp_location) as work:
-        root = adopt_files(given, options, BeamScanner(runner, shown), work, shown.say)
-    return read_manifest(root)
+    executor = make_executor(beam_options, workers, shown.say, FILES=given[0] if given else "")
+    return read_manifest(adopt_files(given, options, executor, shown))

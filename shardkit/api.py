@@ -13,9 +13,9 @@ from shardkit.extras import require_extra
 from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, NoRule, SplitBy, Subsampling
 
 if TYPE_CHECKING:
+    from shardkit.parallel.progress import ProgressListener
     from shardkit.planning.plan import Plan
     from shardkit.writing.conversion import Outcome
-    from shardkit.writing.progress import ProgressListener
 
 __all__ = ["convert", "plan"]
 
@@ -173,8 +173,8 @@ def convert(
         source_url, *also = source_locations(source)
         output_url = location("OUTPUT", output)
         from shardkit.executors import make_executor
+        from shardkit.parallel.progress import Silent
         from shardkit.writing.conversion import Conversion
-        from shardkit.writing.progress import Silent
         from shardkit.writing.reject_limit import RejectLimit
 
         say = (listener or Silent()).say
@@ -303,7 +303,7 @@ def plan(
     require_extra("convert", "planning")
     source_url, *also = source_locations(source)
     from shardkit.executors import make_executor
-    from shardkit.writing.progress import Silent
+    from shardkit.parallel.progress import Silent
     from shardkit.writing.source_plan import plan_source
 
     say = (listener or Silent()).say

@@ -13,8 +13,8 @@ from shardkit.extras import require_extra
 from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, NoRule, SplitBy, Subsampling
 
 if TYPE_CHECKING:
+    from shardkit.parallel.progress import ProgressListener
     from shardkit.writing.appending.append import AppendOutcome
-    from shardkit.writing.progress import ProgressListener
 
 __all__ = ["append"]
 
@@ -145,9 +145,9 @@ def append(
     manifest = read_manifest(dataset_url)
     source_options, changed, call = append_values(manifest, dataset_url, source_url, given)
     from shardkit.executors import make_executor
+    from shardkit.parallel.progress import Silent
     from shardkit.writing.appending.append import Append
     from shardkit.writing.appending.options import as_in_dataset, generation_options
-    from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
     say = (listener or Silent()).say

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from shardkit.option_values import number_of_workers
 
 if TYPE_CHECKING:
-    from shardkit.writing.executor import Executor
-    from shardkit.writing.progress import Level
+    from shardkit.parallel.for_each import Executor
+    from shardkit.parallel.progress import Level
 
 
 def make_executor(
@@ -26,7 +26,7 @@ def make_executor(
         MachineError: The engine does not answer.
     """
     if not beam_options:
-        from shardkit.writing.threads import ThreadExecutor
+        from shardkit.parallel.threads import ThreadExecutor
 
         return ThreadExecutor(number_of_workers(workers))
     from shardkit.pipelines.executor import BeamExecutor

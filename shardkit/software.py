@@ -2,8 +2,10 @@
 
 import functools
 import hashlib
+import importlib.metadata
 import importlib.util
 import io
+import platform
 
 __version__ = "0.1.0"
 
@@ -11,6 +13,7 @@ PROBE_SIDE = 128  # pixels; 48 KiB of samples fill several blocks of deflate
 # Entries that exist only if a package is installed that not every conversion needs. A dataset without its formats does
 # not depend on them; one with its formats has another inventory.
 OPTIONAL = frozenset({"pillow_heif", "libheif"})
+_ONLY_MINOR = frozenset({"python", "beam"})  # entries of `environment` whose patch versions work together
 # Entries of `versions` that are digests, with the format for messages.
 ENCODERS = {"jpeg_encoder": "JPEG", "png_encoder": "PNG"}
 
@@ -38,6 +41,24 @@ def _heif() -> dict[str, str]:
     import pillow_heif
 
     return {"pillow_heif": pillow_heif.__version__, "libheif": pillow_heif.libheif_version()}
+
+
+def environment() -> dict[str, str]:
+    """Return the versions that a driver and its workers share: `versions`, and those of Python, Beam and numpy."""
+    import numpy as np
+
+    beam = importlib.metadata.version("apache-beam") if importlib.util.find_spec("apache_beam") else ""
+    return {"python": platform.python_version(), "beam": beam, "numpy": np.__version__, **versions()}
+
+
+def differing(driver: dict[str, str], worker: dict[str, str]) -> list[str]:
+    """Return the names of versions in two results of `environment` that must not differ and do, sorted."""
+
+    def needed(name: str, found: dict[str, str]) -> str | None:
+        version = found.get(name)
+        return ".".join(version.split(".")[:2]) if version and name in _ONLY_MINOR else version
+
+    return [name for name in sorted({*driver, *worker}) if needed(name, driver) != needed(name, worker)]
 
 
 def difference(before: dict[str, str], after: dict[str, str], *, ignored: frozenset[str] = frozenset()) -> str:

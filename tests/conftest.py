@@ -29,8 +29,8 @@ def pytest_collection_finish():
 @pytest.fixture
 def frequent_progress(monkeypatch):
     """Progress is polled a hundred times a second: tests wait for it."""
-    monkeypatch.setattr("shardkit.writing.progress.POLL_SECONDS", 0.01)
-    monkeypatch.setattr("shardkit.writing.progress.POLL_SHARE", 0)
+    monkeypatch.setattr("shardkit.parallel.progress.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("shardkit.parallel.progress.POLL_SHARE", 0)
 
 
 @pytest.fixture(scope="session")

@@ -16,10 +16,10 @@ from shardkit.cli.convert import convert as convert_command
 from shardkit.cli.plan import plan as plan_command
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import DEFAULT_RULES, RULE_ARGUMENTS
+from shardkit.parallel.progress import Silent
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.testing import convert_without_beam, digests_of, write_class_folders
-from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED
 
 from .cli.calling import call

@@ -21,5 +21,5 @@
 | `messages` | the lines that say what was found |
 | `adopting` | all of it, in order |
 
-The TFRecords are only read. No Beam here: `pipelines.adopt` scans on a runner.
+The TFRecords are only read. No Beam here: `parallel.for_each` scans on a runner.
 """

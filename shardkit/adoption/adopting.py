@@ -1,7 +1,7 @@
 """Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shardkit.adoption.class_names import ClassNames, name_classes
@@ -20,7 +20,7 @@ from shardkit.adoption.messages import Merged, found_lines, layout_lines
 from shardkit.adoption.options import AdoptOptions
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.repeating import refuse_changed, refuse_other
-from shardkit.adoption.scan_files import ScanJob, Scanner, scan_names
+from shardkit.adoption.scan_files import ScanJob, scan_files
 from shardkit.dataset.foreign.files import ForeignFiles
 from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
 from shardkit.dataset.foreign.record_layout import RecordLayout
@@ -28,24 +28,25 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
-from shardkit.storage import Folder, os_errors_as
+from shardkit.parallel.for_each import Executor
+from shardkit.parallel.progress import ProgressListener
+from shardkit.parallel.reports import work_folder
+from shardkit.parallel.run_token import claimed
+from shardkit.storage import os_errors_as
 
 _FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
 _LABELLED = {"class", "classes", "objects"}
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
-def adopt_files(
-    given: Sequence[str], options: AdoptOptions, scanner: Scanner, work: Folder, say: Callable[[str], None]
-) -> str:
+def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor, listener: ProgressListener) -> str:
     """Adopt TFRecord files.
 
     Args:
         given: Files, folders and patterns.
         options: What the user says.
-        scanner: Scans the files.
-        work: An empty folder that all workers reach.
-        say: Receives messages: what was found and decided.
+        executor: Scans the files.
+        listener: Receives the progress, and messages: what was found and decided.
 
     Returns:
         The dataset's folder.
@@ -73,29 +74,30 @@ def adopt_files(
     files = records_files(found, splits)
     layout = _adoptable_layout(found, options)
     lines = layout_lines(layout, split_line)
-    say("\n".join([*lines, *(f"warning   there are only {missing}" for missing in found.missing_shards())]))
-    scanner.scan_files(ScanJob(records, work, layout), files)
-    scans = scan_names(work, len(files))
-    merged = merge_scans(records, files, work, scans, layout, options.key_feature)
-    classes = _classes(found, layout, merged, options, own)
-    say("\n".join(found_lines(merged, classes, layout)))
-    adoption = Adoption(
-        root=root,
-        records_root=records_root,
-        name=options.name or _name_of(root.url),
-        files=files,
-        sha256=merged.sha256,
-        adopted=merged.adopted,
-        classes=classes.names,
-        keys=merged.keys,
-        options=recorded,
-    )
-    if before is not None and not options.overwrite:
-        refuse_changed(before, adoption)
-    with os_errors_as("write the manifest and the indexes", root.url):
-        is_new = publish(adoption, work, scans)
+    lines += [f"warning   there are only {missing}" for missing in found.missing_shards()]
+    listener.say("\n".join(lines))
+    with work_folder(executor.temp_location) as work, claimed(work) as run:
+        scans = scan_files(ScanJob(records, layout), files, executor, run, listener)
+        merged = merge_scans(records, files, work, scans, layout, options.key_feature)
+        classes = _classes(found, layout, merged, options, own)
+        listener.say("\n".join(found_lines(merged, classes, layout)))
+        adoption = Adoption(
+            root=root,
+            records_root=records_root,
+            name=options.name or _name_of(root.url),
+            files=files,
+            sha256=merged.sha256,
+            adopted=merged.adopted,
+            classes=classes.names,
+            keys=merged.keys,
+            options=recorded,
+        )
+        if before is not None and not options.overwrite:
+            refuse_changed(before, adoption)
+        with os_errors_as("write the manifest and the indexes", root.url):
+            is_new = publish(adoption, work, scans)
     if not is_new:
-        say(f"{root.url} already holds the adoption of these files; nothing to do")
+        listener.say(f"{root.url} already holds the adoption of these files; nothing to do")
     return root.url
 
 

@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,14 +11,15 @@ import pyarrow.parquet as pq
 from shardkit.adoption.records import ROWS, FeatureCount, Found
 from shardkit.adoption.scanning import Scan, ScanProblem, scan_file
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.errors import MachineError
 from shardkit.naming import printable
+from shardkit.parallel.for_each import Executor, for_each
+from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.reports import Reports
+from shardkit.parallel.run_token import Fence, Run
 from shardkit.storage import Folder, unreadable
 from shardkit.storage.retry import retried
-from shardkit.writing.progress import Phase, ProgressListener
 
 _FOUND = b"shardkit.scan"
-_PREFIX, _ENDING = "scan-", ".parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,13 @@ class ScanJob:
 
     Attributes:
         records: The folder of the records; it is only read.
-        work: Folder for what the scans find, which all workers reach.
         layout: Which feature is what.
     """
 
     records: Folder
-    work: Folder
     layout: RecordLayout
 
-    def scan(self, file: RecordsFile) -> None:
+    def scan(self, file: RecordsFile, fence: Fence) -> None:
         """Scan a file, and write what was found into the work folder.
 
         Raises:
@@ -72,23 +70,7 @@ class ScanJob:
         except OSError as error:
             raise unreadable(f"{self.records.url}/{printable(file.path)}", error) from error
 
-        def write() -> None:
-            with self.work.atomic_write(_name(file.number, len(scan.rows))) as out:
-                out.write(serialize_scan(scan))
-
-        retried(write)
-
-
-class Scanner(Protocol):
-    """Scans files in parallel."""
-
-    def scan_files(self, job: ScanJob, files: Sequence[RecordsFile]) -> None:
-        """Scan all files.
-
-        Raises:
-            MachineError: The engine failed, or a file cannot be read.
-        """
-        ...
+        _scans(fence.folder).write(fence, file.number, len(scan.rows), data=serialize_scan(scan))
 
 
 def serialize_scan(scan: Scan) -> bytes:
@@ -111,42 +93,29 @@ def parse_scan(raw: bytes) -> Scan:
     return Scan(rows, kept["num_bytes"], kept["sha256"], found, problems)
 
 
-def read_scan(work: Folder, name: str) -> Scan:
-    """Return the scan of a file.
+def scan_files(
+    job: ScanJob, files: Sequence[RecordsFile], executor: Executor, run: Run, listener: ProgressListener
+) -> list[str]:
+    """Scan files in parallel, the largest first.
 
     Args:
-        work: The work folder.
-        name: Its name there, see `scan_names`.
-    """
-    return parse_scan(work.read(name))
+        job: What the workers need.
+        files: The files.
+        executor: Runs the scans.
+        run: The run whose work folder receives what is found.
+        listener: Receives the progress: records, and an estimate of all from the sizes of the files.
 
-
-def scan_names(work: Folder, num_files: int) -> list[str]:
-    """Return the name of each file's scan in the work folder, by the files' numbers.
+    Returns:
+        The path of each file's scan in the run's folder, by the files' numbers; see `read_scan`.
 
     Raises:
-        MachineError: Some are missing.
+        DataError: A file cannot be adopted.
+        MachineError: The engine failed, a file cannot be read, or scans are missing.
     """
-    names = sorted(entry.name for entry in work.scan() if entry.name.startswith(_PREFIX))
-    if len(names) != num_files:
-        msg = (
-            f"{work.url}: what workers found in {num_files - len(names)} of {num_files} files is missing; a remote "
-            "--runner needs a --temp_location that they reach"
-        )
-        raise MachineError(msg)
-    return names
-
-
-def largest_first(files: Sequence[RecordsFile]) -> list[RecordsFile]:
-    """Return files in the order in which to start them."""
-    return sorted(files, key=lambda file: -file.num_bytes)
-
-
-def scanning_phase(job: ScanJob, files: Sequence[RecordsFile], listener: ProgressListener) -> Phase:
-    """Return the phase of a scan: it counts records, and estimates the number of all from the sizes of the files."""
+    reports = _scans(run.folder)
 
     def estimate() -> int | None:
-        done = _num_scanned(job.work)
+        done = {report.item: report.numbers[0] for report in reports.found()}
         num_records = sum(done.values())
         scanned_bytes = sum(files[number].num_bytes for number in done)
         if not scanned_bytes or not num_records:
@@ -155,15 +124,17 @@ def scanning_phase(job: ScanJob, files: Sequence[RecordsFile], listener: Progres
             return num_records
         return max(num_records, round(num_records * sum(file.num_bytes for file in files) / scanned_bytes))
 
-    return Phase(listener, "scanning", None, lambda: sum(_num_scanned(job.work).values()), count_total=estimate)
+    phase = Phase(listener, "scanning", None, reports.total, count_total=estimate)
+    largest_first = sorted(files, key=lambda file: -file.num_bytes)
+    for_each(executor, run, "ScanFiles", largest_first, job.scan, phase, reads=[job.records])
+    return [report.path for report in reports.complete(len(files))]
 
 
-def _num_scanned(work: Folder) -> dict[int, int]:
-    """Return the number of records of each file that was scanned so far, by the file's number."""
-    found = [entry.name for entry in work.scan() if entry.name.startswith(_PREFIX)]
-    numbers = [name.removeprefix(_PREFIX).removesuffix(_ENDING).split("-") for name in found]
-    return {int(number): int(records) for number, records in numbers}
+def read_scan(work: Folder, path: str) -> Scan:
+    """Return the scan of a file; `path` is its path in the work folder, see `scan_files`."""
+    return parse_scan(work.read(path))
 
 
-def _name(number: int, num_records: int) -> str:
-    return f"{_PREFIX}{number:08d}-{num_records}{_ENDING}"
+def _scans(work: Folder) -> Reports:
+    """Return the reports of the scans, with their numbers of records."""
+    return Reports(work, "scans")

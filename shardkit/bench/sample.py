@@ -10,6 +10,7 @@ import numpy as np
 from shardkit.bench.dataset_part import DatasetPart
 from shardkit.errors import MachineError
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.records.extraction import COLUMNS, write_examples
@@ -17,7 +18,6 @@ from shardkit.records.sequence import Examples
 from shardkit.sources import SourceOptions
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.reject_limit import RejectLimit
-from shardkit.writing.threads import ThreadExecutor
 
 MAX_BYTES = 200 << 20  # 200 MiB
 MAX_PIXELS = 300 * 10**6  # about 6 seconds of decoding and encoding on one core

@@ -95,25 +95,26 @@ def _check_here(source: str, output: str) -> "list[Check]":
     from shardkit.doctor.workers import check_workers
 
     with look_job(source, output) as job:
-        report = look(job, beam_version="")
+        report = look(job)
         return list(check_workers([report], report.versions, job.source, {report.probe}))
 
 
 def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "Terminal") -> "list[Check]":
     """Run the tiny job, print the table of hosts, and return the checks."""
+    from shardkit import software
     from shardkit.cli.printing.hosts import hosts_table
-    from shardkit.doctor.look_job import look_job
+    from shardkit.doctor.look_job import look_job, worker_reports
     from shardkit.doctor.silence import likely_causes
-    from shardkit.doctor.worker_report import all_versions
     from shardkit.doctor.workers import check_workers
-    from shardkit.pipelines.doctor import NoAnswerError, worker_reports
+    from shardkit.parallel.progress import NoAnswerError
+    from shardkit.pipelines.executor import BeamExecutor
 
-    versions = all_versions(runner.engine.beam_version)
+    versions = software.environment()
     seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS
     terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
     with look_job(source, output) as job:
         try:
-            reports, probes = worker_reports(runner, job, seconds, terminal.say)
+            reports, probes = worker_reports(BeamExecutor(runner), job, seconds, terminal.say)
         except NoAnswerError:
             for cause in likely_causes(runner.engine):
                 terminal.show(f"possible cause: {cause}")

@@ -16,7 +16,7 @@ from shardkit.cli.progress.text import plain_line
 from shardkit.naming import printable, printable_json
 
 if TYPE_CHECKING:
-    from shardkit.writing.progress import Level, Show
+    from shardkit.parallel.progress import Level, Show
 
 
 def escape_controls(text: str) -> str:

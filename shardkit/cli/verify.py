@@ -82,21 +82,13 @@ def _verified(
     deep: bool,
 ) -> "tuple[Manifest | None, list[DatasetProblem]]":
     """Run the checks: on Beam if it has options, otherwise in threads, which need no Beam."""
-    from shardkit.option_values import number_of_workers
+    from shardkit.executors import make_executor
     from shardkit.verification.dataset import verify_dataset
-    from shardkit.verification.threads import ThreadChecker
 
-    if not beam_options:
-        checker = ThreadChecker(number_of_workers(workers), terminal)
-        return verify_dataset(root, checker, deep=deep, digest=digest)
-    refuse_unknown_options(beam_options, root.url)
-    from shardkit.pipelines.readiness import ready_runner
-    from shardkit.pipelines.verify import BeamChecker
-    from shardkit.writing.output.work_folder import work_folder
-
-    runner = ready_runner(beam_options, workers, terminal.say, DATASET=root.url)
-    with work_folder(runner.temp_location) as work:
-        return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep, digest=digest)
+    if beam_options:
+        refuse_unknown_options(beam_options, root.url)
+    executor = make_executor(beam_options, workers, terminal.say, DATASET=root.url)
+    return verify_dataset(root, executor, terminal, deep=deep, digest=digest)
 
 
 def _as_json(

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import secrets
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -76,22 +75,9 @@ class WorkerReport:
         return cls(**{**fields, "source": SourceView(**fields["source"])})
 
 
-def all_versions(beam_version: str) -> dict[str, str]:
-    """Return the versions that the driver's and the workers' environment must share."""
-    import numpy as np
-
-    own = {"python": ".".join(map(str, sys.version_info[:3])), "beam": beam_version, "numpy": np.__version__}
-    return {**own, **software.versions()}
-
-
 @functools.lru_cache(maxsize=4)
-def look(job: LookJob, beam_version: str) -> WorkerReport:
-    """Look around, once in each process for each job.
-
-    Args:
-        job: The job.
-        beam_version: Version of Beam in this process; empty if it is not used.
-    """
+def look(job: LookJob) -> WorkerReport:
+    """Look around, once in each process for each job."""
     started = time.monotonic()
     source = seen_again(functools.partial(SourceView.of, job.source_url), job.source) or SourceView()
     probe, error = f"{job.folder}/probe-{secrets.token_hex(8)}", ""
@@ -100,8 +86,9 @@ def look(job: LookJob, beam_version: str) -> WorkerReport:
     except (OSError, ShardkitError) as failure:
         error = str(getattr(failure, "strerror", None) or failure)
     seconds = time.monotonic() - started
-    versions = all_versions(beam_version)
-    return WorkerReport(platform.node(), os.getpid(), versions, source, error, "" if error else probe, seconds)
+    return WorkerReport(
+        platform.node(), os.getpid(), software.environment(), source, error, "" if error else probe, seconds
+    )
 
 
 def _try_output(job: LookJob, probe: str) -> str:

@@ -2,23 +2,17 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+from shardkit import software
 from shardkit.doctor.check import Check
-from shardkit.doctor.flink import minor
 from shardkit.doctor.source_view import SourceView
 from shardkit.doctor.worker_report import WorkerReport
 from shardkit.naming import counted
 
-_MINOR = frozenset({"python", "beam"})  # only their minor version has to be equal
-
 
 def other_versions(driver: dict[str, str], worker: dict[str, str]) -> str:
     """Return the versions of a worker that differ from the driver's, in words; empty if none matters."""
-    differing = []
-    for name in sorted({*driver, *worker}):
-        here, there = driver.get(name, "none"), worker.get(name, "none")
-        if (minor(here) != minor(there)) if name in _MINOR else (here != there):
-            differing.append(f"{name} {there} (driver {here})")
-    return ", ".join(differing)
+    names = software.differing(driver, worker)
+    return ", ".join(f"{name} {worker.get(name, 'none')} (driver {driver.get(name, 'none')})" for name in names)
 
 
 def check_workers(

@@ -28,10 +28,7 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
-LISTED = f"{naming.WORK_FOLDER}/listed"  # an empty file for each group of parts, with its number of rows in the name
-# An empty file for each part with rejected rows, with their number in the name.
-REJECTED_COUNTS = f"{naming.WORK_FOLDER}/rejected-counts"
-_REJECTED_ENDING = ".rejected"
+_ENDING = ".arrow"
 _TOTALS_KEY = b"shardkit.facts"
 _HOST_KEY = b"shardkit.host"  # that checked the part, for errors
 READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have 78,000 of them
@@ -88,7 +85,7 @@ def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: i
     digest.update(columns_digest(table, table.schema.names))
     digest.update(_totals_json(listing))
     digest.update(max_file_bytes.to_bytes(8, "little"))
-    return f"{digest.hexdigest()}-{len(table)}.arrow"
+    return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
 
 
 def _totals_json(listing: Listing) -> bytes:
@@ -98,27 +95,8 @@ def _totals_json(listing: Listing) -> bytes:
 
 def count_rows(output: Folder) -> int:
     """Return the number of rows in all parts so far, for a progress display; only names of files are read."""
-    return _count_in_names(output, PARTS, ".arrow")
-
-
-def listed_path(group_index: int, num_rows: int) -> str:
-    """Return the path of the empty file that says how many rows a group of a source's parts has."""
-    return f"{LISTED}/{group_index:08d}-{num_rows}.rows"
-
-
-def count_listed(output: Folder) -> int:
-    """Return the number of rows that have been listed so far, for a progress display."""
-    return _count_in_names(output, LISTED, ".rows")
-
-
-def rejected_path(part: str, num_rejected: int) -> str:
-    """Return the path of the empty file that says how many rows of a part are rejected."""
-    return f"{REJECTED_COUNTS}/{part.partition('-')[0]}-{num_rejected}{_REJECTED_ENDING}"
-
-
-def count_rejected(output: Folder) -> int:
-    """Return the number of rejected rows in the parts of this run so far, for a progress display."""
-    return _count_in_names(output, REJECTED_COUNTS, _REJECTED_ENDING)
+    names = (entry.name for entry in output.scan(PARTS))
+    return sum(int(name.partition("-")[2].removesuffix(_ENDING)) for name in names if name.endswith(_ENDING))
 
 
 def num_rejected(part: bytes) -> int:
@@ -126,11 +104,6 @@ def num_rejected(part: bytes) -> int:
     with pa.ipc.open_file(pa.BufferReader(part)) as reader:
         reasons = reader.read_all()["reason"]
     return len(reasons) - int(reasons.null_count)
-
-
-def _count_in_names(output: Folder, path: str, ending: str) -> int:
-    names = (entry.name for entry in output.scan(path))
-    return sum(int(name.partition("-")[2].removesuffix(ending)) for name in names if name.endswith(ending))
 
 
 def write_part(

@@ -10,6 +10,7 @@ from shardkit.testing.conversions import (
     convert_without_beam,
     inventory_table,
     plan_without_beam,
+    work_on,
     write_options,
 )
 from shardkit.testing.files import (
@@ -38,6 +39,7 @@ __all__ = [
     "plan_without_beam",
     "read_source",
     "upload",
+    "work_on",
     "write_archive",
     "write_class_folders",
     "write_options",

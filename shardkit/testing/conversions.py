@@ -1,26 +1,28 @@
 """Make inventories, plans and small datasets in the calling process, without Beam."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
+from shardkit.parallel.for_each import Guard, GuardedWork
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.reports import work_folder
+from shardkit.parallel.run_token import RunToken, claimed
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import Source, SourceOptions
+from shardkit.storage import Folder
 from shardkit.writing import shard
 from shardkit.writing.appending.append import Append, AppendOutcome
 from shardkit.writing.appending.options import append_call, as_in_dataset, generation_options
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.output.run_token import claimed
-from shardkit.writing.output.work_folder import work_folder
-from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.source_plan import plan_inventory, take_inventory
-from shardkit.writing.threads import ThreadExecutor
 
 _EXPLICIT = UserCall(is_explicit=True)
 
@@ -73,6 +75,11 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     with work_folder(None) as work, claimed(work) as run:
         inventory = take_inventory(source, work, run, options, executor, listener, call=_EXPLICIT)
     return plan_inventory(inventory, options, listener, _EXPLICIT)
+
+
+def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken) -> list[Any]:
+    """Return what some work gives for an item as a worker does it: silent if the run has ended, failures as files."""
+    return list(GuardedWork(work, Guard(folder, token))(item))
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:

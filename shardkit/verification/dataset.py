@@ -1,14 +1,14 @@
-"""Verify a whole dataset: its manifest, the files next to the shards, and every shard.
+"""Verify a whole dataset: its manifest, the files next to the shards, and every shard, in parallel."""
 
-A checker runs the shards in parallel: `threads.ThreadChecker` in this process, `pipelines.verify.BeamChecker` on a
-runner.
-"""
-
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass
 
 from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.parallel.for_each import Executor, for_each
+from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.reports import Reports, work_folder
+from shardkit.parallel.run_token import Fence, claimed
 from shardkit.storage import Folder
 from shardkit.verification.examples import ExampleSpec
 from shardkit.verification.folder_contents import leftover_files
@@ -25,7 +25,7 @@ from shardkit.verification.shards import (
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """What each worker needs to check shards; small and pickled into the pipeline's graph.
+    """What each worker needs to check shards; small and pickled into the job.
 
     Attributes:
         root: The dataset's folder.
@@ -39,26 +39,54 @@ class CheckJob:
     spec: ExampleSpec
     deep: bool
 
-    def check(self, shard: Shard) -> ShardCheck:
-        """Check one shard; see check_shard."""
-        return check_shard(self.root, shard, self.manifest.plan_digest_of(shard), self.spec, deep=self.deep)
+    def check(self, numbered: tuple[int, Shard], fence: Fence) -> None:
+        """Check one shard, see check_shard, and report the result under its number."""
+        index, shard = numbered
+        found = check_shard(self.root, shard, self.manifest.plan_digest_of(shard), self.spec, deep=self.deep)
+        _checks(fence.folder).write(fence, index, len(found.problems), data=json.dumps(asdict(found)).encode())
 
 
-class Checker(Protocol):
-    """Checks shards in parallel."""
+def check_shards(
+    job: CheckJob, shards: Sequence[Shard], executor: Executor, listener: ProgressListener
+) -> list[ShardCheck]:
+    """Check shards in parallel, the largest first.
 
-    def check_shards(self, job: CheckJob, shards: Sequence[Shard]) -> list[ShardCheck]:
-        """Return the result of each shard, in their order.
+    Args:
+        job: What the workers need.
+        shards: The shards.
+        executor: Runs the checks.
+        listener: Receives the progress.
 
-        Raises:
-            MachineError: The engine failed.
-        """
-        ...
+    Returns:
+        The result of each shard, in their order.
+
+    Raises:
+        MachineError: The engine failed, a worker does not fit the driver, or reports are missing.
+    """
+    with work_folder(executor.temp_location) as work, claimed(work) as run:
+        reports = _checks(work)
+        phase = Phase(
+            listener,
+            "verifying",
+            sum(shard.num_examples for shard in shards),
+            lambda: sum(shards[report.item].num_examples for report in reports.found()),
+            count_rejected=reports.total,
+        )
+        largest_first = sorted(enumerate(shards), key=lambda numbered: -numbered[1].num_bytes)
+        for_each(executor, run, "VerifyShards", largest_first, job.check, phase, reads=[job.root])
+        return [_parse_check(raw) for raw in reports.read(len(shards))]
 
 
-def largest_first(shards: Sequence[Shard]) -> list[tuple[int, Shard]]:
-    """Return (index, shard) pairs in the order in which to start them."""
-    return sorted(enumerate(shards), key=lambda numbered: -numbered[1].num_bytes)
+def _checks(work: Folder) -> Reports:
+    """Return the reports of the shards' checks, with their numbers of problems."""
+    return Reports(work, "checks")
+
+
+def _parse_check(raw: bytes) -> ShardCheck:
+    fields = json.loads(raw)
+    problems = [DatasetProblem(**problem) for problem in fields.pop("problems")]
+    counts = {int(label): count for label, count in fields.pop("class_counts").items()}
+    return ShardCheck(problems=problems, class_counts=counts, **fields)
 
 
 def _without_shards(manifest: Manifest) -> Manifest:
@@ -66,13 +94,14 @@ def _without_shards(manifest: Manifest) -> Manifest:
 
 
 def verify_dataset(
-    root: Folder, checker: Checker, *, deep: bool, digest: str | None = None
+    root: Folder, executor: Executor, listener: ProgressListener, *, deep: bool, digest: str | None = None
 ) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Check a whole dataset.
 
     Args:
         root: The dataset's folder.
-        checker: Checks the shards.
+        executor: Checks the shards.
+        listener: Receives the progress.
         deep: Whether every image is decoded too.
         digest: Digest of the manifest to check; None for the current one.
 
@@ -80,7 +109,7 @@ def verify_dataset(
         The manifest, or None if it cannot be read, and every problem found, in the order of the manifest.
 
     Raises:
-        MachineError: See Checker.
+        MachineError: See check_shards.
     """
     manifest, problems = read_checked_manifest(root, digest)
     if manifest is None:
@@ -91,7 +120,7 @@ def verify_dataset(
     problems += leftover_files(root, manifest)
     spec = ExampleSpec(manifest.features, manifest.classes, manifest.stored_as)
     job = CheckJob(root, _without_shards(manifest), spec, deep)
-    checks = checker.check_shards(job, [shard for _, shard in manifest.shards()])
+    checks = check_shards(job, [shard for _, shard in manifest.shards()], executor, listener)
     problems += [problem for check in checks for problem in check.problems]
     start = 0
     for name, split in manifest.splits.items():

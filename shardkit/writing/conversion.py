@@ -7,7 +7,6 @@ refusals that need no decoding come before decoding; the manifest is written las
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +19,9 @@ from shardkit.inventory.columns import features_of
 from shardkit.inventory.parts import PARTS
 from shardkit.inventory.schema import Reject
 from shardkit.naming import MANIFEST, WORK_FOLDER
+from shardkit.parallel.for_each import Executor, for_each
+from shardkit.parallel.progress import Phase, ProgressListener, Silent
+from shardkit.parallel.run_token import Run, claimed
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.choosing import NothingNewError
@@ -34,11 +36,9 @@ from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
 from shardkit.writing.appending.addition import Addition
-from shardkit.writing.executor import Executor, WriteJob
 from shardkit.writing.output import output_folder as outputs
-from shardkit.writing.output.finished_shards import finished_shards
+from shardkit.writing.output.finished_shards import count_written, finished_shards
 from shardkit.writing.output.run_log import RunLog
-from shardkit.writing.output.run_token import Run, claimed
 from shardkit.writing.output.shard_reports import (
     LateRejectsCount,
     forget_shards_with_rejects,
@@ -46,15 +46,12 @@ from shardkit.writing.output.shard_reports import (
     raise_failures,
     remove_stale_reports,
 )
-from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
 from shardkit.writing.publishing import FinishedShard, check_finished_shards, copies_of_removed, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
 from shardkit.writing.rejected import rejected_parquet
-from shardkit.writing.shard import WriteOptions
+from shardkit.writing.shard import WriteJob, WriteOptions
 from shardkit.writing.source_plan import plan_inventory, take_inventory
-from shardkit.writing.worker_checks.driver_view import DriverView
-from shardkit.writing.worker_checks.failures import raise_failure, stop_after_failure
 from shardkit.writing.worker_checks.seen_rejects import refuse_seen_late_rejects
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
@@ -266,14 +263,11 @@ class Conversion:
             plan.num_examples,
             lambda: count_written(output, num_examples, bytes_per_image),
             count_rejected=lambda: num_rejected + late.count(),
-            watch=partial(stop_after_failure, output, run),
-            stop=run.stop_workers,
         )
         options = WriteOptions(tuple(plan.classes), form, self.options.max_file_bytes)
-        driver = DriverView.of([source.folder]) if self.executor.is_remote else None
-        self.executor.write_shards(WriteJob(source.folder, output, options, token, driver), unfinished, phase)
+        write = WriteJob(source.folder, options).write
+        for_each(self.executor, run, "WriteShards", unfinished, write, phase, reads=[source.folder])
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
-        raise_failure(output)
         raise_failures(output, [task.name for task in unfinished], token)
         return len(tasks) - len(unfinished)
 

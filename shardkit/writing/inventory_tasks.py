@@ -1,48 +1,49 @@
 """The tasks of an inventory: list a source in parallel and check every file once, into parts in the work folder.
 
-An executor calls, on any worker and as often as it likes: `list_group` for each group of parts, `is_refused` once for
-all listings, `check_listing` for each listing, `write_part_names` once. The driver calls `part_groups` before and
-`read_part_names` after them. Errors are written to a file: raised by a worker, they would reach the user as the
-runner's failure, wrapped in its own words.
+A source is listed by `MAX_GROUPS` tasks at most. Each of their batches is then checked by a task of its own, so that a
+single folder or table keeps all workers busy. The driver calls `part_groups` before and `read_part_names` after that.
 """
 
-import contextlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from shardkit import naming
-from shardkit.errors import CallError, DataError, MachineError, StaleRunError
+from shardkit.errors import MachineError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.inventory import parts
 from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
 from shardkit.option_values import Check
+from shardkit.parallel.for_each import Divided
+from shardkit.parallel.reports import Reports
+from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
-from shardkit.sources.folder_slices import FolderSlice, slice_source
+from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
 from shardkit.sources.listing import merge_listings
-from shardkit.sources.visibility import is_filled, refuse_other_counts, refuse_unseen, refuse_unseen_folders
+from shardkit.sources.visibility import (
+    count_folders,
+    filled_folders,
+    is_filled,
+    refuse_other_counts,
+    refuse_unseen,
+    refuse_unseen_folders,
+)
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried, retried_iterator
-from shardkit.writing.output.run_token import Fence, RunToken
-from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.refusals import ListingCheck, ListingSummary
-from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
-from shardkit.writing.worker_checks.failures import FAILURE, has_failed, raise_failure, report_failure
 
+MAX_GROUPS = 256  # tasks that list a source
+LOOKING_THREADS = 16  # of the driver; network file systems take a millisecond for a folder
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
-
-
-# Plain tuples: Beam groups by them.
-BatchKey = tuple[int, int, bool]  # a BatchId
-NamedPart = tuple[BatchKey, str]
 
 
 class BatchId(NamedTuple):
@@ -53,179 +54,202 @@ class BatchId(NamedTuple):
     is_last: bool  # of its group
 
 
+# Plain tuples, which every engine encodes: a BatchId with a listing, and with the name of a part.
+Batch = tuple[tuple[int, int, bool], Listing]
+NamedPart = tuple[tuple[int, int, bool], str]
+
+
+def listed_rows(work: Folder) -> Reports:
+    """Return the reports of the groups, with their numbers of rows: the sum is the total of the checking phase."""
+    return Reports(work, "listed")
+
+
+def rejected_rows(work: Folder) -> Reports:
+    """Return the reports of the batches with rejected rows, with their number."""
+    return Reports(work, "rejected-counts")
+
+
+@dataclass(frozen=True, slots=True)
+class PartGroup:
+    """Parts of a source that one task lists.
+
+    Attributes:
+        parts: The parts; see Source.
+        num_entries: For each part, the number of files and folders that the driver sees in each of its folders.
+        is_counted: Whether these are the numbers; otherwise 1 is for any number but 0.
+    """
+
+    parts: Sequence[Any]
+    num_entries: Sequence[tuple[int | None, ...]]
+    is_counted: bool
+
+
+def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, PartGroup]]:
+    """Return the groups of a source's parts, numbered: enough for any number of workers, the same on every executor.
+
+    Args:
+        source: The source.
+        is_remote: Whether workers may run on other hosts, so that the driver counts what they must see.
+    """
+    listed = list(source.parts())
+    if is_remote:
+        listed = [one for part in listed for one in _divided(source, part)]
+    size = -(-len(listed) // MAX_GROUPS)
+
+    def look(part: Any) -> tuple[int | None, ...]:
+        whole = part.part if isinstance(part, FolderSlice) else part
+        return count_folders(source, whole) if is_remote else filled_folders(source, whole)
+
+    if len(listed) <= LOOKING_THREADS:
+        seen = list(map(look, listed))
+    else:
+        with ThreadPoolExecutor(LOOKING_THREADS) as pool:
+            seen = list(pool.map(look, listed))
+    starts = range(0, len(listed), size)
+    return [
+        (index, PartGroup(listed[start : start + size], seen[start : start + size], is_remote))
+        for index, start in enumerate(starts)
+    ]
+
+
+def _divided(source: Source, part: Any) -> Sequence[Any]:
+    """Return the parts of a part that several workers list: ranges of a folder, or pieces of a file."""
+    slices = slices_of(source, part)
+    return slices if len(slices) > 1 else source.divided(part)
+
+
 @dataclass(frozen=True, slots=True)
 class InventoryJob:
-    """What each worker needs to take an inventory; small and pickled into the pipeline's graph.
+    """What each worker needs to take an inventory; small and pickled into the job.
 
     Attributes:
         source: The source.
-        output: The folder whose work folder receives the parts.
         check: What is checked.
-        run: The run that the workers belong to.
         is_filled: Whether the driver sees entries in the source's folder.
         listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
         max_file_bytes: Size above which an image file is rejected before it is read.
-        driver: What the driver runs and sees, if workers may run on other hosts; see `driver_view`.
     """
 
     source: Source
-    output: Folder
     check: Check
-    run: RunToken
     is_filled: bool
     listing_check: ListingCheck | None = None
     max_file_bytes: int = MAX_FILE_BYTES
-    driver: DriverView | None = None
 
     @classmethod
     def of(
         cls,
         source: Source,
-        output: Folder,
         check: Check,
-        run: RunToken,
         listing_check: ListingCheck | None = None,
-        *,
         max_file_bytes: int = MAX_FILE_BYTES,
-        is_remote: bool = False,
     ) -> "InventoryJob":
         """Return a job, with what the driver sees in the source."""
-        driver = DriverView.of([source.folder]) if is_remote else None
-        return cls(source, output, check, run, is_filled(source.folder, ""), listing_check, max_file_bytes, driver)
+        return cls(source, check, is_filled(source.folder, ""), listing_check, max_file_bytes)
 
+    @property
+    def work(self) -> Divided:
+        """The work for each group of the source's parts; see `for_each`."""
+        check = Divided(self.check_listing, gather=self.write_part_names)
+        if self.listing_check is None:
+            return Divided(self.list_group, then=check)
+        summarise, refuse = partial(_summarise, self.listing_check), partial(_refuse, self.listing_check)
+        return Divided(self.list_group, then=check, summary=summarise, gather=refuse)
 
-def list_group(index: int, group: PartGroup, job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
-    """Yield the batches of a group of parts; every group has a last batch, which may be empty.
+    def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
+        """Yield the batches of a group of parts; every group has a last batch, which may be empty.
 
-    Args:
-        index: Index of the group.
-        group: The group.
-        job: The job.
-    """
-    decodes = job.check == "decode" and not job.source.is_checked
-    batch_rows = DECODE_BATCH_ROWS if decodes else HEADER_BATCH_ROWS
-    with _fenced(job) as fence:
-        fence.check()
-        check_worker(job.driver)
-        _refuse_unseen_source(job)
-        listings = merge_listings(_listings(group, job, fence, batch_rows), batch_rows // 2)
-        ahead = next(listings, None) or Listing(job.source.schema)
+        Args:
+            numbered: The group's index, and the group.
+            fence: The worker's fence.
+        """
+        index, group = numbered
+        decodes = self.check == "decode" and not self.source.is_checked
+        batch_rows = DECODE_BATCH_ROWS if decodes else HEADER_BATCH_ROWS
+        self._refuse_unseen_source()
+        listings = merge_listings(self._listings(group, fence, batch_rows), batch_rows // 2)
+        ahead = next(listings, None) or Listing(self.source.schema)
         num_rows = 0
         for number in itertools.count():
             listing, following = ahead, next(listings, None)
             num_rows += len(listing.table())
             fence.check_sometimes()
             if following is None:
-                _write_listed(index, num_rows, job, fence)
+                with _writing(fence):
+                    listed_rows(fence.folder).write(fence, index, num_rows)
             yield (index, number, following is None), listing
             if following is None:
                 return
             ahead = following
 
+    def _listings(self, group: PartGroup, fence: Fence, batch_rows: int) -> Iterator[Listing]:
+        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
+            part, source = one, self.source
+            if isinstance(one, FolderSlice):
+                part, source = one.part, slice_source(self.source, one)
+            refuse_unseen_folders(self.source, part, num_entries)
+            if group.is_counted:
+                refuse_other_counts(self.source, part, num_entries)
+            for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
+                fence.check_sometimes()
+                yield listing
 
-def _write_listed(index: int, num_rows: int, job: InventoryJob, fence: Fence) -> None:
-    """Write the number of rows of a group: the driver shows their sum as the total of the checking phase."""
-    fence.check()
-    with _writing(job.output):
-        retried(lambda: _write(job.output, parts.listed_path(index, num_rows), b"", fence))
-
-
-def _listings(group: PartGroup, job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
-    for one, num_entries in zip(group.parts, group.num_entries, strict=True):
-        part, source = one, job.source
-        if isinstance(one, FolderSlice):
-            part, source = one.part, slice_source(job.source, one)
-        refuse_unseen_folders(job.source, part, num_entries)
-        if group.is_counted:
-            refuse_other_counts(job.source, part, num_entries)
-        for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
-            fence.check_sometimes()
-            yield listing
-
-
-def is_refused(summaries: Iterable[ListingSummary], job: InventoryJob) -> bool:
-    """Return whether the job's listing check refuses the whole listing, or listing it failed.
-
-    Args:
-        summaries: Summaries of all batches.
-        job: A job with a listing check.
-    """
-    if job.listing_check is not None:
-        with _fenced(job):
-            job.listing_check.refuse(summaries)
-    return has_failed(job.output)
-
-
-def check_listing(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> Iterator[NamedPart]:
-    """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
-    with _fenced(job) as fence:
-        fence.check()
-        check_worker(job.driver)
-        _refuse_unseen_source(job)
-        measured = measure_files(job.source.folder, listing.table(), job.max_file_bytes)
-        name = parts.part_name(measured, listing, job.check, job.max_file_bytes)
-        with _writing(job.output):
-            there = retried(partial(_read_if_there, job.output, f"{parts.PARTS}/{name}"))
-        checked = job.check, job.max_file_bytes
-        if there is None or has_recovered(job.source.folder, measured, there, *checked):
-            table = check_batch(job.source.folder, measured, *checked)
+    def check_listing(self, batch: Batch, fence: Fence) -> Iterator[NamedPart]:
+        """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
+        batch_id, listing = batch
+        folder, output = self.source.folder, fence.folder
+        self._refuse_unseen_source()
+        measured = measure_files(folder, listing.table(), self.max_file_bytes)
+        name = parts.part_name(measured, listing, self.check, self.max_file_bytes)
+        with _writing(fence):
+            there = retried(partial(_read_if_there, output, f"{parts.PARTS}/{name}"))
+        checked = self.check, self.max_file_bytes
+        if there is None or has_recovered(folder, measured, there, *checked):
+            table = check_batch(folder, measured, *checked)
             fence.check()
-            with _writing(job.output):
-                retried(partial(parts.write_part, job.output, name, table, listing, fence.check))
+            with _writing(fence):
+                retried(partial(parts.write_part, output, name, table, listing, fence.check))
             num_rejected = len(table) - table["reason"].null_count
         else:
             num_rejected = parts.num_rejected(there)
         if num_rejected:
-            with _writing(job.output):
-                retried(partial(_write, job.output, parts.rejected_path(name, num_rejected), b"", fence))
+            group_index, batch_index, _ = batch_id
+            with _writing(fence):
+                rejected_rows(output).write(fence, (group_index << 32) + batch_index, num_rejected)
         yield batch_id, name
 
+    def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:
+        """Write the names of all parts, for the driver."""
+        with _writing(fence):
+            fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
 
-def write_part_names(names: Iterable[NamedPart], job: InventoryJob) -> None:
-    """Write the names of all parts, for the driver."""
-    with _fenced(job) as fence, _writing(job.output):
-        fence.check()
-        data = json.dumps(sorted(names)).encode()
-        retried(lambda: _write(job.output, PART_NAMES, data, fence))
-
-
-def remove_earlier_results(output: Folder) -> None:
-    """Remove the names, the failure and the counts of an earlier run: for a source without files, none are written."""
-    for path in (PART_NAMES, FAILURE):
-        output.remove(path)
-    output.remove_tree(parts.LISTED)
-    output.remove_tree(parts.REJECTED_COUNTS)
+    def _refuse_unseen_source(self) -> None:
+        if self.is_filled:
+            refuse_unseen(self.source.folder, "")
 
 
-def _refuse_unseen_source(job: InventoryJob) -> None:
-    if job.is_filled:
-        refuse_unseen(job.source.folder, "")
+def _summarise(check: ListingCheck, batch: Batch) -> ListingSummary:
+    return check.summary(batch[1].table())
 
 
-@contextlib.contextmanager
-def _fenced(job: InventoryJob) -> Iterator[Fence]:
-    """Stop silently if the run has ended; write an error of the source or of this host to a file."""
-    fence = Fence(job.output, job.run)
-    with contextlib.suppress(StaleRunError):
-        try:
-            yield fence
-        except StaleRunError:
-            raise
-        except (CallError, DataError, OSError) as error:
-            report_failure(job.output, error, fence, job.driver)
+def _refuse(check: ListingCheck, summaries: Iterable[ListingSummary], fence: Fence) -> None:
+    del fence
+    check.refuse(summaries)
+
+
+def remove_earlier_results(work: Folder) -> None:
+    """Remove the names and the counts of an earlier run: for a source without files, none are written."""
+    work.remove(PART_NAMES)
+    listed_rows(work).remove()
+    rejected_rows(work).remove()
 
 
 def _read_if_there(output: Folder, path: str) -> bytes | None:
     return None if output.stat(path) is None else output.read(path)
 
 
-def _write(output: Folder, path: str, data: bytes, fence: Fence) -> None:
-    with output.atomic_write(path, before_rename=fence.check) as file:
-        file.write(data)
-
-
-def _writing(output: Folder) -> AbstractContextManager[None]:
-    return os_errors_as("write the inventory", f"{output.url}/{naming.WORK_FOLDER}")
+def _writing(fence: Fence) -> AbstractContextManager[None]:
+    return os_errors_as("write the inventory", f"{fence.folder.url}/{naming.WORK_FOLDER}")
 
 
 def read_part_names(output: Folder, num_groups: int) -> list[str]:
@@ -236,11 +260,8 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
         num_groups: Number of groups of parts.
 
     Raises:
-        CallError: The options do not fit the source.
-        DataError: The source is at fault, as a worker found, or the output holds a dataset of another source.
-        MachineError: A worker failed, or a batch of the source is missing.
+        MachineError: A batch of the source is missing.
     """
-    raise_failure(output)
     found: list[tuple[list[Any], str]] = []
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))

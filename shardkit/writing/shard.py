@@ -4,7 +4,6 @@ Memory is bounded by one image, not by the shard. Writing a shard twice, concurr
 files.
 """
 
-import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,6 +35,8 @@ from shardkit.inventory.checking import image_path, read_image, read_mask, reaso
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.row_boxes import annotated_size, reject_box
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
+from shardkit.parallel.for_each import with_host
+from shardkit.parallel.run_token import Fence
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.reject_reasons import OUTSIDE_CROP
 from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256, STORED_MASK
@@ -46,12 +47,9 @@ from shardkit.storage import Folder, raise_store_failure, unreadable
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
-from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.output.shard_reports import rejects_path, report_error, report_rejects
 from shardkit.writing.record_blocks import RecordBlocks
 from shardkit.writing.stored_example import place_stored_mask, read_stored_example
-from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
-from shardkit.writing.worker_checks.failures import report_failure, with_host
 
 _AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
 # What is at the path is another file than before, or none.
@@ -74,55 +72,41 @@ class WriteOptions:
     max_file_bytes: int = MAX_FILE_BYTES
 
 
-def write_shard(
-    source: Folder,
-    output: Folder,
-    task: ShardTask,
-    options: WriteOptions,
-    run: RunToken,
-    driver: DriverView | None = None,
-) -> None:
-    """Write a shard and its index, unless they exist already; errors are reported as data, not raised.
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """What each worker needs to write shards; small and pickled into the job.
 
-    Transient errors are retried. If the run has ended, nothing is written and nothing is reported.
-
-    Args:
+    Attributes:
         source: The source's folder.
-        output: The output folder.
-        task: The shard.
         options: Options of every shard.
-        run: The run that this worker belongs to.
-        driver: What the driver runs and sees; None if this is the driver's process. See `driver_view`.
-
-    Raises:
-        MachineError: This host does not see the output, so that it cannot report.
     """
-    fence = Fence(output, run)
-    with contextlib.suppress(StaleRunError):
-        fence.check()
+
+    source: Folder
+    options: WriteOptions
+
+    def write(self, task: ShardTask, fence: Fence) -> None:
+        """Write a shard and its index into the fence's folder, unless they exist already.
+
+        Transient errors are retried. Others are reported for each shard: the rest of the shards is still written.
+
+        Raises:
+            StaleRunError: The run has ended; nothing is written and nothing is reported.
+            StoreError: The object store failed: other shards would fail too, one after the other.
+        """
         try:
-            check_worker(driver)
-        except MachineError as error:
-            report_failure(output, error, fence, driver)
-            return
-        try:
-            retried(lambda: _write_unless_done(source, output, task, options, fence))
-        except StaleRunError:
+            retried(lambda: self._write_unless_done(task, fence))
+        except (StaleRunError, StoreError):
             raise
-        except StoreError as error:  # other shards would fail too, one after the other
-            report_failure(output, error, fence, driver)
         except (DataError, OSError, MemoryError) as error:
-            # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
             said = str(error) or "no memory left"  # a MemoryError has no message
-            fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
+            fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
-            report_error(output, task.name, with_host(text, driver), fault, fence)
+            report_error(task.name, with_host(text, fence), fault, fence)
 
-
-def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
-    if not is_done(output, task.name, fence.token.plan_digest):
-        _write(source, output, task, options, fence)
+    def _write_unless_done(self, task: ShardTask, fence: Fence) -> None:
+        if not is_done(fence.folder, task.name, fence.token.plan_digest):
+            _write(self.source, fence.folder, task, self.options, fence)
 
 
 def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
@@ -185,7 +169,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         shard.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
-        report_rejects(output, task.name, late, fence)
+        report_rejects(task.name, late, fence)
     elif output.stat(rejects_path(task.name)) is not None:
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}

@@ -6,6 +6,10 @@ from functools import partial
 
 from shardkit.inventory import parts
 from shardkit.inventory.inventory import Inventory
+from shardkit.parallel.for_each import Executor, for_each
+from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.reports import work_folder
+from shardkit.parallel.run_token import Run, claimed
 from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.earlier_examples import EarlierExamples
 from shardkit.planning.options import ConvertOptions
@@ -16,14 +20,8 @@ from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
-from shardkit.writing.executor import Executor
-from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.output.run_token import Run, claimed
-from shardkit.writing.output.work_folder import work_folder
-from shardkit.writing.part_groups import part_groups
-from shardkit.writing.progress import Phase, ProgressListener
+from shardkit.writing.inventory_tasks import InventoryJob, part_groups
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
-from shardkit.writing.worker_checks.failures import stop_after_failure
 from shardkit.writing.worker_checks.seen_rejects import refuse_seen_rejects
 
 
@@ -66,25 +64,14 @@ def take_inventory(
     is_remote = executor.is_remote
     groups = part_groups(source, is_remote=is_remote)
     needed = listing_check if listing_check.is_needed else None
-    job = InventoryJob.of(
-        source, work, options.check, run.token, needed, max_file_bytes=options.max_file_bytes, is_remote=is_remote
-    )
+    job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
     decodes = options.check == "decode" and not source.is_checked
     name = "checking" if decodes else "listing"
     # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
-    count_total = (lambda: parts.count_listed(work)) if decodes else None
-    watch = partial(stop_after_failure, work, run)
-    phase = Phase(
-        listener,
-        name,
-        None,
-        lambda: parts.count_rows(work),
-        count_total,
-        lambda: parts.count_rejected(work),
-        watch=watch,
-        stop=run.stop_workers,
-    )
-    executor.take_inventory(job, groups, phase)
+    count_total = inventory_tasks.listed_rows(work).total if decodes else None
+    count_rejected = inventory_tasks.rejected_rows(work).total
+    phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total, count_rejected)
+    for_each(executor, run, "TakeInventory", groups, job.work, phase, reads=[source.folder])
     names = inventory_tasks.read_part_names(work, len(groups))
     inventory = Inventory.of(source, *parts.read_parts(work, names))
     refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names) if is_remote else None)

@@ -11,11 +11,11 @@ import pytest
 import shardkit
 from shardkit.dataset.manifest import digest_of
 from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import digests_of
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, picture, write
 
@@ -31,8 +31,8 @@ def old(tmp_path):
 
 
 def problems(dataset, *, deep=True):
-    checker = ThreadChecker(2, Silent())
-    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), checker, deep=deep)[1]]
+    checker = ThreadExecutor(2), Silent()
+    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), *checker, deep=deep)[1]]
 
 
 def test_records_become_a_dataset_and_no_byte_of_them_changes(old):

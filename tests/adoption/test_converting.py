@@ -9,11 +9,11 @@ import shardkit
 from shardkit.comparison import diff_datasets
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import LocalFolder
 from shardkit.testing import append_without_beam, encoded
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..dataset.foreign.records import coco, imagenet, jpeg, melanoma, picture, write
 from ..sources.datasets.converting import convert
@@ -46,7 +46,7 @@ def keys(dataset):
 
 
 def problems(dataset):
-    return verify_dataset(LocalFolder(str(dataset)), ThreadChecker(1, Silent()), deep=True)[1]
+    return verify_dataset(LocalFolder(str(dataset)), ThreadExecutor(1), Silent(), deep=True)[1]
 
 
 @pytest.mark.parametrize("check", ["decode", "header"])

@@ -11,11 +11,11 @@ import pytest
 
 import shardkit
 from shardkit.errors import CallError, ManifestError
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import TEMPORARY, LocalFolder
 from shardkit.testing import digests_of
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..cli.calling import call, environment
 from ..dataset.foreign.records import imagenet, write
@@ -34,7 +34,7 @@ def old(tmp_path):
 
 
 def problems(dataset):
-    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), ThreadChecker(1, Silent()), deep=False)[1]]
+    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), ThreadExecutor(1), Silent(), deep=False)[1]]
 
 
 def test_the_same_command_again_is_nothing_to_do(old, tmp_path):
@@ -183,8 +183,15 @@ def counted(source, target):
     replace(source, target)
 
 os.replace = counted
+remove = os.remove
+
+def killed(path):
+    if path.startswith(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    remove(path)
+
 if sys.argv[2] == "0":
-    os.remove = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+    os.remove = killed
 shardkit.adopt(sys.argv[1])
 """
 

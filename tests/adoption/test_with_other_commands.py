@@ -13,12 +13,12 @@ from shardkit.dataset.manifest import read_manifest
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.errors import CallError, DataError, RecordError
 from shardkit.exporting.export import export_dataset
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder
 from shardkit.testing import append_without_beam, convert_without_beam, files_of, write_class_folders
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..cli.calling import call
 from ..dataset.foreign.records import coco, jpeg, write
@@ -55,8 +55,8 @@ class Said(Silent):
 
 
 def problems(dataset):
-    checker = ThreadChecker(1, Silent())
-    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), checker, deep=True)[1]]
+    checker = ThreadExecutor(1), Silent()
+    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), *checker, deep=True)[1]]
 
 
 def test_a_record_without_lists_has_empty_ones(tmp_path):

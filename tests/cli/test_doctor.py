@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from shardkit.doctor import look_job
 from shardkit.doctor.worker_report import merged
-from shardkit.pipelines import doctor as pipeline
 from shardkit.testing import write_class_folders
 
 from ..engines.conftest import job_service
@@ -72,7 +72,7 @@ def test_workers_that_share_no_output_are_told_by_the_error_of_the_job(source, t
         driver_file.unlink()
         return found
 
-    monkeypatch.setattr(pipeline, "merged", losing)  # workers share this memory
+    monkeypatch.setattr(look_job, "merged", losing)  # workers share this memory
     result = call("doctor", source, tmp_path / "out", IN_PROCESS_RUNNER)
     assert result.exit_code == 3
     assert "the driver does not see what it wrote into OUTPUT" in result.stdout

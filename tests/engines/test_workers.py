@@ -152,14 +152,14 @@ import builtins, os, sys
 importing = builtins.__import__
 def noting(name, *rest, **more):
     module = importing(name, *rest, **more)
-    executor = sys.modules.get("shardkit.writing.executor")
+    executor = sys.modules.get("shardkit.writing.shard")
     job = getattr(executor, "WriteJob", None)
     if job is not None and not hasattr(job, "is_noting"):
         write = job.write
-        def write_noting(self, task):
+        def write_noting(self, task, fence):
             with open(f"{notes}/{{os.getpid()}}", "a") as file:
                 file.write(task.name.stem + chr(10))
-            write(self, task)
+            write(self, task, fence)
         job.write, job.is_noting = write_noting, True
     return module
 builtins.__import__ = noting

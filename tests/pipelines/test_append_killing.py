@@ -7,19 +7,14 @@ import subprocess
 import pytest
 
 from shardkit.dataset.manifest import read_manifest
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import TEMPORARY, LocalFolder
 from shardkit.testing import append_without_beam, convert_without_beam, digests_of, write_class_folders
 from shardkit.verification.dataset import verify_dataset
 
 from ..cli.calling import TIMEOUT_SECONDS, call, start
 from .crashing import PowerCut, counted_changes, nothing_left, start_until
-
-
-class OneByOne:
-    """A checker without threads."""
-
-    def check_shards(self, job, shards):
-        return [job.check(shard) for shard in shards]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +31,7 @@ def new(tmp_path_factory):
 
 def is_whole(dataset, *, after_a_kill=False):
     """Whether `verify` finds nothing; it names temporary files of a writer that was killed."""
-    found = verify_dataset(LocalFolder(str(dataset)), OneByOne(), deep=False)[1]
+    found = verify_dataset(LocalFolder(str(dataset)), ThreadExecutor(1), Silent(), deep=False)[1]
     return [one for one in found if not (after_a_kill and one.file.startswith(TEMPORARY))] == []
 
 

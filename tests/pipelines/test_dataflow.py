@@ -3,6 +3,9 @@
 import pytest
 
 from shardkit.inventory.inventory import Inventory
+from shardkit.parallel.for_each import Guard, guarded
+from shardkit.parallel.progress import Phase, Silent
+from shardkit.parallel.run_token import RunToken
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.pipelines.options import runner_config
 from shardkit.planning import plan_file
@@ -11,11 +14,8 @@ from shardkit.planning.plan import make_plan
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_options
-from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.output.run_token import RunToken
-from shardkit.writing.part_groups import part_groups
-from shardkit.writing.progress import Phase, Silent
+from shardkit.writing.inventory_tasks import InventoryJob, part_groups
+from shardkit.writing.shard import WriteJob
 
 from ..cli.calling import call
 from .dataflow_server import BUCKET, JOB_ID, DataflowServer
@@ -75,9 +75,10 @@ def test_the_inventory_of_many_files_is_a_small_job_that_names_none(dataflow, tm
         for i in range(NUM_FILES // len(folders)):
             (folder / f"photograph-{i:06d}.jpg").touch()
     source = open_source(str(tmp_path / "source"))
-    job = InventoryJob.of(source, open_folder(f"gs://{BUCKET}/out"), "decode", RunToken("x"))
+    guard = Guard(open_folder(f"gs://{BUCKET}/out"), RunToken("x"))
     listener = Saying()
-    executor.take_inventory(job, part_groups(source), phase(listener))
+    work = guarded(InventoryJob.of(source, "decode").work, guard)
+    executor.for_each("TakeInventory", part_groups(source), work, phase(listener))
     pipeline, sent = graph(server)
     assert len(pipeline) < MAX_INVENTORY_GRAPH
     assert b"photograph-0" not in sent
@@ -93,8 +94,8 @@ def test_the_writing_of_many_shards_is_a_job_that_names_no_image(dataflow):
     inventory = inventory_table([f"class-{i % 7}" for i in range(NUM_SHARDS)])
     plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions(shards=NUM_SHARDS))
     output = open_folder(f"gs://{BUCKET}/out")
-    job = WriteJob(output, output, write_options(plan), RunToken("x", plan.digest))
-    executor.write_shards(job, plan_file.shard_tasks(plan), phase(Silent()))
+    work = guarded(WriteJob(output, write_options(plan)).write, Guard(output, RunToken("x", plan.digest)))
+    executor.for_each("WriteShards", plan_file.shard_tasks(plan), work, phase(Silent()))
     pipeline, sent = graph(server)
     assert len(pipeline) < MAX_WRITING_GRAPH
     keys = inventory["key"].to_pylist()

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.sources.packed import webdataset_pieces
 from shardkit.sources.tables.formats import text_pieces
 from shardkit.testing import digests_of, picture, write_tree
-from shardkit.writing.threads import ThreadExecutor
 
 from ..cli.calling import convert
 from ..sources.packed.test_webdataset import tarred
@@ -57,12 +57,13 @@ def check(name, options, executor, tmp_path, monkeypatch):
     options = [*options, "--shards", "3", "--max-rejected", "9", "--seed", "3"]
     convert(tmp_path / name, tmp_path / "whole", *options)
     groups = []
-    take = executor.take_inventory
-    monkeypatch.setattr(
-        executor,
-        "take_inventory",
-        lambda self, job, parts, phase: groups.extend(parts) or take(self, job, parts, phase),
-    )
+    for_each = executor.for_each
+
+    def noting(self, name, items, work, phase):
+        groups.extend(items if name == "TakeInventory" else ())
+        for_each(self, name, items, work, phase)
+
+    monkeypatch.setattr(executor, "for_each", noting)
     if executor is BeamExecutor:
         options.append("--runner=BundleBasedDirectRunner")  # whose workers might be processes of other hosts
     else:

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
+from shardkit.parallel import run_token
 from shardkit.storage import amazon, open_folder, retry
 from shardkit.testing import digests_of, files_of, upload, write_class_folders
-from shardkit.writing.output import run_token
 
 from ..cli.calling import call, convert, is_one_sentence, run
 from .crashing import start_until

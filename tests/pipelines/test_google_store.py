@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
+from shardkit.parallel import run_token
 from shardkit.storage import RemoteFolder, google, remote, retry
 from shardkit.testing import digests_of, write_class_folders
-from shardkit.writing.output import run_token
 
 from ..cli.calling import call, convert, environment, is_one_sentence, run
 from ..storage.gcs.fixtures import bucket, google_server

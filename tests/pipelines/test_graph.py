@@ -3,7 +3,6 @@
 import itertools
 import json
 import threading
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
-from apache_beam.testing.util import assert_that
+from apache_beam.testing.util import assert_that, equal_to
 
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
@@ -20,25 +19,21 @@ from shardkit.errors import DataError
 from shardkit.images import StoredForm
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import ShardName
-from shardkit.pipelines.first_failure import UntilFirstFailure
-from shardkit.pipelines.for_each import ForEach
-from shardkit.pipelines.inventory import TakeInventory
-from shardkit.pipelines.verify import check_and_report
+from shardkit.parallel.driver_view import DriverView
+from shardkit.parallel.for_each import Guard, guarded
+from shardkit.parallel.run_token import Run, RunToken
+from shardkit.pipelines.executor import ForEach
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
-from shardkit.verification.dataset import CheckJob, largest_first
+from shardkit.verification.dataset import CheckJob
 from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
-from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob
-from shardkit.writing.output.run_token import Run, RunToken
-from shardkit.writing.part_groups import part_groups
-from shardkit.writing.shard import WriteOptions
-from shardkit.writing.worker_checks.driver_view import DriverView
+from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
+from shardkit.writing.shard import WriteJob, WriteOptions
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
 
@@ -99,8 +94,8 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         output.create()
         plan_file.write_plan(output, plan)
         tasks = beam.Pipeline(FnApiRunner()) | beam.Create(plan_file.shard_tasks(plan), reshuffle=False)
-        job = WriteJob(output, output, write_options(plan), RunToken("x", plan.digest))
-        sizes.append(graph_bytes(tasks | ForEach(job.write)))
+        work = WriteJob(output, write_options(plan)).write
+        sizes.append(graph_bytes(tasks | ForEach(guarded(work, Guard(output, RunToken("x", plan.digest))))))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
@@ -112,9 +107,8 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
         root = write_tree(tmp_path / str(num_files).zfill(3), files)
         source = open_source(str(root))
         parts = beam.Pipeline(FnApiRunner()) | beam.Create(part_groups(source), reshuffle=False)
-        work = open_folder(str(tmp_path))
-        job = InventoryJob.of(source, work, "decode", RunToken("x"))
-        sizes.append(graph_bytes(parts | TakeInventory(job)))
+        guard = Guard(open_folder(str(tmp_path)), RunToken("x"))
+        sizes.append(graph_bytes(parts | ForEach(guarded(InventoryJob.of(source, "decode").work, guard))))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 40_000
 
@@ -131,13 +125,13 @@ def test_parts_batches_and_shards_are_rebalanced(check, tmp_path):
         open_source(str(write_tree(tmp_path, {"a/1.png": b"", "b/2.png": b""}))),
         open_folder(str(tmp_path)),
     )
-    job = InventoryJob.of(source, folder, check, RunToken("x"), is_remote=True)
+    guard = Guard(folder, RunToken("x"), DriverView.of([folder]))
 
     def made(transform):
         created = beam.Pipeline(FnApiRunner()) | beam.Create([0], reshuffle=False).with_output_types(Any)
         return created | transform
 
-    assert num_reshuffles(made(TakeInventory(job))) == 2
+    assert num_reshuffles(made(ForEach(guarded(InventoryJob.of(source, check).work, guard)))) == 2
     assert num_reshuffles(made(ForEach(print))) == 1
 
 
@@ -145,17 +139,18 @@ def test_the_graph_of_writing_a_hundred_thousand_shards_fits_every_engine(tmp_pa
     # Measured: 0.45 MB; of each shard its name and a number, whatever the number of images.
     folder, num_shards = open_folder(str(tmp_path)), 2_000
     tasks = [plan_file.ShardTask(ShardName("train", i, num_shards), i) for i in range(num_shards)]
-    job = WriteJob(folder, folder, WriteOptions(("a",), StoredForm()), RunToken("x", "y"), DriverView.of([folder]))
+    work = WriteJob(folder, WriteOptions(("a",), StoredForm())).write
+    guard = Guard(folder, RunToken("x", "y"), DriverView.of([folder]))
     created = beam.Pipeline(FnApiRunner()) | beam.Create(tasks, reshuffle=False)
-    assert graph_bytes(created | ForEach(job.write)) < 30_000 + 8 * num_shards
+    assert graph_bytes(created | ForEach(guarded(work, guard))) < 30_000 + 8 * num_shards
 
 
 def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     manifest = read_manifest(str(dataset))
-    shards = largest_first([shard for _, shard in manifest.shards()])
+    shards = list(enumerate(shard for _, shard in manifest.shards()))
     folder = open_folder(str(tmp_path))
     job = CheckJob(folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
-    check = UntilFirstFailure(partial(check_and_report, job=job, work=folder), folder, DriverView.of([folder]))
+    check = guarded(job.check, Guard(folder, RunToken("x"), DriverView.of([folder])))
     created = beam.Pipeline(FnApiRunner()) | beam.Create(shards, reshuffle=False)
     assert graph_bytes(created | ForEach(check)) < 30_000
 
@@ -189,8 +184,9 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(tasks, reshuffle=False)
-        written = created | ForEach(WriteJob(source.folder, output, write_options(plan), run).write)
-        assert_that(written, lambda found: None if len(found) == len(tasks) else pytest.fail(found))
+        work = WriteJob(source.folder, write_options(plan)).write
+        written = created | ForEach(guarded(work, Guard(output, run)))
+        assert_that(written, equal_to([]))
     assert sorted(entry.name for entry in output.scan()) == sorted(
         [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]
     )

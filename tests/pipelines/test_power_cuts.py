@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import pytest
 
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import digests_of, write_class_folders
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.threads import ThreadExecutor
 
 from ..cli.calling import call, convert
 from .crashing import PowerCut, convert_until, counted_changes, finished_shards, interrupt, nothing_left

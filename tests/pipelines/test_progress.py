@@ -1,7 +1,7 @@
 import threading
 
+from shardkit.parallel.progress import Phase, Silent
 from shardkit.pipelines.progress import run_with_progress
-from shardkit.writing.progress import Phase, Silent
 
 
 def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(monkeypatch):
@@ -20,6 +20,6 @@ def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(monkeypatch):
         polled_twice.set()
         return 1
 
-    monkeypatch.setattr("shardkit.writing.progress.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("shardkit.parallel.progress.POLL_SECONDS", 0.01)
     run_with_progress(RunnerConfig(), None, Phase(Silent(), "writing", 1, count))
     assert len(polls) >= 3

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import CallError, MachineError
+from shardkit.parallel.progress import Phase, Silent
 from shardkit.pipelines import progress
 from shardkit.pipelines.engine_log import engine_log
 from shardkit.pipelines.job_link import job_link
 from shardkit.pipelines.options import RunnerConfig
-from shardkit.writing.progress import Phase, Silent
 
 FLINK = RunnerConfig(("--runner=PortableRunner", "--job_endpoint=x:1", "--environment_type=EXTERNAL"))
 TRACE = "java.lang.RuntimeException: outer\n\tat a.B.c(B.java:1)\nCaused by: java.lang.AbstractMethodError: inner\n"
@@ -48,7 +48,7 @@ class Pipeline:
 def run(count, seconds, monkeypatch):
     """The messages while a job runs for some seconds, with the number of images after each poll."""
     monkeypatch.setattr(progress, "SILENT_SECONDS", 0.2)
-    monkeypatch.setattr("shardkit.writing.progress.POLL_SECONDS", 0.02)
+    monkeypatch.setattr("shardkit.parallel.progress.POLL_SECONDS", 0.02)
     listener = Saying()
     phase = Phase(listener, "checking", None, count)
     progress.run_with_progress(FLINK, Pipeline(lambda: time.sleep(seconds)), phase)

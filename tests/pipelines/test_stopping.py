@@ -11,11 +11,11 @@ import pytest
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
 
+from shardkit.parallel.progress import Phase, Silent
 from shardkit.pipelines import stopping
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress
 from shardkit.pipelines.stopping import stop_job, unique_job_name
-from shardkit.writing.progress import Phase, Silent
 
 
 class Flink:

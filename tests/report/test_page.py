@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.report.dataset_collection import DatasetCollection
@@ -17,9 +19,7 @@ from shardkit.report.source_collection import SourceCollection
 from shardkit.sources import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
-from shardkit.writing.progress import Silent
 from shardkit.writing.source_plan import planned_source
-from shardkit.writing.threads import ThreadExecutor
 
 from ..cli.calling import SAMPLE_DATA
 

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from shardkit.errors import MachineError, StoreError
+from shardkit.parallel import run_token
 from shardkit.storage import amazon, open_folder, os_errors_as, raise_store_failure, retry, store_probes, unreadable
 from shardkit.storage.retry import is_transient, retried
 from shardkit.testing import write_class_folders
-from shardkit.writing.output import run_token
 
 from ..cli.calling import call, is_one_sentence
 from ..pages import CHECKOUT

@@ -6,14 +6,15 @@ import shutil
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.parts import count_rejected, read_parts
+from shardkit.inventory.parts import read_parts
+from shardkit.parallel.for_each import raise_failure
+from shardkit.parallel.run_token import claimed
 from shardkit.sources import SourceOptions, visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import picture, write_tree
-from shardkit.writing import inventory_tasks, part_groups
+from shardkit.testing import picture, work_on, write_tree
+from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.output.run_token import claimed
 
 IMAGE = picture(1)
 XML = b"<annotation><filename>a.png</filename><size><width>8</width><height>8</height></size></annotation>"
@@ -28,15 +29,16 @@ class Workers:
         self.work = open_folder(str(root / "work"))
         self.work.create()
         self.source = open_source(str(self.root), options, work=self.work)
-        self.groups = part_groups.part_groups(self.source, is_remote=is_remote)
+        self.groups = inventory_tasks.part_groups(self.source, is_remote=is_remote)
         self.check = check
 
     def take(self, run, *, between=lambda: None):
-        job = InventoryJob(self.source, self.work, self.check, run.token, is_filled=True)
-        listed = [found for index, group in self.groups for found in inventory_tasks.list_group(index, group, job)]
+        job = InventoryJob(self.source, self.check, is_filled=True)
+        listed = [batch for group in self.groups for batch in work_on(job.list_group, group, self.work, run.token)]
         between()
-        checked = [found for batch in listed for found in inventory_tasks.check_listing(*batch, job)]
-        inventory_tasks.write_part_names(checked, job)
+        checked = [found for batch in listed for found in work_on(job.check_listing, batch, self.work, run.token)]
+        work_on(job.write_part_names, checked, self.work, run.token)
+        raise_failure(self.work)
         return read_parts(self.work, inventory_tasks.read_part_names(self.work, len(self.groups)))[0]
 
     def hide(self, path):
@@ -74,7 +76,7 @@ def test_a_folder_of_which_one_worker_sees_less_fails_by_host_and_numbers(tmp_pa
 
 
 def test_workers_that_see_what_the_driver_counted_list_all_of_it(tmp_path):
-    many = {f"class-{i}/{j}.png": IMAGE for i in range(part_groups.LOOKING_THREADS + 1) for j in range(i % 3)}
+    many = {f"class-{i}/{j}.png": IMAGE for i in range(inventory_tasks.LOOKING_THREADS + 1) for j in range(i % 3)}
     workers = Workers(tmp_path, many | {"class-0/": b""}, is_remote=True)
     pairs = [pair for _, group in workers.groups for pair in zip(group.parts, group.num_entries, strict=True)]
     seen = {part.path: counts for part, counts in pairs}
@@ -124,9 +126,9 @@ def test_rejected_images_are_counted_while_they_are_checked_and_again_by_a_resum
     for _ in range(2):
         with claimed(workers.work) as run:
             inventory_tasks.remove_earlier_results(workers.work)
-            assert count_rejected(workers.work) == 0
+            assert inventory_tasks.rejected_rows(workers.work).total() == 0
             workers.take(run)
-            assert count_rejected(workers.work) == 2
+            assert inventory_tasks.rejected_rows(workers.work).total() == 2
 
 
 def test_workers_of_an_ended_inventory_write_nothing(tmp_path):

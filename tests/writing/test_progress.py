@@ -3,7 +3,7 @@
 from shardkit.naming import ShardName
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
-from shardkit.writing.progress import count_written
+from shardkit.writing.output.finished_shards import count_written
 
 NAMES = [ShardName("train", index, 3) for index in range(3)]
 COUNTS = dict.fromkeys(NAMES, 100)

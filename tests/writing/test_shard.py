@@ -13,15 +13,16 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.schema import Reject
+from shardkit.parallel import run_token
+from shardkit.parallel.run_token import Run, RunToken
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder, retry
-from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
+from shardkit.testing import files_of, picture, plan_without_beam, work_on, write_options, write_tree
 from shardkit.writing import shard as writing
-from shardkit.writing.output import finished_shards, run_token, shard_reports
-from shardkit.writing.output.run_token import Run, RunToken
+from shardkit.writing.output import finished_shards, shard_reports
 from shardkit.writing.output.shard_reports import ShardReport, error_path, rejects_path
 from shardkit.writing.record_blocks import RecordBlocks
 
@@ -52,7 +53,8 @@ class Job:
 
     def write(self, output=None):
         for task in self.tasks:
-            writing.write_shard(self.source.folder, output or self.output, task, write_options(self.plan), self.token)
+            job = writing.WriteJob(self.source.folder, write_options(self.plan))
+            work_on(job.write, task, output or self.output, self.token)
 
     def is_done(self, task):
         return finished_shards.is_done(self.output, task.name, self.plan.digest)
@@ -258,10 +260,10 @@ def test_the_late_rejects_are_reported_before_the_done_mark(tmp_path, monkeypatc
 
 FULL = """
 import pickle, resource, sys
-from shardkit.writing import shard
-source, output, task, options, token = pickle.load(sys.stdin.buffer)
+from shardkit.testing import work_on
+job, output, task, token = pickle.load(sys.stdin.buffer)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))  # 4 KiB
-shard.write_shard(source, output, task, options, token)
+work_on(job.write, task, output, token)
 """
 
 
@@ -269,7 +271,8 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
     import pickle
 
     job = Job(tmp_path, {"cat/1.png": picture(1, width=100, height=100)}, shards=1)
-    task = pickle.dumps((job.source.folder, job.output, job.tasks[0], write_options(job.plan), job.token))
+    write = writing.WriteJob(job.source.folder, write_options(job.plan))
+    task = pickle.dumps((write, job.output, job.tasks[0], job.token))
     done = subprocess.run([sys.executable, "-c", FULL], input=task, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     (report,) = job.errors()

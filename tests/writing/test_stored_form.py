@@ -11,15 +11,15 @@ from shardkit.dataset.example import decode
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import parse_index
 from shardkit.images.masks import mask_values
+from shardkit.parallel.run_token import Run
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import plan_without_beam, write_options, write_tree
+from shardkit.testing import plan_without_beam, work_on, write_options, write_tree
 from shardkit.writing import shard as writing
 from shardkit.writing.output import shard_reports
-from shardkit.writing.output.run_token import Run
 
 from ..images.gps_making import exif_with_gps
 from ..images.image_making import encode, picture
@@ -68,7 +68,7 @@ def written(path, root, **options):
     plan_file.write_plan(output, plan)
     (task,) = plan_file.shard_tasks(plan)
     token = Run(output).start(plan.digest)
-    writing.write_shard(source.folder, output, task, write_options(plan), token)
+    work_on(writing.WriteJob(source.folder, write_options(plan)).write, task, output, token)
     assert shard_reports.errors(output, token, [task.name]) == []
     table, summary = parse_index(output.read(task.name.index), where="x")
     shard = output.read(task.name.records)

@@ -8,13 +8,13 @@ import numpy as np
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.errors import DataError
 from shardkit.images import BadImage
+from shardkit.parallel.progress import Show, ignore_progress
 from shardkit.report.collection import Batch, Collection, Rejects, Split, total_class_counts
 from shardkit.report.facts.annotations import BoxFacts, MaskFacts, NumberFacts, box_facts, mask_facts, number_facts
 from shardkit.report.facts.choosing import Chooser, ClassGroup, choose_classes, evenly_spaced, pictures_of_splits
 from shardkit.report.facts.counting import Counted, count_examples
 from shardkit.report.facts.jpegs import JpegFacts, jpeg_facts
 from shardkit.training_size import shorter_side_for
-from shardkit.writing.progress import Show, ignore_progress
 
 HEADER_SAMPLE = 2000  # images whose headers are read
 BOX_SAMPLE = 1000  # images whose boxes or numbers are read, as for `shardkit info`

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shardkit.naming import counted
+from shardkit.parallel.progress import ProgressListener, Silent
 from shardkit.report.advice.all_warnings import advise
 from shardkit.report.advice.contents import unreadable_pictures
 from shardkit.report.advice.warning import Advice
@@ -27,7 +28,6 @@ from shardkit.report.page.shards_section import shards_section
 from shardkit.report.page.thumbnails import Thumbnails
 from shardkit.software import __version__
 from shardkit.storage.whole_file import whole_file
-from shardkit.writing.progress import ProgressListener, Silent
 
 if TYPE_CHECKING:
     from jinja2 import Environment

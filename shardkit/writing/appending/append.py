@@ -15,6 +15,9 @@ from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_mani
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
+from shardkit.parallel.for_each import Executor
+from shardkit.parallel.progress import ProgressListener, Silent
+from shardkit.parallel.run_token import Run, claimed
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.choosing import NothingNewError
@@ -27,11 +30,8 @@ from shardkit.storage.output_lock import locked
 from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
 from shardkit.writing.appending.merging import merged_manifest, moved_shards
 from shardkit.writing.conversion import REJECTED_IN_WORK, Conversion
-from shardkit.writing.executor import Executor
 from shardkit.writing.output import output_folder as outputs
 from shardkit.writing.output.run_log import RunLog
-from shardkit.writing.output.run_token import Run, claimed
-from shardkit.writing.progress import ProgressListener, Silent
 from shardkit.writing.publishing import CountedShard
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
 

@@ -1,12 +1,12 @@
 """Find the finished shards: a shard's index is its done mark and names the plan that the shard was written from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from shardkit import naming
 from shardkit.dataset.index import parse_summary
 from shardkit.errors import DataError
-from shardkit.storage import Folder
+from shardkit.storage import TEMPORARY, Folder
 
 # Index files are small; object stores have a long latency but a high throughput.
 READING_THREADS = 16
@@ -29,3 +29,23 @@ def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_dige
     with ThreadPoolExecutor(READING_THREADS) as pool:
         done = list(pool.map(lambda name: is_done(output, name, plan_digest), candidates))
     return {name for name, is_one in zip(candidates, done, strict=True) if is_one}
+
+
+def count_written(
+    output: Folder, num_examples: Mapping[naming.ShardName, int], bytes_per_image: float | None = None
+) -> int:
+    """Return the number of images in finished shards, plus an estimate from the bytes of unfinished ones.
+
+    Args:
+        output: The output folder.
+        num_examples: Number of examples of each shard.
+        bytes_per_image: Expected size of an image, for the estimate until the first shard is finished; None if unknown.
+    """
+    entries = {entry.name: entry.num_bytes for entry in output.scan()}
+    done = [name for name in num_examples if name.index in entries]
+    images = sum(num_examples[name] for name in done)
+    if done:
+        bytes_per_image = sum(entries.get(name.records, 0) for name in done) / max(1, images)
+    unfinished_bytes = sum(size for name, size in entries.items() if name.startswith(TEMPORARY))
+    unfinished = int(unfinished_bytes / bytes_per_image) if bytes_per_image else 0
+    return min(images + unfinished, sum(num_examples.values()))

@@ -11,9 +11,9 @@ from shardkit import naming
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory import parts
 from shardkit.inventory.schema import Reject
+from shardkit.parallel.run_token import Fence, RunToken
 from shardkit.storage import Folder
 from shardkit.writing.output.finished_shards import finished_shards
-from shardkit.writing.output.run_token import Fence, RunToken
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
 _ERROR_ENDING = ".error.json"
@@ -145,17 +145,11 @@ def _read_report(output: Folder, file_name: str) -> ShardReport:
     return ShardReport.from_bytes(output.read(f"{REPORTS}/{file_name}"))
 
 
-def report_rejects(output: Folder, name: naming.ShardName, rejected: Sequence[Reject], fence: Fence) -> None:
+def report_rejects(name: naming.ShardName, rejected: Sequence[Reject], fence: Fence) -> None:
     """Report the examples rejected while writing a shard."""
-    _report(output, rejects_path(name), ShardReport(fence.token, rejected=tuple(rejected)), fence)
+    fence.write(rejects_path(name), ShardReport(fence.token, rejected=tuple(rejected)).to_bytes())
 
 
-def report_error(output: Folder, name: naming.ShardName, error: str, exit_code: int, fence: Fence) -> None:
+def report_error(name: naming.ShardName, error: str, exit_code: int, fence: Fence) -> None:
     """Report the error that ended the writing of a shard."""
-    _report(output, error_path(name), ShardReport(fence.token, error=error, exit_code=exit_code), fence)
-
-
-def _report(output: Folder, path: str, report: ShardReport, fence: Fence) -> None:
-    fence.check()  # before `atomic_write` creates the report folder again in a published dataset
-    with output.atomic_write(path, before_rename=fence.check) as file:
-        file.write(report.to_bytes())
+    fence.write(error_path(name), ShardReport(fence.token, error=error, exit_code=exit_code).to_bytes())

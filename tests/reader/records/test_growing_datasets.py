@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from shardkit import read_manifest, reader
 from shardkit.errors import CallError
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.threads import ThreadExecutor
 
 
 @pytest.fixture(scope="module")

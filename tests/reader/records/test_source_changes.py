@@ -15,10 +15,10 @@ from PIL import Image
 
 from shardkit import read_manifest, reader
 from shardkit.errors import DataError
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import convert_without_beam, write_tree
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.threads import ThreadExecutor
 
 from ..conftest import encode
 

@@ -14,6 +14,8 @@ from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.exporting import export_dataset
 from shardkit.exporting.dataset_card import dataset_card
 from shardkit.exporting.facts import Facts
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.report.dataset_collection import DatasetCollection, commands
 from shardkit.report.facts.gathering import ReportOptions
@@ -32,7 +34,6 @@ from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.folder_contents import other_names, unfinished_appends
 from shardkit.verification.leaks import leak_problems
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.threads import ThreadExecutor
 
 from ...cli.calling import call
 
@@ -75,16 +76,9 @@ def appended(converted, new, tmp_path_factory):
     return output
 
 
-class OneByOne:
-    """A checker without threads."""
-
-    def check_shards(self, job, shards):
-        return [job.check(shard) for shard in shards]
-
-
 def problems(dataset, digest=None):
     root = LocalFolder(str(dataset))
-    return [str(one) for one in verify_dataset(root, OneByOne(), deep=True, digest=digest)[1]]
+    return [str(one) for one in verify_dataset(root, ThreadExecutor(1), Silent(), deep=True, digest=digest)[1]]
 
 
 def rows(dataset):

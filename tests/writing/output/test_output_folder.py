@@ -7,6 +7,7 @@ from shardkit import software
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import RUN_LOG, ShardName
+from shardkit.parallel.run_token import RunToken
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description, make_plan
@@ -21,7 +22,6 @@ from shardkit.testing import (
     write_tree,
 )
 from shardkit.writing.output import output_folder as outputs
-from shardkit.writing.output.run_token import RunToken
 from shardkit.writing.output.shard_reports import ShardReport, rejects_path
 
 

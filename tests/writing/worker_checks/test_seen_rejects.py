@@ -8,11 +8,11 @@ import pytest
 
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.checking import read_image
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import picture, write_tree
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.reject_limit import RejectLimit
-from shardkit.writing.threads import ThreadExecutor
 
 FILES = {f"{label}/{i}.png": picture(i) for label in ("ant", "bee") for i in range(4)}
 UNREADABLE = "bee/2.png"

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from shardkit.errors import MachineError
+from shardkit.parallel import driver_view
+from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.sources import visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
-from shardkit.writing.worker_checks import driver_view
-from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
 
 HOST = f"host {platform.node()}"
 
@@ -41,13 +41,13 @@ def test_a_worker_like_the_driver_may_work(photos):
     check_worker(None)
 
 
-@pytest.mark.parametrize("name", ["pillow", "pyarrow", "numpy", "shardkit", "libjpeg_turbo", "Python", "Beam"])
+@pytest.mark.parametrize("name", ["pillow", "pyarrow", "numpy", "shardkit", "libjpeg_turbo", "python", "beam"])
 def test_another_version_is_refused_by_host_name_and_version(name, photos):
     driver = view(photos)
     here = dict(driver.versions)[name]
     with pytest.raises(MachineError) as raised:
         check_worker(with_versions(driver, **{name: "9.9"}))
-    what = "cannot work for the driver" if name in {"Python", "Beam"} else "would write other bytes than the driver"
+    what = "cannot work for the driver" if name in {"python", "beam"} else "would write other bytes than the driver"
     remedy = "install the same versions on every worker"
     assert str(raised.value) == f"{HOST} {what}, it has {name} {here} (the driver: 9.9); {remedy}"
 

@@ -6,10 +6,10 @@ import time
 import pytest
 
 from shardkit.errors import MachineError, StaleRunError
+from shardkit.parallel import run_token
+from shardkit.parallel.run_token import Fence, Run, RunToken, claimed
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import files_of
-from shardkit.writing.output import run_token
-from shardkit.writing.output.run_token import Fence, Run, RunToken, claimed
 
 
 @pytest.fixture

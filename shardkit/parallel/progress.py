@@ -1,20 +1,23 @@
-"""The progress of a job: the phases of a conversion and the interface of what shows them."""
+"""The progress of a job: its phases, and the interface of what shows them."""
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from shardkit.naming import ShardName
-from shardkit.storage import TEMPORARY, Folder
+from shardkit.errors import MachineError
 
 POLL_SECONDS = 0.5
 # Counting lists folders: 0.1 s for a million images, more on object stores. It may take 1 % of the time.
 POLL_SHARE = 100
 
 Level: TypeAlias = Literal["info", "warning"]
+
+
+class NoAnswerError(MachineError):
+    """The workers of an engine did not answer in time."""
 
 
 class Show(Protocol):
@@ -85,6 +88,9 @@ class Phase:
         watch: Called every second or so, so that the driver can end the phase; None for nothing.
         stop: Makes the workers stop by themselves; called before the engine is asked to end the job, which may take
             longer than the driver is given to live after SIGTERM. None for nothing.
+        seconds: Time after which a job on an engine is given up by NoAnswerError; None to wait.
+        is_answer: Function that takes the text of an engine's error, and returns whether it is what a worker had to
+            say: engines pass that on from workers that share no storage with the driver. None if it never is.
     """
 
     listener: ProgressListener
@@ -95,6 +101,8 @@ class Phase:
     count_rejected: Callable[[], int] | None = None
     watch: Callable[[], None] | None = None
     stop: Callable[[], None] | None = None
+    seconds: float | None = None
+    is_answer: Callable[[str], bool] | None = None
 
     def poll(self, show: Show) -> None:
         """Show the progress once."""
@@ -125,21 +133,3 @@ def show_once(show: Show, phase: Phase) -> None:
     """Show the progress of a phase; what its functions raise is ignored."""
     with contextlib.suppress(Exception):
         phase.poll(show)
-
-
-def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_per_image: float | None = None) -> int:
-    """Return the number of images in finished shards, plus an estimate from the bytes of unfinished ones.
-
-    Args:
-        output: The output folder.
-        num_examples: Number of examples of each shard.
-        bytes_per_image: Expected size of an image, for the estimate until the first shard is finished; None if unknown.
-    """
-    entries = {entry.name: entry.num_bytes for entry in output.scan()}
-    done = [name for name in num_examples if name.index in entries]
-    images = sum(num_examples[name] for name in done)
-    if done:
-        bytes_per_image = sum(entries.get(name.records, 0) for name in done) / max(1, images)
-    unfinished_bytes = sum(size for name, size in entries.items() if name.startswith(TEMPORARY))
-    unfinished = int(unfinished_bytes / bytes_per_image) if bytes_per_image else 0
-    return min(images + unfinished, sum(num_examples.values()))

@@ -1,4 +1,4 @@
-"""Both steps of a conversion in threads: what the main thread sees while they run, and how they end."""
+"""Work in threads: what the main thread sees while it runs, and how it ends."""
 
 import contextlib
 import threading
@@ -6,12 +6,13 @@ import threading
 import pytest
 
 from shardkit.errors import MachineError
+from shardkit.parallel.for_each import Divided
+from shardkit.parallel.progress import Phase, Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import write_class_folders
-from shardkit.writing import inventory_tasks
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.progress import Phase, Silent
-from shardkit.writing.threads import ThreadExecutor
+from shardkit.writing.inventory_tasks import InventoryJob
 
 pytestmark = pytest.mark.usefixtures("frequent_progress")
 WAIT_SECONDS = 30
@@ -46,7 +47,7 @@ def test_every_shard_is_written_once_and_the_final_number_is_shown():
         shown.append(done)
         job.may_go_on.release()
 
-    ThreadExecutor(2).write_shards(job, range(7), Phase(Showing(show), "writing", 7, lambda: len(job.begun)))
+    ThreadExecutor(2).for_each("Write", range(7), job.write, Phase(Showing(show), "writing", 7, lambda: len(job.begun)))
     assert sorted(job.begun) == list(range(7))
     assert shown == sorted(shown)
     assert shown[-1] == 7
@@ -56,7 +57,7 @@ def test_after_an_error_no_further_shard_is_begun_and_the_ones_at_work_are_await
     job = Job(fails=0)
     job.may_go_on.release(100)
     with pytest.raises(OSError, match="No space left"):
-        ThreadExecutor(1).write_shards(job, range(5), Phase(Silent(), "writing", 5, int))
+        ThreadExecutor(1).for_each("Write", range(5), job.write, Phase(Silent(), "writing", 5, int))
     assert job.begun == [0]
 
 
@@ -64,7 +65,7 @@ def test_an_unexpected_error_becomes_a_sentence_with_its_cause():
     job = Job()
     job.write = {}.__getitem__
     with pytest.raises(MachineError, match="a worker failed: KeyError: 0") as raised:
-        ThreadExecutor(2).write_shards(job, range(5), Phase(Silent(), "writing", 5, int))
+        ThreadExecutor(2).for_each("Write", range(5), job.write, Phase(Silent(), "writing", 5, int))
     assert isinstance(raised.value.__cause__, KeyError)
 
 
@@ -75,7 +76,7 @@ def test_after_ctrl_c_no_further_shard_is_begun():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ThreadExecutor(1).write_shards(job, range(5), Phase(Showing(interrupted), "writing", 5, int))
+        ThreadExecutor(1).for_each("Write", range(5), job.write, Phase(Showing(interrupted), "writing", 5, int))
     job.may_go_on.release(100)
     for thread in threading.enumerate():
         if thread.name.startswith("writing"):
@@ -86,14 +87,14 @@ def test_after_ctrl_c_no_further_shard_is_begun():
 def test_the_phase_is_watched_while_it_runs():
     job = Job()
     phase = Phase(Silent(), "writing", 1, int, watch=job.may_go_on.release)
-    ThreadExecutor(1).write_shards(job, [0], phase)
+    ThreadExecutor(1).for_each("Write", [0], job.write, phase)
     assert job.begun == [0]
 
 
 def test_images_of_one_folder_are_decoded_in_several_threads(tmp_path, monkeypatch):
     write_class_folders(tmp_path / "photos", {"cat": 300, "dog": 10})
     both = threading.Barrier(2)  # two batches at a time, or it breaks
-    check_listing, met = inventory_tasks.check_listing, threading.Event()
+    check_listing, met = InventoryJob.check_listing, threading.Event()
 
     def checked(*arguments):
         if not met.is_set():
@@ -101,10 +102,29 @@ def test_images_of_one_folder_are_decoded_in_several_threads(tmp_path, monkeypat
             met.set()
         yield from check_listing(*arguments)
 
-    monkeypatch.setattr(inventory_tasks, "check_listing", checked)
+    monkeypatch.setattr(InventoryJob, "check_listing", checked)
     manifest = (
         Conversion(str(tmp_path / "photos"), str(tmp_path / "out"), ConvertOptions(shards=2), ThreadExecutor(2))
         .run()
         .manifest
     )
     assert manifest.splits["train"].num_examples == 310
+
+
+def divided(pieces, gathered, *, goes_on):
+    """Items that are divided in two, and a gathering of their sizes that says whether the pieces are worked on."""
+    return Divided(
+        divide=lambda item: [(item, 1), (item, 2)],
+        then=pieces.append,
+        summary=lambda piece: piece[1],
+        gather=lambda sizes: gathered.append(sorted(sizes)) or goes_on,
+    )
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_pieces_are_begun_after_all_items_are_divided_and_only_if_the_gathering_says_so(goes_on):
+    pieces, gathered = [], []
+    work = divided(pieces, gathered, goes_on=goes_on)
+    ThreadExecutor(2).for_each("Divide", "ab", work, Phase(Silent(), "dividing", None, int))
+    assert gathered == [[1, 1, 2, 2]]
+    assert sorted(pieces) == ([("a", 1), ("a", 2), ("b", 1), ("b", 2)] if goes_on else [])

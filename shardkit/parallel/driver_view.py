@@ -4,7 +4,6 @@ A worker with another Pillow writes other bytes than the manifest says, and one 
 Both end in a dataset that is wrong without any error, so a worker that differs refuses all work and names its host.
 """
 
-import importlib.metadata
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,19 +38,9 @@ class DriverView:
             folders: Folders that workers read. Object stores are the same on every host and are not compared.
         """
         seen = [(unfiltered(folder), view_folder(folder)) for folder in folders]
-        return cls(_versions(), tuple((folder, view) for folder, view in seen if view is not None))
-
-
-def _versions() -> tuple[tuple[str, str], ...]:
-    import numpy as np
-
-    found = {
-        **software.versions(),
-        "numpy": np.__version__,
-        "Python": ".".join(platform.python_version_tuple()[:2]),
-        "Beam": ".".join(importlib.metadata.version("apache-beam").split(".")[:2]),
-    }
-    return tuple(sorted(found.items()))
+        return cls(
+            tuple(software.environment().items()), tuple((folder, view) for folder, view in seen if view is not None)
+        )
 
 
 _compared: dict[DriverView, str] = {}  # the problem found by this process; '' for none
@@ -75,18 +64,18 @@ def check_worker(driver: DriverView | None) -> None:
 
 
 def _version_problem(driver: DriverView) -> str:
-    here, there = dict(_versions()), dict(driver.versions)
-    differing = [name for name in sorted({*here, *there}) if here.get(name) != there.get(name)]
+    here, there = software.environment(), dict(driver.versions)
+    differing = software.differing(there, here)
     if not differing:
         return ""
     named = [name for name in differing if name not in _FOLLOW_FROM_OTHERS] or differing
     said = ", ".join(f"{name} {_shown(here.get(name))} (the driver: {_shown(there.get(name))})" for name in named)
-    what = "would write other bytes than the driver" if {*named} - {"Python", "Beam"} else "cannot work for the driver"
+    what = "would write other bytes than the driver" if {*named} - {"python", "beam"} else "cannot work for the driver"
     return f"host {platform.node()} {what}, it has {said}; install the same versions on every worker"
 
 
 def _shown(version: str | None) -> str:
-    return "not installed" if version in {None, "None"} else str(version)
+    return "not installed" if version in {None, "None", ""} else str(version)
 
 
 def _folder_problem(driver: DriverView) -> str:

@@ -52,9 +52,15 @@ class RunToken:
 class Fence:
     """Compares a worker's token with the one in the output."""
 
-    def __init__(self, output: Folder, token: RunToken) -> None:
-        """The first call of `check_sometimes` compares."""
-        self._output, self.token = output, token
+    def __init__(self, folder: Folder, token: RunToken, *, is_remote: bool = False) -> None:
+        """Make a fence; the first call of `check_sometimes` compares.
+
+        Args:
+            folder: The folder that the run writes into.
+            token: What the worker carries.
+            is_remote: Whether the worker may be on another host than the driver.
+        """
+        self.folder, self.token, self.is_remote = folder, token, is_remote
         self._next = 0.0
 
     def check(self) -> None:
@@ -64,15 +70,15 @@ class Fence:
             StaleRunError: The run has ended or was replaced.
             MachineError: This host does not see the output.
         """
-        found = retried(lambda: _read(self._output))
-        if found is None and self._output.stat(naming.WORK_FOLDER) is None:
+        found = retried(lambda: _read(self.folder))
+        if found is None and self.folder.stat(naming.WORK_FOLDER) is None:
             msg = (
-                f"{self._output.url}/{naming.WORK_FOLDER}: host {platform.node()} does not see this folder, which the "
-                "driver writes; every worker must reach OUTPUT under the same path"
+                f"{self.folder.url}/{naming.WORK_FOLDER}: host {platform.node()} does not see this folder, which the "
+                "driver writes; every worker must reach OUTPUT, and --temp_location, under the same path"
             )
             raise MachineError(msg)
         if found is None or found[0] != self.token:
-            msg = f"{self._output.url}: the run that this worker belongs to has ended"
+            msg = f"{self.folder.url}: the run that this worker belongs to has ended"
             raise StaleRunError(msg)
         self._next = time.monotonic() + CHECK_SECONDS
 
@@ -81,13 +87,27 @@ class Fence:
         if time.monotonic() >= self._next:
             self.check()
 
+    def write(self, path: str, data: bytes) -> None:
+        """Write a small file, unless the run has ended; see Folder.atomic_write.
+
+        Raises:
+            StaleRunError: The run has ended.
+        """
+        self.check()  # before the work folder would be made again, in a dataset that is published
+
+        def write() -> None:
+            with self.folder.atomic_write(path, before_rename=self.check) as file:
+                file.write(data)
+
+        retried(write)
+
 
 class Run:
     """The driver's side of the fence; see `claimed`."""
 
-    def __init__(self, output: Folder) -> None:
+    def __init__(self, folder: Folder) -> None:
         """Write nothing yet."""
-        self._output = output
+        self.folder = folder
         self._writing, self._stopped = threading.Lock(), threading.Event()
         self.token = RunToken(secrets.token_hex(16))
 
@@ -131,12 +151,12 @@ class Run:
         Raises:
             StaleRunError: One has, or the run's file was removed.
         """
-        found = retried(lambda: _read(self._output))
+        found = retried(lambda: _read(self.folder))
         if found is not None and found[0] == self.token:
             return
         other = "it was removed" if found is None else f"it is that of another run, on host {found[1]}"
         msg = (
-            f"{self._output.url}/{PATH}: does not belong to this run any more: {other}; nothing was published. "
+            f"{self.folder.url}/{PATH}: does not belong to this run any more: {other}; nothing was published. "
             "If no other run is writing into this folder, run the same command again to resume"
         )
         raise StaleRunError(msg)
@@ -146,7 +166,7 @@ class Run:
         while not self._stopped.wait(HEARTBEAT_SECONDS):
             with contextlib.suppress(OSError), self._writing:
                 # Tolerate errors: a failure of the store for less than STALE_SECONDS has no effect.
-                found = _read(self._output)
+                found = _read(self.folder)
                 if self._stopped.is_set() or found is None or found[0] != self.token:
                     return
                 self._write()
@@ -155,25 +175,25 @@ class Run:
         """Remove the file, so that workers stop; keep the file of another run."""
         self._stopped.set()
         with self._writing:
-            found = _read(self._output)
+            found = _read(self.folder)
             if found is not None and found[0].value == self.token.value:
-                self._output.remove(PATH)
+                self.folder.remove(PATH)
 
     def finish(self) -> None:
         """Remove the work folder, after stopping copies of finished tasks that still run."""
         self._stopped.set()
-        if isinstance(self._output, LocalFolder):
-            self._output.remove(PATH)
+        if isinstance(self.folder, LocalFolder):
+            self.folder.remove(PATH)
         else:
             # If the file went first, a second run could start and lose what it writes into the work folder.
             self.start(_ENDED)
-            for entry in self._output.scan(naming.WORK_FOLDER):
+            for entry in self.folder.scan(naming.WORK_FOLDER):
                 path = f"{naming.WORK_FOLDER}/{entry.name}"
                 if entry.is_folder:
-                    self._output.remove_tree(path)
+                    self.folder.remove_tree(path)
                 elif path != PATH:
-                    self._output.remove(path)
-        self._output.remove_tree(naming.WORK_FOLDER)
+                    self.folder.remove(path)
+        self.folder.remove_tree(naming.WORK_FOLDER)
 
     def _write(self) -> None:
         described = {
@@ -182,7 +202,7 @@ class Run:
             "host": platform.node(),
             "process": os.getpid(),
         }
-        with self._output.atomic_write(PATH) as file:
+        with self.folder.atomic_write(PATH) as file:
             file.write(json.dumps(described).encode())
 
 

@@ -1,0 +1,225 @@
+"""Call a function for each of many items, in threads of this process or on a cluster.
+
+Results and errors travel as files in a folder that all workers reach, so nothing is returned. An exception of a worker
+would reach the user as kilobytes of an engine's traceback, and as one of many: an error is written into the folder, the
+driver stops all workers when it finds one, and raises it.
+"""
+
+import contextlib
+import json
+import platform
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from shardkit import naming
+from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
+from shardkit.parallel.driver_view import DriverView, check_worker
+from shardkit.parallel.progress import Phase
+from shardkit.parallel.run_token import Fence, Run, RunToken
+from shardkit.storage import Folder, os_errors_as
+
+T = TypeVar("T")
+
+FAILURE = f"{naming.WORK_FOLDER}/failure.json"
+_ERRORS = {kind.exit_code: kind for kind in (CallError, DataError, MachineError)}
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """Work in two steps of one job: each item is divided into pieces, which are spread over the workers again.
+
+    Attributes:
+        divide: Function that returns the pieces of an item.
+        then: The work for each piece, which may be divided again; None for none.
+        summary: Function of a piece whose results are gathered; None to gather the pieces.
+        gather: Function of all summaries, called on one worker after all items are divided, in any order; None if the
+            pieces are worked on at once. `for_each` begins no piece if it or `divide` has failed; an executor, if it
+            returns False.
+    """
+
+    divide: Callable[..., Iterable[Any]]
+    then: "Work | None" = None
+    summary: Callable[[Any], Any] | None = None
+    gather: Callable[..., Any] | None = None
+
+
+# `for_each` calls the functions with an item and a Fence, an executor with an item.
+Work: TypeAlias = Callable[..., Iterable[Any] | None] | Divided
+
+
+class Executor(Protocol):
+    """Runs work for many items to its end: `threads.ThreadExecutor` or `pipelines.executor.BeamExecutor`."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether workers may run on other hosts, or with other libraries, than the driver."""
+        ...
+
+    @property
+    def temp_location(self) -> str | None:
+        """A folder that all workers reach, for what is not part of an output; None for a local one."""
+        ...
+
+    def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
+        """Do the work for each item, spread over the workers evenly.
+
+        Args:
+            name: Name of the work on an engine, such as "WriteShards".
+            items: The items, in the order in which to start them.
+            work: The work, without guard; see the function `for_each`.
+            phase: The phase, for the progress.
+
+        Raises:
+            MachineError: The engine failed.
+        """
+        ...
+
+
+def for_each(
+    executor: Executor,
+    run: Run,
+    name: str,
+    items: Sequence[T],
+    work: Work,
+    phase: Phase,
+    *,
+    reads: Sequence[Folder] = (),
+) -> None:
+    """Do the work for each item, and wait for its end.
+
+    The work may be done several times for one item, also at the same time: engines repeat what has failed, and what is
+    slow. So it writes the same files each time, with names that follow from the item, through its fence.
+
+    Args:
+        executor: Runs the work.
+        run: The run of the folder that receives the results; its workers stop when it ends, and after a failure.
+        name: Name of the work on an engine, such as "WriteShards".
+        items: The items, in the order in which to start them. They are part of the job, and so at most some hundred
+            thousand, of some bytes each.
+        work: Function of an item and a Fence, or several of them; pickled.
+        phase: The phase, for the progress.
+        reads: Folders that workers read; each worker process compares what it sees in them with the driver first.
+
+    Raises:
+        CallError: A worker found that the options do not fit.
+        DataError: A worker found that the data are at fault.
+        MachineError: A worker's host or the engine failed, or it differs from the driver.
+        StaleRunError: Another run has taken over.
+    """
+    folder = run.folder
+    folder.remove(FAILURE)  # of an earlier run
+    guard = Guard(folder, run.token, DriverView.of(reads) if executor.is_remote else None)
+    watched = replace(phase, watch=lambda: stop_after_failure(run), stop=run.stop_workers)
+    with run.checked():
+        executor.for_each(name, items, guarded(work, guard), watched)
+        raise_failure(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What each call of a worker begins and ends with; small and pickled into the job.
+
+    Attributes:
+        folder: The folder that receives results and failures.
+        run: The run that the workers belong to.
+        driver: What the driver runs and sees; None if workers are threads of the driver.
+    """
+
+    folder: Folder
+    run: RunToken
+    driver: DriverView | None = None
+
+    def call(self, function: Callable[..., Iterable[Any] | None], item: Any) -> Iterator[Any]:
+        """Yield what a function of an item and a Fence gives.
+
+        Nothing is done, silently, if the run has ended. An error of the data or of this host is written to a file.
+        """
+        fence = Fence(self.folder, self.run, is_remote=self.driver is not None)
+        with contextlib.suppress(StaleRunError):
+            try:
+                fence.check()
+                check_worker(self.driver)
+                yield from function(item, fence) or ()
+            except StaleRunError:
+                raise
+            except (ShardkitError, OSError) as error:
+                report_failure(error, fence)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedWork:
+    """A function of an item and a Fence, as a function of the item."""
+
+    function: Callable[..., Iterable[Any] | None]
+    guard: Guard
+
+    def __call__(self, item: Any) -> Iterator[Any]:
+        """Yield the function's results."""
+        return self.guard.call(self.function, item)
+
+
+@dataclass(frozen=True, slots=True)
+class _GuardedGather:
+    function: Callable[..., None]
+    guard: Guard
+
+    def __call__(self, summaries: Iterable[Any]) -> bool:
+        deque(self.guard.call(self.function, summaries), maxlen=0)
+        return not has_failed(self.guard.folder)
+
+
+def guarded(work: Work, guard: Guard) -> Work:
+    """Return work for an executor, whose functions take an item only; see Guard."""
+    if not isinstance(work, Divided):
+        return GuardedWork(work, guard)
+    return Divided(
+        divide=GuardedWork(work.divide, guard),
+        then=None if work.then is None else guarded(work.then, guard),
+        summary=work.summary,
+        gather=None if work.gather is None else _GuardedGather(work.gather, guard),
+    )
+
+
+def call_for(work: Callable[[Any], Iterable[Any] | None], item: Any) -> None:
+    """Call the last function of some work for an item: what it returns is computed, and not needed."""
+    deque(work(item) or (), maxlen=0)
+
+
+def report_failure(error: Exception, fence: Fence) -> None:
+    """Write an error into the work folder; the driver stops all workers when it finds one."""
+    exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
+    found = str(error) if exit_code == CallError.exit_code else with_host(str(error), fence)
+    with os_errors_as("report an error", f"{fence.folder.url}/{naming.WORK_FOLDER}"):
+        fence.write(FAILURE, json.dumps({"error": found, "exit_code": exit_code}).encode())
+
+
+def with_host(said: str, fence: Fence) -> str:
+    """Return an error's text with the worker's host, unless it names it already or the worker is the driver."""
+    host = platform.node()
+    return said if not fence.is_remote or f"host {host}" in said else f"{said} (on host {host})"
+
+
+def has_failed(folder: Folder) -> bool:
+    """Return whether a worker has reported a failure."""
+    return folder.stat(FAILURE) is not None
+
+
+def stop_after_failure(run: Run) -> None:
+    """Stop the workers of a run if one has reported a failure: on a cluster the others would go on for hours."""
+    if has_failed(run.folder):
+        run.stop_workers()
+
+
+def raise_failure(folder: Folder) -> None:
+    """Raise the failure that a worker reported, if any.
+
+    Raises:
+        CallError: The options do not fit the source.
+        DataError: The source is at fault.
+        MachineError: A worker's host is.
+    """
+    if has_failed(folder):
+        failure = json.loads(folder.read(FAILURE))
+        raise _ERRORS[failure["exit_code"]](failure["error"])

@@ -1,0 +1,134 @@
+"""Results of parallel work as files: one for each item, with the numbers that the progress needs in its name.
+
+Counting lists one folder and opens no file. A file appears whole or not at all; one that is written twice replaces
+itself, if its numbers follow from the item.
+"""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shardkit.errors import MachineError
+from shardkit.naming import WORK_FOLDER
+from shardkit.parallel.run_token import Fence
+from shardkit.storage import Folder, LocalFolder, open_folder
+from shardkit.storage.retry import retried
+
+READING_THREADS = 16  # reports are small; object stores have a long latency but a high throughput
+_ENDING = ".report"
+
+
+class Report(NamedTuple):
+    """A report that is there.
+
+    Attributes:
+        path: Its path in the folder.
+        item: Number of its item.
+        numbers: What `Reports.write` was given.
+    """
+
+    path: str
+    item: int
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """The reports of one kind of work.
+
+    Attributes:
+        folder: The folder whose work folder has them.
+        kind: Name of their folder, such as "scans".
+    """
+
+    folder: Folder
+    kind: str
+
+    @property
+    def path(self) -> str:
+        """The folder of the reports."""
+        return f"{WORK_FOLDER}/{self.kind}"
+
+    def write(self, fence: Fence, item: int, *numbers: int, data: bytes = b"") -> None:
+        """Write the report of an item, unless the run has ended.
+
+        Args:
+            fence: The worker's fence.
+            item: Number of the item.
+            *numbers: Numbers for the progress, at least 0.
+            data: Content of the report.
+        """
+        name = "-".join([f"{item:08d}", *map(str, numbers)])
+        fence.write(f"{self.path}/{name}{_ENDING}", data)
+
+    def found(self) -> list[Report]:
+        """Return the reports that are there, one for each item, in the order of the items."""
+        names = [entry.name for entry in self.folder.scan(self.path) if entry.name.endswith(_ENDING)]
+        numbers = {name: tuple(map(int, name.removesuffix(_ENDING).split("-"))) for name in names}
+        of_items = {item: Report(f"{self.path}/{name}", item, tuple(rest)) for name, (item, *rest) in numbers.items()}
+        return [of_items[item] for item in sorted(of_items)]
+
+    def total(self) -> int:
+        """Return the sum of the reports' first numbers."""
+        return sum(report.numbers[0] for report in self.found())
+
+    def complete(self, num_items: int) -> list[Report]:
+        """Return the reports of all items, in their order.
+
+        Raises:
+            MachineError: Some are missing.
+        """
+        found = self.found()
+        if len(found) < num_items:
+            msg = (
+                f"{self.folder.url}: what workers found in {num_items - len(found)} of {num_items} files is missing; "
+                "a remote --runner needs a --temp_location that they reach"
+            )
+            raise MachineError(msg)
+        return found
+
+    def read(self, num_items: int) -> list[bytes]:
+        """Return the content of the reports of all items, in their order.
+
+        Raises:
+            MachineError: Some are missing.
+        """
+        paths = [report.path for report in self.complete(num_items)]
+        with ThreadPoolExecutor(READING_THREADS) as pool:
+            return list(pool.map(lambda path: retried(lambda: self.folder.read(path)), paths))
+
+    def remove(self) -> None:
+        """Remove all reports."""
+        self.folder.remove_tree(self.path)
+
+
+@contextlib.contextmanager
+def work_folder(location: str | None) -> Iterator[Folder]:
+    """Make a folder for the results of a command that has no output; it is removed at the end.
+
+    Args:
+        location: A folder that all workers reach, Beam's --temp_location; None for a local one.
+    """
+    if location is None:
+        folder = open_folder(tempfile.mkdtemp(prefix="shardkit-"))
+    else:
+        folder = open_folder(f"{location.rstrip('/')}/shardkit-{secrets.token_hex(8)}")
+        folder.create()
+    try:
+        yield folder
+    finally:
+        _removable(folder).remove_tree("")
+
+
+def _removable(folder: Folder) -> Folder:
+    # After Ctrl-C, workers write until the process ends. After a rename they do not find the folder.
+    if not isinstance(folder, LocalFolder):
+        return folder
+    renamed = LocalFolder(f"{folder.path}-ended")
+    os.rename(folder.path, renamed.path)
+    return renamed

@@ -1,0 +1,124 @@
+"""Do work in threads of this process, without Beam.
+
+Beam has runners for one process, too. They pass everything through gRPC between threads: under load they have aborted
+the process and have waited without end, and they take two seconds to import and half a second for each step.
+"""
+
+import collections
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from shardkit.errors import MachineError, ShardkitError
+from shardkit.parallel.for_each import Divided, Work, call_for
+from shardkit.parallel.progress import Phase, Show, show_once, show_while
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadExecutor:
+    """Works in threads; see `for_each.Executor`. Codecs, hashes and files run without the interpreter's lock.
+
+    Attributes:
+        num_threads: Number of threads, at least 1.
+    """
+
+    num_threads: int
+
+    @property
+    def is_remote(self) -> bool:
+        """See Executor."""
+        return False
+
+    @property
+    def temp_location(self) -> None:
+        """See Executor."""
+        return
+
+    def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
+        """See Executor. After an error or Ctrl-C, no further item is begun.
+
+        Raises:
+            ShardkitError: Raised by the work; items that were begun are finished before.
+            OSError: Likewise.
+            MachineError: Another exception, which is the cause, was raised by the work.
+        """
+        del name
+        with phase.listener.phase(phase.name, phase.total) as show:
+            self._do(items, work, show, phase)
+
+    def _do(self, items: Iterable[Any], work: Work, show: Show, phase: Phase) -> None:
+        if not isinstance(work, Divided):
+            _run(partial(call_for, work), items, self.num_threads, show, phase)
+            return
+        pieces: collections.deque[Any] = collections.deque()
+        divide, summary = work.divide, work.summary
+
+        def add_pieces(item: Any) -> None:
+            for piece in divide(item):
+                pieces.append(piece)
+
+        _run(add_pieces, items, self.num_threads, show, phase)
+        goes_on = True
+        if work.gather is not None:
+            goes_on = work.gather(pieces if summary is None else map(summary, pieces))
+        if goes_on and work.then is not None:
+            self._do(_taken(pieces), work.then, show, phase)
+
+
+def _run(work: Callable[[_T], None], items: Iterable[_T], num_threads: int, show: Show, phase: Phase) -> None:
+    """Call a function for each item, taken one by one when a thread is free."""
+    left, lock, is_over = iter(items), threading.Lock(), threading.Event()
+
+    def work_on() -> None:
+        try:
+            for item in _shared(left, lock):
+                if is_over.is_set():
+                    return
+                work(item)
+        except BaseException:
+            is_over.set()
+            raise
+
+    pool = ThreadPoolExecutor(num_threads, thread_name_prefix=phase.name)
+    try:
+        threads = [pool.submit(work_on) for _ in range(num_threads)]
+        # The main thread waits in short steps: it answers Ctrl-C between them.
+        show_while(lambda pause: bool(wait(threads, pause).not_done), show, phase)
+        for thread in threads:
+            _raise_error_of(thread)
+        show_once(show, phase)  # the final numbers
+    finally:
+        is_over.set()
+        pool.shutdown(wait=False)
+
+
+def _raise_error_of(thread: Future[None]) -> None:
+    try:
+        thread.result()
+    except (ShardkitError, OSError):
+        raise
+    except Exception as error:  # a fault of a library or of ours; the user gets a sentence, a program the cause
+        msg = f"a worker failed: {type(error).__name__}: {error}"
+        raise MachineError(msg) from error
+
+
+def _shared(items: Iterator[_T], lock: threading.Lock) -> Iterator[_T]:
+    """Yield items of an iterator that other threads take items of, too."""
+    while True:
+        with lock:
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
+
+
+def _taken(items: "collections.deque[_T]") -> Iterator[_T]:
+    """Yield items in their order; each is forgotten by then."""
+    while items:
+        yield items.popleft()
