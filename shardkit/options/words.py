@@ -33,6 +33,11 @@ def written_as(style: Style) -> Iterator[None]:
         _style = before
 
 
+def is_command_line() -> bool:
+    """Return whether the user reads messages of the command line."""
+    return _style == "command"
+
+
 def named(option: str, *value: Any) -> str:
     """Return an option, with its value if one is given, as the user writes it.
 
