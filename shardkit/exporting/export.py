@@ -17,7 +17,7 @@ from shardkit.exporting.dataset_card import DATASET_CARD, dataset_card
 from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
 from shardkit.storage import Folder
-from shardkit.storage.os_errors import os_errors_as
+from shardkit.storage.store_errors import os_errors_as
 
 Target = Literal["croissant", "dali-index", "dataset-card"]
 TARGETS: tuple[Target, ...] = get_args(Target)
