@@ -1,7 +1,7 @@
-"""The layouts of a source, a row for each: what `--layout` calls it, what it reads, and the functions that do.
+"""The layouts of a source, a row for each: what `layout` calls it, what it reads, and the functions that do.
 
 To add a layout, write its package in `shardkit.sources` and add its row here, and its name to `Layout`. Everything else
-is made from the rows: detection, the values of `--layout`, the options that a layout accepts, and the page's table.
+is made from the rows: detection, the values of `layout`, the options that a layout accepts, and the page's table.
 
 A row names its functions as text, ``module:function`` below `shardkit.sources`: the command line needs the names of all
 layouts, and importing the layouts takes longer than `--help` may.
@@ -43,7 +43,7 @@ class LayoutSpec:
     """A layout.
 
     Attributes:
-        name: Value of `--layout`.
+        name: Value of `layout`.
         titles: Its names in manifests, the usual one first. A table's continues with its format in parentheses.
         reads: What is read, in Markdown for the page.
         open: The function that returns the `Source` of an `Opening`.

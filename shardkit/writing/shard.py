@@ -18,7 +18,6 @@ from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
 from shardkit.errors import (
-    CONVERT_AGAIN,
     DataError,
     MachineError,
     ShardkitError,
@@ -35,6 +34,7 @@ from shardkit.inventory.checking import image_path, read_image, read_mask, reaso
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.row_boxes import annotated_size, reject_box
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
+from shardkit.options.words import convert_again
 from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
@@ -51,7 +51,6 @@ from shardkit.writing.output.shard_reports import rejects_path, report_error, re
 from shardkit.writing.record_blocks import RecordBlocks
 from shardkit.writing.stored_example import place_stored_mask, read_stored_example
 
-_AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
 # What is at the path is another file than before, or none.
 _OTHER_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, SpecialFileError)
 JPEG_START = b"\xff\xd8"
@@ -212,7 +211,7 @@ def _mask(
             raise images.BadImage(reason_of(error), f"The mask {path} {found}.") from error
         raise _unreadable_since(f"{source.url}/{path}", "the mask", error) from None
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
-        msg = f"{source.url}/{path}: the mask has changed since it was checked; {_AT_REST}"
+        msg = f"{source.url}/{path}: the mask has changed since it was checked; {_at_rest()}"
         raise SourceChangedError(msg)
     colours = row.columns.get(MASK_COLOURS.name)
     orientation = mask_orientation(images.check_mask(data, colours), info)
@@ -243,7 +242,7 @@ class _Row(NamedTuple):
     label: int | None
     group: str | None
     columns: dict[str, Any]  # the layout's own
-    info: images.ImageInfo | None  # None with ``--check header``: not read before
+    info: images.ImageInfo | None  # None with ``check=header``: not read before
     content_sha256: bytes | None
     content_crc32c: int | None
 
@@ -292,7 +291,7 @@ def _read(source: Folder, records: OpenFiles, row: _Row) -> tuple[bytes, bytes, 
     if row.content_sha256 is None:
         return raw, hashlib.sha256(raw).digest(), None
     if len(raw) != row.source_bytes or google_crc32c.value(raw) != row.content_crc32c:
-        msg = f"{where}: the file has changed since it was checked; {_AT_REST}"
+        msg = f"{where}: the file has changed since it was checked; {_at_rest()}"
         raise SourceChangedError(msg)
     return raw, row.content_sha256, None
 
@@ -304,7 +303,7 @@ def _unreadable_since(where: str, what: str, error: OSError) -> ShardkitError:
     """
     if isinstance(error, _OTHER_FILE):
         found = f"{what} was good when it was checked and now cannot be read: {error.strerror or error}"
-        return SourceChangedError(f"{where}: {found}; {_AT_REST}")
+        return SourceChangedError(f"{where}: {found}; {_at_rest()}")
     return unreadable(where, error)  # the disk or the network: finished shards stay, and the next run goes on
 
 
@@ -312,3 +311,7 @@ def _all_changes(row: _Row, image: images.NormalisedImage) -> str:
     """Return the changes since the raw file: of a dataset's example also those of the first conversion."""
     earlier = row.columns.get(RAW_CHANGES.name)
     return ",".join(sorted({*image.changes, *earlier.split(",")}) if earlier else image.changes)
+
+
+def _at_rest() -> str:
+    return f"{convert_again()} when the source does not change any more"

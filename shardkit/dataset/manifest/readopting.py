@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest, find_dataset
-from shardkit.errors import CONVERT_AGAIN, ShardkitError
+from shardkit.errors import ShardkitError
 from shardkit.naming import printable
+from shardkit.options.words import convert_again
 from shardkit.storage import Folder, LocalFolder
 
 ADOPT = "adopt"  # key in the manifest's options
@@ -30,7 +31,7 @@ def made_again(root: Folder) -> str:
     except (ShardkitError, OSError):
         manifest = None
     if manifest is None or not manifest.is_adopted:
-        return CONVERT_AGAIN
+        return convert_again()
     return f"adopt the files as they are now with `{adopt_command(manifest)}`"
 
 

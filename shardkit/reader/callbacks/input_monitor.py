@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
+from shardkit.options.words import shell_command
 from shardkit.reader.training_dataset import training_dataset
 
 SHARE_LOG = "waiting_for_input"
@@ -231,5 +232,6 @@ class StepTimes:
             return f"{line}; run `shardkit bench {dataset}` to see what would help."
         return (
             f"{line}; without waiting it would be {self.step_images_per_second:,.0f} images/s. "
-            f"Run `shardkit bench {dataset} --target {self.step_images_per_second:.0f}` to see what would help."
+            f"Run `{shell_command('bench', dataset, target=round(self.step_images_per_second))}` to see what "
+            "would help."
         )
