@@ -90,10 +90,11 @@ def layouts():
 
 def reasons():
     """The reasons to reject an image."""
+    from shardkit.options.words import flag_of
     from shardkit.reject_reasons import REJECT_REASONS
 
     rows = [
-        (f"`{code}`", re.sub(r"--[\w-]+", r"`\g<0>`", found.removesuffix(".")))
+        (f"`{code}`", re.sub(r"`(\w+)`", lambda named: f"`{flag_of(named[1])}`", found.removesuffix(".")))
         for code, found in REJECT_REASONS.items()
     ]
     return table(("reason", "found"), rows)

@@ -12,7 +12,6 @@ Paths start at the trainer's folder, often ``data/``, which is not in the export
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -151,9 +150,7 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
                 msg = f"{folder.url}/{yaml_path}: the images {entry!r} of {split} are not in {join(root.url, at)}; "
                 outside = base_outside(folder.url, data.base) if options.root is None else None
                 if outside:
-                    msg += (
-                        f"its `path` leads out of this folder; to allow that, add {named('root', shlex.quote(outside))}"
-                    )
+                    msg += f"its `path` leads out of this folder; to allow that, add {named('root', outside)}"
                 else:
                     msg += f"correct the entry, or give the folder that it starts at with {named('root')}"
                 raise DataError(msg)
