@@ -13,8 +13,8 @@ import pytest
 
 import shardkit
 from shardkit.cli.progress import displays
+from shardkit.parallel import progress
 from shardkit.testing import write_class_folders
-from shardkit.writing import progress
 
 from .calling import TIMEOUT_SECONDS, call, environment, run
 
