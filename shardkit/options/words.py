@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Style = Literal["command", "python"]
 
-_QUOTED = re.compile(r"`(\w+)(?:=(\w+))?`")
+_QUOTED = re.compile(r"`(\w+)(?:=([^`\s]+))?`")
 _style: Style = "python"
 
 

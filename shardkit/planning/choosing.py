@@ -76,7 +76,7 @@ class NothingNewError(Exception):
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
     """Return the rows of an inventory, with a reason for those that planning rejects."""
     table = reject_repeated_keys(inventory.table)
-    if options.splits is None or options.splits_of:  # with `--splits` alone, the source must have no splits at all
+    if options.splits is None or options.splits_of:  # with `splits` alone, the source must have no splits at all
         table = reject_unsplit(table)
     return table
 

@@ -220,7 +220,7 @@ class StepTimes:
         """Return one sentence: what was measured, and what to do.
 
         Args:
-            dataset: The dataset, as a word of a shell command.
+            dataset: Path or URL of the dataset; OUT if it is not known.
         """
         if self.is_empty:
             return "InputMonitor measured nothing: it needs epochs of at least three steps."
@@ -229,7 +229,7 @@ class StepTimes:
         if self.share_waiting < WORTH_A_LOOK:
             return f"{line}; the input is fast enough."
         if self.step_images_per_second == float("inf"):
-            return f"{line}; run `shardkit bench {dataset}` to see what would help."
+            return f"{line}; run `{shell_command('bench', dataset)}` to see what would help."
         return (
             f"{line}; without waiting it would be {self.step_images_per_second:,.0f} images/s. "
             f"Run `{shell_command('bench', dataset, target=round(self.step_images_per_second))}` to see what "
