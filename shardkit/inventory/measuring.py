@@ -60,7 +60,7 @@ def _measured(folder: Folder, table: pa.Table) -> pa.Table:
         if entry is None or entry.is_folder:
             columns["source_bytes"][i] = 0
             if columns["reason"][i] is None:
-                remedy = "restore it, remove its line, or set the folder that paths are relative to with --root"
+                remedy = "restore it, remove its line, or set the folder that paths are relative to with `root`"
                 columns["reason"][i] = MISSING
                 columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; {remedy}"
         else:

@@ -237,7 +237,7 @@ class SourceCollection:
 
 
 def _is_scaled(row: Mapping[str, Any], form: images.StoredForm) -> bool:
-    if not row["width"]:  # not known with --check none
+    if not row["width"]:  # not known with check none
         return False
     width, height = row["width"], row["height"]
     return bool(place(*((height, width) if row["orientation"] >= FIRST_TRANSPOSED else (width, height)), form).changes)

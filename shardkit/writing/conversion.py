@@ -281,5 +281,5 @@ class Conversion:
 
 
 def _counted_rejects(rejected: pa.Table) -> pa.Table:
-    """Return the rejects that are bad; duplicates that --dedupe drops, for instance, are good images."""
+    """Return the rejects that are bad; duplicates that dedupe drops, for instance, are good images."""
     return rejected.filter(pc.invert(pc.is_in(rejected["reason"], pa.array(NOT_COUNTED))))

@@ -8,16 +8,16 @@ import google_crc32c
 import pyarrow as pa
 
 from shardkit import images
-from shardkit.errors import CONVERT_AGAIN, ShardkitError, SourceChangedError, SpecialFileError
+from shardkit.errors import ShardkitError, SourceChangedError, SpecialFileError
 from shardkit.inventory.columns import MASK_PATH
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256
 from shardkit.inventory.source_files import ReadImage, SourceFiles
+from shardkit.options.words import convert_again
 from shardkit.sources.checked_columns import CONTENT_SHA256
 from shardkit.sources.datasets.columns import RAW_SHA256
 from shardkit.sources.listing import GROUP
 from shardkit.storage import unreadable
 
-_AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
 # What is at the path is another file than before, or none.
 _OTHER_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, SpecialFileError)
 
@@ -30,7 +30,7 @@ class PlannedRow(NamedTuple):
     label: int | None
     group: str | None
     columns: dict[str, Any]  # the layout's own
-    info: images.ImageInfo | None  # None with ``--check header``: not read before
+    info: images.ImageInfo | None  # None with ``check=header``: not read before
     content_sha256: bytes | None
     content_crc32c: int | None
 
@@ -83,7 +83,7 @@ def read_image(files: SourceFiles, row: PlannedRow) -> tuple[ReadImage, bytes]:
     if row.content_sha256 is None:
         return image, hashlib.sha256(image.data).digest()
     if len(image.data) != row.source_bytes or google_crc32c.value(image.data) != row.content_crc32c:
-        msg = f"{where}: the file has changed since it was checked; {_AT_REST}"
+        msg = f"{where}: the file has changed since it was checked; {_at_rest()}"
         raise SourceChangedError(msg)
     return image, row.content_sha256
 
@@ -102,7 +102,7 @@ def read_mask(files: SourceFiles, row: PlannedRow, image: ReadImage) -> bytes | 
     except images.BadImage as error:
         raise _since_checked(error, where, "the mask", was_checked=wanted is not None) from None
     if mask is not None and image.record is None and wanted is not None and hashlib.sha256(mask).digest() != wanted:
-        msg = f"{where}: the mask has changed since it was checked; {_AT_REST}"
+        msg = f"{where}: the mask has changed since it was checked; {_at_rest()}"
         raise SourceChangedError(msg)
     return mask
 
@@ -117,5 +117,9 @@ def _since_checked(error: images.BadImage, where: str, what: str, *, was_checked
         return error
     if isinstance(cause, _OTHER_FILE):
         found = f"{what} was good when it was checked and now cannot be read: {cause.strerror or cause}"
-        return SourceChangedError(f"{where}: {found}; {_AT_REST}")
+        return SourceChangedError(f"{where}: {found}; {_at_rest()}")
     return unreadable(where, cause)  # the disk or the network: finished shards stay, and the next run goes on
+
+
+def _at_rest() -> str:
+    return f"{convert_again()} when the source does not change any more"

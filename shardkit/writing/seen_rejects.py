@@ -1,7 +1,7 @@
 """Refuse to leave out images that only a worker cannot see, or that could not be read for a moment.
 
 A worker rejects an image that is missing or unreadable, which is right if the image is bad and wrong if its host lacks
-a mount, a permission or a working network, or if a disk failed for some seconds: up to `--max-rejected` of the images
+a mount, a permission or a working network, or if a disk failed for some seconds: up to `max_rejected` of the images
 would be left out without an error. So the driver looks at such images itself.
 """
 
@@ -17,6 +17,7 @@ from shardkit.errors import MachineError
 from shardkit.inventory.schema import Reject
 from shardkit.inventory.source_files import SourceFiles, image_path, mask_path
 from shardkit.naming import printable
+from shardkit.options.words import shown
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources import Source
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
@@ -71,7 +72,7 @@ def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[
 
 def _refused(source: Source, key: str, message: Any, who: str | None, num_suspects: int) -> MachineError:
     more = f" ({num_suspects} images were rejected like this)" if num_suspects > 1 else ""
-    found = str(message).rstrip(".")
+    found = shown(str(message)).rstrip(".")
     seen = f"{who} rejected this image ({found}), and the driver reads it{more}"
     remedy = "give all workers the same mounts, permissions and credentials, and run the same command again"
     if who is None:

@@ -200,7 +200,7 @@ def test_a_source_that_changed_is_reported_by_key_and_its_shard_not_written(job,
     assert report.exit_code == DataError.exit_code == 1
     assert f"{job.source_path}/cat/a.png: " in report.error
     assert sentence in report.error
-    assert report.error.count("--overwrite") == 1
+    assert report.error.count("overwrite=True") == 1
     (bad,) = [task for task in job.tasks if not job.is_done(task)]
     assert not any(name.startswith(bad.name.stem) for name in files_of(job.output))
     assert not any(TEMPORARY in name for name in files_of(job.output))
