@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from shardkit.doctor.driver import check_runner
 from shardkit.errors import CallError
+from shardkit.options.words import named
 from shardkit.parallel.progress import Level
 from shardkit.pipelines.options import RunnerConfig, runner_config
 
@@ -25,7 +26,10 @@ def ready_runner(
     """
     runner = runner_config(beam_options)
     if workers is not None:
-        msg = f"--workers {workers} is for threads of this process; with --runner={runner.engine.runner}, leave it out"
+        msg = (
+            f"{named('workers', workers)} is for threads of this process; with --runner={runner.engine.runner}, "
+            "leave it out"
+        )
         raise CallError(msg)
     for check in check_runner(runner.engine, **places):
         if check.status == "failed":

@@ -4,9 +4,6 @@ A message is one sentence for the user that names the file or record, what was f
 the exit code of the command line: 1 for faults of the data, 2 of the call, 3 of the machine.
 """
 
-# The remedy for a damaged dataset. Without the option, a damaged file of the right size counts as finished.
-CONVERT_AGAIN = "convert again with --overwrite"
-
 
 class ShardkitError(Exception):
     """Base class of all errors of shardkit."""

@@ -7,6 +7,6 @@ The limits are in a module of their own because `dataset` compares indexes with 
 
 MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: larger images may be decompression bombs
 MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
-# The default of --max-file-size: what an RGB image of MAX_PIXELS takes without compression.
+# The default of max_file_size: what an RGB image of MAX_PIXELS takes without compression.
 MAX_FILE_BYTES = 256 << 20  # 256 MiB
-LARGEST_FILE_BYTES = 1 << 30  # 1 GiB, for --max-file-size: an example, which holds the image, must be below 2 GiB
+LARGEST_FILE_BYTES = 1 << 30  # 1 GiB, for max_file_size: an example, which holds the image, must be below 2 GiB

@@ -1,7 +1,7 @@
-"""The layouts of a source, a row for each: what `--layout` calls it, what it reads, and the functions that do.
+"""The layouts of a source, a row for each: what `layout` calls it, what it reads, and the functions that do.
 
 To add a layout, write its package in `shardkit.sources` and add its row here, and its name to `Layout`. Everything else
-is made from the rows: detection, the values of `--layout`, the options that a layout accepts, and the page's table.
+is made from the rows: detection, the values of `layout`, the options that a layout accepts, and the page's table.
 
 A row names its functions as text, ``module:function`` below `shardkit.sources`: the command line needs the names of all
 layouts, and importing the layouts takes longer than `--help` may.
@@ -43,9 +43,9 @@ class LayoutSpec:
     """A layout.
 
     Attributes:
-        name: Value of `--layout`.
+        name: Value of `layout`.
         titles: Its names in manifests, the usual one first. A table's continues with its format in parentheses.
-        reads: What is read, in Markdown for the page.
+        reads: What is read, in Markdown for the page. It names options in backquotes; see `options.words.rewritten`.
         open: The function that returns the `Source` of an `Opening`.
         recognise: The function that returns whether a folder has the layout's files. '' for a layout that only the user
             chooses, or that is left if no other one recognises the folder.
@@ -154,7 +154,7 @@ _ROWS = (
     LayoutSpec(
         "label-studio",
         ("Label Studio",),
-        "exports JSON and JSON-MIN: boxes around shapes, or choices as classes (`--label-column` names the control)",
+        "exports JSON and JSON-MIN: boxes around shapes, or choices as classes (`label_columns` names the control)",
         open="detection.label_studio.layout:open_label_studio",
         recognise="detection.label_studio.layout:has_label_studio",
         options=("root", "label_columns"),
@@ -233,14 +233,14 @@ _ROWS = (
     LayoutSpec(
         "file-names",
         ("file names",),
-        "labels in file names, which `--label-pattern` finds",
+        "labels in file names, which `label_pattern` finds",
         open="folders.file_names:open_file_names",
         options=("label_pattern",),
     ),
     LayoutSpec(
         "unlabelled",
         ("unlabelled images",),
-        "any tree of folders, with `--unlabelled`; see [Images without labels](#images-without-labels)",
+        "any tree of folders, with `unlabelled`; see [Images without labels](#images-without-labels)",
         open="folders.unlabelled:open_unlabelled",
     ),
     LayoutSpec(

@@ -42,7 +42,7 @@ REJECT_REASONS: dict[str, str] = {
     NOT_AN_IMAGE: "The file has the ending of an image and other content.",
     UNSUPPORTED_FORMAT: "The file is an image, video or document in a format that shardkit does not read.",
     TOO_MANY_PIXELS: "The image has more pixels, or a longer side, than the decoders allow.",
-    TOO_MANY_BYTES: "The file has more bytes than --max-file-size allows.",
+    TOO_MANY_BYTES: "The file has more bytes than `max_file_size` allows.",
     UNREADABLE: "The operating system or the store does not give the file.",
     MISSING: "The image that a label, record or annotation names does not exist.",
     NO_LABEL: "The image has no label, annotation or mask.",
@@ -59,8 +59,8 @@ REJECT_REASONS: dict[str, str] = {
     BAD_MASK: "The mask is damaged, has colours, is lossy, has another size, or is not the only one.",
     DUPLICATE_KEY: "An earlier record has the same image, or several records have it with different labels.",
     DUPLICATE_ID: "An earlier COCO record has the same id.",
-    DUPLICATE: "An image that is kept has the same bytes; does not count for --max-rejected.",
-    OUTSIDE_CROP: "The box is in the part of its image that --size cuts off; does not count for --max-rejected.",
+    DUPLICATE: "An image that is kept has the same bytes; does not count for `max_rejected`.",
+    OUTSIDE_CROP: "The box is in the part of its image that `size` cuts off; does not count for `max_rejected`.",
 }
 # The user asked for these, so they are no faults of the source.
 NOT_COUNTED: Final = (DUPLICATE, OUTSIDE_CROP)

@@ -30,7 +30,7 @@ def parse_training_size(text: str, option: str) -> tuple[int, int]:
 
 
 def shorter_side_for(height: int, width: int) -> int:
-    """Return the value of `--resize` that fits random crops of a training size.
+    """Return the value of `resize` that fits random crops of a training size.
 
     8/7 of it, as in 256 for 224: an evaluation cuts the centre of 7/8 out.
     """

@@ -42,7 +42,7 @@ def options():
     for heading in HEADINGS:
         rows.append((f"**{heading}**", "", "", ""))
         rows += [
-            (f"`{call_of(one)}`", flags_in(one.help), shown_default(one), "yes" if one.rule else "")
+            (f"`{call_of(one)}`", flags_in(one.help).replace("<", r"\<"), shown_default(one), "yes" if one.rule else "")
             for one in OPTIONS.values()
             if one.heading == heading
         ]
@@ -57,13 +57,15 @@ def call_of(one):
 
 
 def flags_in(help_text):
-    """A help text in which options are flags: `` `fit=pad` `` is `--fit pad`."""
-    from shardkit.options.words import flag_of
+    """A text in which options are flags: `` `fit=pad` `` is `--fit pad`."""
+    from shardkit.options.words import defined, flag_of
 
     def flag(found):
+        if defined(found[1]) is None:
+            return found[0]
         return f"`{flag_of(found[1])}`" if found[2] is None else f"`{flag_of(found[1])} {found[2]}`"
 
-    return re.sub(r"`(\w+)(?:=(\w+))?`", flag, help_text).replace("<", r"\<")
+    return re.sub(r"`(\w+)(?:=([^`\s]+))?`", flag, help_text)
 
 
 def shown_default(one):
@@ -84,7 +86,14 @@ def layouts():
     rows = []
     for name in get_args(Layout):
         flags = [flag_of(option) for option in LAYOUTS[name].options if option != "also"]  # an argument
-        rows.append((f"`{name}`", LAYOUTS[name].title, LAYOUTS[name].reads, ", ".join(f"`{flag}`" for flag in flags)))
+        rows.append(
+            (
+                f"`{name}`",
+                LAYOUTS[name].title,
+                flags_in(LAYOUTS[name].reads),
+                ", ".join(f"`{flag}`" for flag in flags),
+            )
+        )
     return table(("`--layout`", "name", "what is read", "options"), rows)
 
 
@@ -92,10 +101,7 @@ def reasons():
     """The reasons to reject an image."""
     from shardkit.reject_reasons import REJECT_REASONS
 
-    rows = [
-        (f"`{code}`", re.sub(r"--[\w-]+", r"`\g<0>`", found.removesuffix(".")))
-        for code, found in REJECT_REASONS.items()
-    ]
+    rows = [(f"`{code}`", flags_in(found.removesuffix("."))) for code, found in REJECT_REASONS.items()]
     return table(("reason", "found"), rows)
 
 

@@ -50,7 +50,7 @@ def refuse_read_only(root: Folder) -> None:
     if not isinstance(root, LocalFolder):
         return
     path = root.path
-    while not os.path.exists(path):  # --into may name a new folder in new folders
+    while not os.path.exists(path):  # into may name a new folder in new folders
         path = os.path.dirname(path)
     if not os.access(path, os.W_OK):
         msg = f"{path} is read-only; {_elsewhere()}"

@@ -95,7 +95,7 @@ def assign_splits(paths: Sequence[str], given: Mapping[str, str]) -> tuple[dict[
 
     Args:
         paths: Paths of the files.
-        given: Split by pattern, from ``--split NAME=PATTERN``; the first that fits a path or its last part counts.
+        given: Split by pattern, from ``split=NAME=PATTERN``; the first that fits a path or its last part counts.
 
     Raises:
         CallError: The names of some files tell their split and those of others do not, or a pattern fits no file.

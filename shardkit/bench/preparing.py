@@ -20,6 +20,7 @@ from shardkit.errors import CallError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.host import Host, this_host
 from shardkit.naming import counted
+from shardkit.options.words import named
 from shardkit.planning.sizing import format_size
 
 MIN_COLD_BYTES = 64 << 20  # 64 MiB: fewer are read again before a slice has ended
@@ -84,7 +85,7 @@ def prepared(settings: BenchSettings, show: Show) -> Iterator[Prepared]:
     if part.part_examples < settings.batch_size:
         raise CallError(
             f"{part.url}: the split {part.split!r} has {counted(part.part_examples, 'example')}, fewer than the batch "
-            f"of {settings.batch_size:,}; add --batch-size {max(part.part_examples, 1)}"
+            f"of {settings.batch_size:,}; add {named('batch_size', max(part.part_examples, 1))}"
         )
     deque(read_indexes(manifest.root, [*part.shards]), maxlen=0)  # a missing or damaged file is named before all else
     with _temporary_folder(settings.temporary) as folder:
@@ -171,7 +172,7 @@ def _split(manifest: Manifest, given: str | None) -> str:
 def _no_cold(settings: BenchSettings, part: DatasetPart) -> str:
     """Return why cold reading cannot be measured, or ""; drops the files from the page cache to find out."""
     if not settings.with_cold:
-        return "not measured, because of --no-cold"
+        return f"not measured, because of {named('no_cold', True)}"
     if not part.is_local:
         return "not measured, because the dataset is in an object store, which this host does not cache"
     if part.part_bytes < MIN_COLD_BYTES:
@@ -190,6 +191,8 @@ def _no_cold(settings: BenchSettings, part: DatasetPart) -> str:
 @contextlib.contextmanager
 def _temporary_folder(given: str | None) -> Iterator[Path]:
     if given is not None and not os.path.isdir(given):
-        raise CallError(f"{given}: there is no such folder; --temporary names an existing folder on a local disk")
+        raise CallError(
+            f"{given}: there is no such folder; {named('temporary')} names an existing folder on a local disk"
+        )
     with tempfile.TemporaryDirectory(prefix="shardkit-bench-", dir=given) as made:
         yield Path(made)

@@ -67,7 +67,7 @@ class BenchResult:
         return {name: hosts_for(target, rate) for name, rate in rates.items()}
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything, for `--json`."""
+        """Return everything, for `json`."""
         plan, settings, part = self.plan, self.plan.settings, self.plan.part
         helpful, useless = sorted_advice(self.advice)
         return {

@@ -10,6 +10,7 @@ import numpy as np
 from shardkit.bench.dataset_part import DatasetPart
 from shardkit.errors import MachineError
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
+from shardkit.options.words import named
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
@@ -127,6 +128,6 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
     if split.num_examples != sample.num_images:
         raise MachineError(
             f"of a sample of {sample.num_images:,} images only {split.num_examples:,} could be converted again, so "
-            "other options cannot be measured; use --no-advice"
+            f"other options cannot be measured; use {named('no_advice', True)}"
         )
     return split.num_bytes / split.num_examples

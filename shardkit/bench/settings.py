@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shardkit.errors import CallError
+from shardkit.options.words import named
 from shardkit.training_size import shorter_side_for
 
 Dtype = Literal["float32", "bfloat16", "float16", "uint8"]
@@ -45,16 +46,20 @@ class BenchSettings:
     temporary: str | None = None
 
     def __post_init__(self) -> None:
-        lowest = {"--batch-size": (self.batch_size, 1), "--sample": (self.sample, 1), "--seconds": (self.seconds, 1)}
+        lowest = {
+            named("batch_size"): (self.batch_size, 1),
+            named("sample"): (self.sample, 1),
+            named("seconds"): (self.seconds, 1),
+        }
         for name, (value, low) in lowest.items():
             if value < low:
                 raise CallError(f"{name} must be at least {low}; found {value}")
         if self.target is not None and self.target <= 0:
-            raise CallError(f"--target is a number of images a second above 0; found {self.target}")
+            raise CallError(f"{named('target')} is a number of images a second above 0; found {self.target}")
         if self.resize is not None and self.resize < 1:
-            raise CallError(f"--resize must be at least 1 pixel; found {self.resize}")
+            raise CallError(f"{named('resize')} must be at least 1 pixel; found {self.resize}")
 
     @property
     def shorter_side(self) -> int:
-        """The shorter side that images are reduced to in the trial of `--resize`."""
+        """The shorter side that images are reduced to in the trial of `resize`."""
         return self.resize or shorter_side_for(*self.image_size)

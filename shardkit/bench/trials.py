@@ -9,6 +9,7 @@ from shardkit.bench.dataset_part import DatasetPart
 from shardkit.bench.sample import Sample
 from shardkit.bench.settings import BenchSettings
 from shardkit.host import Host
+from shardkit.options.words import named
 from shardkit.order.blocks import LANES
 
 LOWER_QUALITY = 85  # Pillow's scale; files of about half the size of the converter's default, 95
@@ -62,7 +63,7 @@ def conversion_trials(settings: BenchSettings, sample: Sample) -> list[Conversio
     pngs = "" if sample.num_jpeg else "the images are PNGs"
     progressive = "" if sample.num_progressive else "no JPEG of the sample is progressive"
     fine = "" if sample.num_fine_chroma else "no JPEG of the sample has finer chroma than 4:2:0"
-    resize, lower = f"--resize {side}", f"--quality {LOWER_QUALITY}"
+    resize, lower = named("resize", side), named("quality", LOWER_QUALITY)
     return [
         ConversionTrial(f"resize to {side}", resize, {"resize": side}, unshrunk),
         ConversionTrial(
@@ -71,8 +72,8 @@ def conversion_trials(settings: BenchSettings, sample: Sample) -> list[Conversio
             {"resize": side, "quality": LOWER_QUALITY},
             unshrunk or pngs,
         ),
-        ConversionTrial("baseline JPEG", "--jpeg baseline", {"jpeg": "baseline"}, pngs or progressive),
-        ConversionTrial("chroma 4:2:0", "--subsampling 4:2:0", {"subsampling": "4:2:0"}, pngs or fine),
+        ConversionTrial("baseline JPEG", named("jpeg", "baseline"), {"jpeg": "baseline"}, pngs or progressive),
+        ConversionTrial("chroma 4:2:0", named("subsampling", "4:2:0"), {"subsampling": "4:2:0"}, pngs or fine),
     ]
 
 

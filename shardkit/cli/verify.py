@@ -8,6 +8,7 @@ import click
 from shardkit.cli.options.beam import BeamOptionsCommand
 from shardkit.cli.options.conversion import refuse_unknown_options
 from shardkit.cli.options.log_format import log_format_option
+from shardkit.options.words import convert_again
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
@@ -126,7 +127,6 @@ def _print_problems(
 ) -> None:
     from shardkit.cli.terminal import escape_controls
     from shardkit.dataset.manifest.readopting import made_again
-    from shardkit.errors import CONVERT_AGAIN
     from shardkit.naming import MANIFEST, counted, printable
 
     where = f"{root.url}/" if manifest is None else ""
@@ -142,7 +142,7 @@ def _print_problems(
         if manifest.is_adopted:
             remedy = f"restore the files, or {made_again(root)}"
         else:
-            remedy = "restore these files from a copy" if manifest.generations else CONVERT_AGAIN
+            remedy = "restore these files from a copy" if manifest.generations else convert_again()
         click.echo(f"{printable(root.url)}: {counted(len(leaked) + len(problems), 'problem')} found; {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""Groups of examples: the column of the index, and the patterns by which `--group-by` finds them in keys.
+"""Groups of examples: the column of the index, and the patterns by which `group_by` finds them in keys.
 
 A generation that was written before or without a pattern has no groups in its index, and its examples belong to the
 groups of later ones all the same.
@@ -14,7 +14,7 @@ from shardkit.dataset.manifest import Manifest
 
 
 def has_group(pattern: str) -> bool:
-    """Return whether a text is a regular expression with a group, as `--group-by` needs it for keys."""
+    """Return whether a text is a regular expression with a group, as `group_by` needs it for keys."""
     try:
         return re.compile(pattern).groups > 0
     except re.error:

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from shardkit.dataset.index_checks import column_problem, unpacked_problem
 from shardkit.dataset.manifest.parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
-from shardkit.errors import CONVERT_AGAIN, DataError
+from shardkit.errors import DataError
 from shardkit.hashing import hash64
+from shardkit.options.words import convert_again
 
 FORMAT_VERSION = 1
 _SUMMARY_KEY = b"shardkit.shard"
@@ -140,7 +141,7 @@ def parse_index(
     """
     file = _parquet(raw, where)
     if problem := _size_problem(file, len(raw)):
-        raise DataError(f"{where}: the index would take too much memory: {problem}; {CONVERT_AGAIN}")
+        raise DataError(f"{where}: the index would take too much memory: {problem}; {convert_again()}")
     with _readable(where):
         table = file.read(columns, use_threads=False)  # threads make columns of this size a third slower
     # From the table's schema, because the file would convert its own once more, for each of thousands of indexes.
@@ -148,11 +149,11 @@ def parse_index(
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
     if missing:
-        raise DataError(f"{where}: the index lacks the column {missing[0]!r}; {CONVERT_AGAIN}")
+        raise DataError(f"{where}: the index lacks the column {missing[0]!r}; {convert_again()}")
     with _readable(where):
         problem = _summary_problem(summary, len(table)) or column_problem(table, _KINDS, summary.num_bytes, num_classes)
     if problem:
-        raise DataError(f"{where}: {problem}; the index is damaged, restore it or {CONVERT_AGAIN}")
+        raise DataError(f"{where}: {problem}; the index is damaged, restore it or {convert_again()}")
     return table, summary
 
 
@@ -184,7 +185,9 @@ def _readable(where: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         found = str(error).splitlines()[0]
-        msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then {CONVERT_AGAIN}"
+        msg = (
+            f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then {convert_again()}"
+        )
         raise DataError(msg) from None
 
 

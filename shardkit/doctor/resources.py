@@ -13,6 +13,7 @@ from shardkit.doctor.check import Check
 from shardkit.errors import MissingExtraError, ShardkitError
 from shardkit.extras import require_extra
 from shardkit.host import available_memory
+from shardkit.options.words import named
 from shardkit.storage import Folder, LocalFolder, open_folder
 
 LOOK_SECONDS = 5.0
@@ -117,7 +118,7 @@ def check_disk(output_url: str, size: SourceSize, free: int | None = None) -> Ch
     )
     if free >= needed:
         return Check("disk", "ok", found)
-    return Check("disk", "warning", found, "make room, or use --resize")
+    return Check("disk", "warning", found, f"make room, or use {named('resize')}")
 
 
 def check_memory(available: int, size: SourceSize) -> Check:

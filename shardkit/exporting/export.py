@@ -16,6 +16,7 @@ from shardkit.exporting.croissant import CROISSANT, croissant
 from shardkit.exporting.dataset_card import DATASET_CARD, dataset_card
 from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
+from shardkit.options.words import named
 from shardkit.storage import Folder
 from shardkit.storage.store_errors import os_errors_as
 
@@ -66,7 +67,7 @@ def _contents(manifest: Manifest, target: str, facts: Facts) -> Mapping[str, Cal
     if target != "dali-index" and manifest.records_root is not None:
         raise CallError(
             f"{manifest.root.url}: its TFRecords are outside of the folder, in {manifest.records_place}, and {target} "
-            "describes a folder that others download; adopt the TFRecords in their own folder, without --into"
+            f"describes a folder that others download; adopt the TFRecords in their own folder, without {named('into')}"
         )
     if target == "croissant":
         return {CROISSANT: lambda: croissant(manifest, facts)}
@@ -92,7 +93,7 @@ def targets_of(paths: Iterable[str]) -> list[Target]:
 def _refuse_facts(target: str, facts: Facts, taken: tuple[str, ...]) -> None:
     for one in fields(facts):
         if getattr(facts, one.name) is not None and one.name not in taken:
-            raise CallError(f"--{one.name.replace('_', '-')} has no effect on --to {target}; leave it out")
+            raise CallError(f"{named(one.name)} has no effect on {named('to', target)}; leave it out")
 
 
 def _write(manifest: Manifest, contents: Mapping[str, Callable[[], bytes]], output: Folder) -> Export:

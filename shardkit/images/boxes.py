@@ -135,7 +135,7 @@ def move_objects(objects: Sequence[dict[str, Any]], placement: Placement) -> tup
     for one in objects:
         box = placement.box(one["bbox"])
         if box is None or not has_area(box):
-            outside.append(BadBox(one["name"], "the box is in the part of the image that --size cuts off"))
+            outside.append(BadBox(one["name"], "the box is in the part of the image that `size` cuts off"))
         else:
             moved.append({**one, "bbox": list(box)})
     return moved, outside

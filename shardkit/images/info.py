@@ -35,13 +35,13 @@ REASONS = (
 )
 
 # Codes of ImageInfo.changes and NormalisedImage.changes, with their meaning. Those that name an option are set by
-# normalise alone.
+# normalise alone. Print the meanings with `shardkit.options.words.shown`.
 CHANGES: dict[str, str] = {
     "animated": "more than one frame or page; the first is kept",
     "bit_depth": "more than 8 bits a channel; the high 8 are kept",
     "cmyk": "CMYK or YCCK colours; converted to RGB",
-    "cropped": "parts beyond the edges of --size are cut off",
-    "enlarged": "smaller than --size",
+    "cropped": "parts beyond the edges of `size` are cut off",
+    "enlarged": "smaller than `size`",
     "format:avif": "AVIF; re-encoded as PNG",
     "format:bmp": "BMP; re-encoded as PNG",
     "format:gif": "GIF; re-encoded as PNG",
@@ -51,12 +51,12 @@ CHANGES: dict[str, str] = {
     "format:tiff": "TIFF; re-encoded as PNG",
     "format:webp": "WebP; re-encoded as JPEG if it was lossy and opaque, else as PNG",
     "jpeg_process": "JPEG with arithmetic coding or the lossless process; re-encoded as ordinary JPEG",
-    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata, or texts above 1 MiB, without decoding",
+    "metadata": "EXIF, XMP, comments or thumbnails removed by `strip_metadata`, or texts above 1 MiB, without decoding",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
-    "padded": "smaller than --size in one direction; there is a border",
-    "progressive": "progressive; re-encoded by --jpeg baseline with its own quantisation tables and subsampling",
-    "resized": "reduced by --resize, --max-side or --size",
-    "subsampling": "re-encoded with the chroma subsampling of --subsampling and its own quantisation tables",
+    "padded": "smaller than `size` in one direction; there is a border",
+    "progressive": "progressive; re-encoded by `jpeg=baseline` with its own quantisation tables and subsampling",
+    "resized": "reduced by `resize`, `max_side` or `size`",
+    "subsampling": "re-encoded with the chroma subsampling of `subsampling` and its own quantisation tables",
 }
 
 
@@ -124,8 +124,8 @@ def check_size(width: int, height: int, kind: str) -> None:
 
 def too_many_bytes(what: str, num_bytes: int, max_bytes: int) -> BadImage:
     """Return the error for a file that is not read because of its size; ``what`` is "The file" or names a mask."""
-    found = f"{what} has {num_bytes:,} bytes, more than the {max_bytes:,} of --max-file-size"
-    return BadImage(TOO_MANY_BYTES, f"{found}; shrink it, leave it out, or raise --max-file-size.")
+    found = f"{what} has {num_bytes:,} bytes, more than the {max_bytes:,} of `max_file_size`"
+    return BadImage(TOO_MANY_BYTES, f"{found}; shrink it, leave it out, or raise `max_file_size`.")
 
 
 def truncated(kind: str, num_bytes: int) -> BadImage:

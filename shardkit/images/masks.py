@@ -20,6 +20,7 @@ from shardkit.images.png import check_png_stream, without_large_texts
 from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, place
 from shardkit.images.stored.stripping import strip_png
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_MASK
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ def normalise_mask(data: bytes, *, orientation: int, form: StoredForm, colours: 
     if not 1 <= orientation <= 8:
         raise CallError(f"orientation must be 1..8, not {orientation}; correct the call")
     if form.fit == "pad" and form.mask_padding is None:
-        raise CallError("--fit pad adds a border to masks; give its class number with --mask-padding")
+        raise CallError(
+            f"{named('fit', 'pad')} adds a border to masks; give its class number with {named('mask_padding')}"
+        )
     with _as_bad_mask(data):
         info = _inspected(data)
         is_plain = not colours and info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8

@@ -9,7 +9,7 @@ import pyarrow as pa
 from shardkit.errors import MachineError, StoreError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import too_many_bytes
-from shardkit.inventory.checking_records import are_records
+from shardkit.inventory.source_files import are_records
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources.listing import PATH, UNMEASURED
 from shardkit.sources.walking import file_or_folder
@@ -60,7 +60,7 @@ def _measured(folder: Folder, table: pa.Table) -> pa.Table:
         if entry is None or entry.is_folder:
             columns["source_bytes"][i] = 0
             if columns["reason"][i] is None:
-                remedy = "restore it, remove its line, or set the folder that paths are relative to with --root"
+                remedy = "restore it, remove its line, or set the folder that paths are relative to with `root`"
                 columns["reason"][i] = MISSING
                 columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; {remedy}"
         else:

@@ -35,6 +35,6 @@ def reject_box(key: str, bad_box: BadBox, reason: str = BAD_BOX) -> Reject:
         bad_box: The box, as `place_objects` or `move_objects` returns it.
         reason: BAD_BOX or OUTSIDE_CROP.
     """
-    remedy = "correct or remove the box" if reason == BAD_BOX else "--fit pad keeps all of every image"
+    remedy = "correct or remove the box" if reason == BAD_BOX else "`fit=pad` keeps all of every image"
     message = f"{bad_box.found}; the box is dropped, the image stays: {remedy}"
     return Reject(f"{key}, {bad_box.name}", reason, message, 0)

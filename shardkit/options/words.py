@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from shardkit.naming import printable
+
 if TYPE_CHECKING:
     from shardkit.options.definition import Option
 
 Style = Literal["command", "python"]
 
-_QUOTED = re.compile(r"`(\w+)(?:=(\w+))?`")
+_QUOTED = re.compile(r"`(\w+)(?:=([^`\s]+))?`")
 _style: Style = "python"
 
 
@@ -124,3 +126,38 @@ def rewritten(text: str, style: Style) -> str:
     """
     with written_as(style):
         return _QUOTED.sub(lambda found: named(found[1], found[2]) if found[2] else named(found[1]), text)
+
+
+def shown(text: str) -> str:
+    """Return a stored text with the options that it names in backquotes as the user writes them.
+
+    The list of rejected images and a manifest are the same on the command line and in Python, so they name an option
+    by its name; the code that prints such a text passes it through this function.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        if defined(found[1]) is None:
+            return found[0]
+        return named(found[1], found[2]) if found[2] else named(found[1])
+
+    return _QUOTED.sub(written, text)
+
+
+def convert_again() -> str:
+    """Return the remedy for a damaged dataset, as the end of a sentence.
+
+    Without the option, a damaged file of the right size counts as finished.
+    """
+    return f"convert again with {named('overwrite', True)}"
+
+
+def shell_command(command: str, *paths: str, **options: Any) -> str:
+    """Return a command for a shell, where there is no function in Python or a page shows it: ``shardkit verify OUT``.
+
+    Args:
+        command: Its name.
+        *paths: Its arguments.
+        **options: Its options by name; True for those without a value.
+    """
+    words = [word for name, value in options.items() for word in words_of(name, value)]
+    return printable(shlex.join(["shardkit", command, *paths, *words]))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from shardkit.errors import DataError
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import first_of
+from shardkit.options.words import shown
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.planning.earlier_examples import (
     EarlierExamples,
@@ -79,7 +80,7 @@ class NothingNewError(Exception):
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
     """Return the rows of an inventory, with a reason for those that planning rejects."""
     table = reject_repeated_keys(inventory.table)
-    if options.splits is None or options.splits_of:  # with `--splits` alone, the source must have no splits at all
+    if options.splits is None or options.splits_of:  # with `splits` alone, the source must have no splits at all
         table = reject_unsplit(table)
     return table
 
@@ -150,11 +151,13 @@ def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
     """Return the error for a source without a good image."""
     if len(rejected):
         first = rejected.slice(0, 1).to_pylist()[0]
-        return DataError(f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}")
+        return DataError(
+            f"none of the {len(rejected)} images is good; the first, {first['key']}: {shown(first['message'])}"
+        )
     if skipped:
-        kinds = [f"{count} {kind}" for kind, count in skipped.items()]
-        shown = first_of(kinds, _KINDS_SHOWN, more="more kinds")
-        return DataError(f"there are no images to convert in the source; skipped: {shown}")
+        kinds = [f"{count} {shown(kind)}" for kind, count in skipped.items()]
+        found = first_of(kinds, _KINDS_SHOWN, more="more kinds")
+        return DataError(f"there are no images to convert in the source; skipped: {found}")
     return DataError("there are no images in the source; its folders are empty")
 
 

@@ -19,7 +19,7 @@ from shardkit.sources.listing import LINE
 def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tuple[Rows, pa.Table]:
     """Keep the first key of every content and reject the others.
 
-    Contents must be known; ConvertOptions refuses `--dedupe drop` with `--check header`.
+    Contents must be known; ConvertOptions refuses `dedupe=drop` with `check=header`.
 
     Args:
         good: The rows.
@@ -106,7 +106,7 @@ def _different_labels(rows: list[int], lines: pa.Array, labels: Mapping[int, Any
         f"{_shown(labels[other])}; keep the right one"
     )
     is_class = isinstance(labels[first], str) and isinstance(labels[other], str)
-    several = "write all labels of an image into one record, such as 'cat;dog', with --label-separator ';'"
+    several = "write all labels of an image into one record, such as 'cat;dog', with `label_separator=;`"
     return f"{said}, or {several}" if is_class else said
 
 

@@ -14,6 +14,7 @@ from shardkit.dataset.features import LABEL
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK
 from shardkit.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
+from shardkit.options.words import named
 from shardkit.planning.earlier_examples import EarlierExamples, joined_classes, joined_mask_classes
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
@@ -103,7 +104,7 @@ def encode_labels(
         earlier: The dataset that the examples are appended to, whose classes come first; None for a new one.
 
     Raises:
-        CallError: `--classes` or the source's own list lacks a label.
+        CallError: `classes` or the source's own list lacks a label.
     """
     if earlier is not None:
         given = _joined_classes(inventory, options, given, earlier)
@@ -155,7 +156,7 @@ def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[st
         given: Class names in label order from the source's format; None if it has none.
 
     Raises:
-        CallError: `--classes` or the source's own list lacks a label.
+        CallError: `classes` or the source's own list lacks a label.
     """
     if options.classes is None and given is None:
         return list(found)
@@ -164,7 +165,9 @@ def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[st
     unknown = [name for name in found if name not in known]
     if unknown:
         some = ", ".join(map(repr, unknown[:10]))
-        what, where = ("--classes", " to the file") if options.classes is not None else ("its own list of classes", "")
+        what, where = (
+            (named("classes"), " to the file") if options.classes is not None else ("its own list of classes", "")
+        )
         msg = f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}"
         raise CallError(msg)
     return wanted

@@ -8,8 +8,9 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from shardkit.errors import CONVERT_AGAIN, ManifestError, ShardkitError
+from shardkit.errors import ManifestError, ShardkitError
 from shardkit.naming import MANIFEST
+from shardkit.options.words import convert_again
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +28,7 @@ def reads_written_options(function: Callable[P, R]) -> Callable[P, R]:
                 raise  # a sentence for the user
             msg = (
                 f"{MANIFEST}: its options are not those of a conversion ({type(error).__name__}: {error}); it was "
-                f"changed, restore it or {CONVERT_AGAIN}"
+                f"changed, restore it or {convert_again()}"
             )
             raise ManifestError(msg) from None
 

@@ -11,6 +11,7 @@ from shardkit.dataset.features import OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, UnknownNameError
 from shardkit.naming import split_of_folder
+from shardkit.options.words import shell_command
 from shardkit.order import steps_per_epoch
 from shardkit.order.training import check_order
 from shardkit.reader.arguments.images import ImageOptions
@@ -163,7 +164,10 @@ def check_split(manifest: Manifest, name: str) -> None:
             of_part = _part(manifest, found)
             raise UnknownNameError(f"{error}{of_part}") from None
         if "+" in name:
-            msg = f"{error}; several splits become one by `shardkit convert {manifest.root.url} NEW --splits train=1`"
+            msg = (
+                f"{error}; several splits become one by "
+                f"`{shell_command('convert', manifest.root.url, 'NEW', splits='train=1')}`"
+            )
             raise UnknownNameError(msg) from None
         raise
 

@@ -3,7 +3,6 @@
 A callback sees batches, not where they come from, so the reader remembers the datasets that it was asked to train on.
 """
 
-import shlex
 from collections.abc import Sequence
 
 UNKNOWN = "DATASET"
@@ -21,8 +20,8 @@ def remember_training(places: Sequence[str]) -> None:
 
 
 def training_dataset() -> str:
-    """Return the dataset of all input functions for training so far, as a word of a shell command.
+    """Return the dataset of all input functions for training so far.
 
     It is `UNKNOWN` if there were none or several.
     """
-    return shlex.quote(next(iter(_trained))) if len(_trained) == 1 else UNKNOWN
+    return next(iter(_trained)) if len(_trained) == 1 else UNKNOWN

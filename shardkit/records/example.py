@@ -16,6 +16,7 @@ from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.extras import require_extra
 from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
+from shardkit.options.words import shell_command
 from shardkit.records.drawing import Annotations, draw
 from shardkit.records.html import figure, table, thumbnail
 from shardkit.records.record import Location, Schema, adopted_values, damaged
@@ -240,8 +241,8 @@ class Example(Mapping[str, Any]):
         try:
             if kind is None:
                 raise DataError(
-                    f"{self.location} ({self.key}): the feature {feature!r} cannot be decoded; run `shardkit verify "
-                    "--deep` on the dataset"
+                    f"{self.location} ({self.key}): the feature {feature!r} cannot be decoded; run "
+                    f"`{shell_command('verify', deep=True)}` on the dataset"
                 )
             image = open_image(data, kind)
             with decoding(kind, data):

@@ -159,7 +159,7 @@ class Origin:
         versions: Names and versions of the software that decides the bytes.
         hosts: Number of input pipelines that the conversion was planned for.
         is_resized: Whether the conversion will reduce images that are counted as they are before it.
-        split_by: "own" for splits of the source, else the value of `--split-by`; '' if it is not known.
+        split_by: "own" for splits of the source, else the value of `split_by`; '' if it is not known.
         skipped: Number of skipped files by ending or reason.
         num_groups: Number of groups; None without groups.
         num_gps: Number of images with a GPS position; None if they were not counted.

@@ -1,6 +1,5 @@
 """A dataset as the subject of a report: its indexes, and records of chosen examples."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,7 @@ from shardkit.dataset.rejected_list import read_rejected
 from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
-from shardkit.naming import printable
+from shardkit.options.words import shell_command
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import options_text
@@ -172,7 +171,6 @@ def _labels_text(example: Example) -> str:
 
 def _origin(manifest: Manifest) -> Origin:
     source, options = manifest.source, manifest.options
-    place = printable(shlex.quote(manifest.root.url))
     rows = [
         ("Name", manifest.name),
         ("Layout of the source", source.layout),
@@ -192,8 +190,8 @@ def _origin(manifest: Manifest) -> Origin:
         num_duplicates=source.duplicates,
         num_gps=manifest.num_with_gps or None,  # 0: nobody counted, or there are none
         # Without an option, `plan` shows how the dataset was planned.
-        conflicts_listing=f"shardkit plan {place} --seed {options.get('seed', 0)} --json",
-        leaks_listing=f"shardkit verify {place} --leaks --json",
+        conflicts_listing=shell_command("plan", manifest.root.url, seed=options.get("seed", 0), json=True),
+        leaks_listing=shell_command("verify", manifest.root.url, leaks=True, json=True),
     )
 
 

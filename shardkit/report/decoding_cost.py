@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# Measured input functions (tests/benchmarks/README.md, "Results"), 2 cores: 2,523 images/s after `--resize 256` at
+# Measured input functions (tests/benchmarks/README.md, "Results"), 2 cores: 2,523 images/s after `resize=256` at
 # 0.087 megapixels, 1,425 images/s of the same photographs at 0.194 megapixels, and 10.6 ms of CPU time at 3 megapixels.
 # This curve is within 4 % of all three.
 _MS_AT_ONE_MEGAPIXEL = 4.6  # of one core

@@ -5,7 +5,7 @@ import pyarrow as pa
 HAS_GPS = pa.field("has_gps", pa.bool_())  # whether the file's metadata holds a GPS position
 FORMAT = pa.field("format", pa.string())
 CONTENT_SHA256 = pa.field("content_sha256", pa.binary(32))
-# Null if the file was not opened (`--check header`) or is rejected.
+# Null if the file was not opened (`check=header`) or is rejected.
 CHECKED_FIELDS = [
     FORMAT,
     pa.field("width", pa.int32()),  # pixels, as stored

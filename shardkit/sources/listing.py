@@ -286,7 +286,7 @@ class Source(abc.ABC):
         return None
 
     def undivided(self) -> "Source":
-        """Return the same source without its own splits, if it has some that `--splits` may replace."""
+        """Return the same source without its own splits, if it has some that `splits` may replace."""
         return self
 
     def refuse_changed(self) -> None:  # noqa: B027 - most layouts leave it to writing, which compares every file

@@ -149,5 +149,5 @@ def is_filled(folder: Folder, path: str) -> bool:
 
 
 def unfiltered(folder: Folder) -> Folder:
-    """Return the folder without `--ignore`, which does not change what a host sees."""
+    """Return the folder without `ignore`, which does not change what a host sees."""
     return folder.inner if isinstance(folder, FilteredFolder) else folder

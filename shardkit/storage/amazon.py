@@ -70,7 +70,7 @@ FAULTS = (
     Fault(
         r"INVALID_OBJECT_STATE|InvalidObjectState",
         "the object is archived",
-        "restore it, or leave it out with --ignore",
+        "restore it, or leave it out with `ignore`",
         is_of_object=True,
     ),
     Fault(
@@ -78,7 +78,7 @@ FAULTS = (
         r"SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_FAILURE(?!.*Failed to flush)|INTERNAL_ERROR|THROTTLING|REQUEST_TIMEOUT"
         r"|\(HTTP status 5\d\d\)",
         "the store is overloaded or out of order",
-        "try later, or with fewer --workers",
+        "try later, or with fewer workers",
         is_transient=True,
     ),
     Fault(

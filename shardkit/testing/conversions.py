@@ -37,7 +37,7 @@ def inventory_table(
     reasons: Sequence[str | None] | None = None,
     mtimes_ns: Sequence[int] | None = None,
 ) -> pa.Table:
-    """Return an inventory, sorted by key, of files that need not exist, like one of ``--check decode``.
+    """Return an inventory, sorted by key, of files that need not exist, like one of ``check=decode``.
 
     Args:
         label_names: Label of each file; the other columns have the same length.

@@ -13,10 +13,9 @@ from shardkit.dataset.groups import filled_groups, group_patterns
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.verification.shards import DatasetProblem
 
-# As in planning.checks.repeated.
-_SAME_BYTES = "convert with --dedupe drop, or with --dedupe group if shardkit makes the splits"
 _SAME_GROUP = "move each group into one split; otherwise evaluation results are too good"
 
 
@@ -37,7 +36,9 @@ def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ())
         skipped.append(DatasetProblem(unread[0], None, f"its examples were not checked for leaks{others}"))
     readable = _Readable(manifest, frozenset(unread))
     contents, groups = _content_leaks(readable), _group_leaks(readable)
-    return skipped + _report(contents, _SAME_BYTES) + _report(groups, _SAME_GROUP)
+    dropping, grouping = named("dedupe", "drop"), named("dedupe", "group")
+    same_bytes = f"convert with {dropping}, or with {grouping} if shardkit makes the splits"  # see checks.repeated
+    return skipped + _report(contents, same_bytes) + _report(groups, _SAME_GROUP)
 
 
 class _Readable(NamedTuple):

@@ -14,11 +14,12 @@ from shardkit.dataset.index import indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
-from shardkit.errors import CONVERT_AGAIN, DataError
+from shardkit.errors import DataError
 from shardkit.hashing import COLUMN_BLOCK, sha256_hex
 from shardkit.inventory import columns
 from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
+from shardkit.options.words import convert_again, named
 from shardkit.planning.choosing import nothing_left
 from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.plan import PLAN_VERSION, Plan
@@ -66,13 +67,13 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
     raw = output.read(name.index)
     table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
     if summary.plan_digest != plan_digest:
-        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {CONVERT_AGAIN}"
+        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}"
         raise DataError(msg)
     found = output.stat(name.records)
     if found is None or found.num_bytes != summary.num_bytes:
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
         where = f"{output.url}/{name.records}"
-        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {CONVERT_AGAIN}"
+        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}"
         raise DataError(msg)
     index = Index(path=name.index, sha256=sha256_hex(raw))
     shard = Shard(
@@ -99,7 +100,7 @@ def publish(
         withdrawn: Hashes of examples that stay out of the dataset; see dataset.withdrawn. None for none.
 
     Raises:
-        DataError: There is no example; with ``--check header``, only writing finds that all images are bad.
+        DataError: There is no example; with ``check=header``, only writing finds that all images are bad.
     """
     rejected = plan.with_late(late)
     if not any(one.counted.shard.num_examples for one in shards):
@@ -139,7 +140,7 @@ def publish(
 
 
 def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
-    """Return a sentence about the examples that have the bytes of a removed one: `--drop` did not remove them.
+    """Return a sentence about the examples that have the bytes of a removed one: `drop` did not remove them.
 
     Args:
         plan: The plan.
@@ -156,9 +157,9 @@ def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
         copies += rows["key"].filter(pa.array(are_in)).to_pylist()
     if not copies:
         return None
-    named = naming.first_of([*map(naming.printable, sorted(copies))], COPIES_SHOWN)
+    shown = naming.first_of([*map(naming.printable, sorted(copies))], COPIES_SHOWN)
     what = f"{naming.counted(len(copies), 'image')} of the new dataset {'has' if len(copies) == 1 else 'have'}"
-    return f"{what} the bytes of a removed one: {named}; remove copies with --drop, too"
+    return f"{what} the bytes of a removed one: {shown}; remove copies with {named('drop')}, too"
 
 
 def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:

@@ -2,7 +2,7 @@
 
 Decoding can take hours; listing takes minutes. `make_plan` and `output_folder.refuse_different` repeat these
 checks on the whole inventory, with the same functions and messages. They would refuse every call that is refused here,
-with one exception: a label that `--classes` lacks and that only boxes outside their image have.
+with one exception: a label that `classes` lacks and that only boxes outside their image have.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ class ListingSummary(NamedTuple):
         split_counts: Number of rows without a reason, by split; the key None is for rows without a split.
         labels: Distinct label names.
         example: A key; empty if there are no rows.
-        is_grouped: Whether a row has a group, or a key contains the pattern of `--group-by`.
+        is_grouped: Whether a row has a group, or a key contains the pattern of `group_by`.
     """
 
     num_rows: int
@@ -141,8 +141,8 @@ class ListingCheck:
             schema: Columns of the source's listings.
 
         Raises:
-            CallError: `--group-by` is neither a column nor a regular expression with a group, `--classes` names
-                classes of images without labels, or `--mask-padding` is missing or superfluous.
+            CallError: `group_by` is neither a column nor a regular expression with a group, `classes` names
+                classes of images without labels, or `mask_padding` is missing or superfluous.
         """
         if self.options.fit == "pad" and MASK_PATH in schema.names and self.options.mask_padding is None:
             msg = (

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
+from shardkit.options.words import named, shown
 
 DEFAULT_MAX_REJECTED = "5%"
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
@@ -36,7 +37,7 @@ class RejectLimit:
         Raises:
             CallError: The text is neither, or out of range.
         """
-        wrong = CallError(f"--max-rejected is a count such as 100 or a share such as 5%; found {text!r}")
+        wrong = CallError(f"{named('max_rejected')} is a count such as 100 or a share such as 5%; found {text!r}")
         number = text.strip().removesuffix("%").strip()
         try:
             value = Fraction(number)
@@ -68,9 +69,11 @@ def too_many_rejected(limit: RejectLimit, num_files: int, rejected: pa.Table, wh
     """
     rows: list[dict[str, Any]] = rejected.slice(0, REJECTED_SHOWN).to_pylist()
     reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(rejected["reason"].to_pylist()).most_common())
-    allowed = f"more than --max-rejected {limit.text} allows"
+    allowed = f"more than {named('max_rejected', limit.text)} allows"
     lines = [f"{len(rejected)} of {num_files} images and records are bad, {allowed} ({reasons}):"]
-    lines += [f"  {printable(row['key'])}: {row['reason']}: {row['message']}" for row in rows]
+    lines += [f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rows]
     if len(rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")
-    return DataError("\n".join([*lines, "repair or remove them, or raise --max-rejected; nothing was published"]))
+    return DataError(
+        "\n".join([*lines, f"repair or remove them, or raise {named('max_rejected')}; nothing was published"])
+    )

@@ -30,11 +30,11 @@ def test_the_specifications_fit_the_dataset_and_the_sample(pngs):
     with prepared(settings, lambda *_: None) as plan:
         assert (plan.base.num_shards, plan.base.memory_images, plan.base.batch_size) == (2, 20, 8)
         assert plan.num_sample == 6
-        assert [trial.argument for trial, _ in plan.conversions] == ["--resize 6"]
+        assert [trial.argument for trial, _ in plan.conversions] == ["resize=6"]
         assert plan.original.spec.batch_size == 6  # a batch needs as many examples
         [(_, copy)] = plan.conversions
         assert copy.bytes_per_image < plan.original.bytes_per_image
-        assert "--no-cold" in plan.no_cold
+        assert "no_cold" in plan.no_cold
         assert plan.not_tried["baseline JPEG"] == "the images are PNGs"
 
 

@@ -7,11 +7,11 @@ from shardkit.errors import CallError
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("batch_size", 0, "--batch-size must be at least 1; found 0"),
-        ("seconds", 0.5, "--seconds must be at least 1; found 0.5"),
-        ("sample", 0, "--sample must be at least 1; found 0"),
-        ("target", 0.0, "--target is a number of images a second above 0; found 0.0"),
-        ("resize", 0, "--resize must be at least 1 pixel; found 0"),
+        ("batch_size", 0, "batch_size must be at least 1; found 0"),
+        ("seconds", 0.5, "seconds must be at least 1; found 0.5"),
+        ("sample", 0, "sample must be at least 1; found 0"),
+        ("target", 0.0, "target is a number of images a second above 0; found 0.0"),
+        ("resize", 0, "resize must be at least 1 pixel; found 0"),
     ],
 )
 def test_values_that_cannot_be_measured_are_refused(field, value, sentence):

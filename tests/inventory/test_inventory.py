@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shardkit.inventory.checking import check_batch
 from shardkit.inventory.digests import fingerprint
-from shardkit.inventory.parts import count_listed, count_rows, listed_path, part_name, read_parts, write_part
+from shardkit.inventory.parts import count_rows, part_name, read_parts, write_part
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact
 from shardkit.sources import Listing, SourceOptions
@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_read_is_rejected_not_raised(tmp_path):
         "cat/gone.jpg": "unreadable",
         "cat/loop.jpg": "unreadable",
     }
-    assert rows["cat/gone.jpg"]["message"] == "the file cannot be read: No such file or directory"
+    assert rows["cat/gone.jpg"]["message"] == "The file cannot be read: No such file or directory."
 
 
 @pytest.mark.parametrize("check", ["decode", "header"])
@@ -207,12 +207,3 @@ def test_skipped_files_are_kept_with_their_part(tmp_path):
     for name, skipped in (("a-0.arrow", {".txt": 1, ".csv": 2}), ("b-0.arrow", {".txt": 3})):
         write_part(output, name, table, Listing(skipped=skipped))
     assert read_parts(output, ["b-0.arrow", "a-0.arrow"])[1].skipped == {".csv": 2, ".txt": 4}
-
-
-def test_the_listed_rows_are_counted_by_the_names_of_files(tmp_path):
-    output = open_folder(str(tmp_path))
-    assert count_listed(output) == 0
-    for group, num_rows in ((0, 5), (1, 0), (12, 1_000_000), (0, 5)):  # the last one by a worker that repeats a task
-        with output.atomic_write(listed_path(group, num_rows)):
-            pass
-    assert count_listed(output) == 1_000_005

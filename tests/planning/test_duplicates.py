@@ -42,7 +42,7 @@ def test_no_record_is_kept_if_their_labels_differ(column, values, shown, has_rem
     assert reasons == ["duplicate_key", "duplicate_key", None, None, "duplicate_key", "duplicate_key"]
     assert messages[0] == messages[1]
     assert messages[0].startswith(f"records 2 and 9 of this image have different labels, {shown}; keep the right one")
-    assert ("--label-separator" in messages[0]) == has_remedy
+    assert ("`label_separator" in messages[0]) == has_remedy
 
 
 def test_a_difference_between_later_records_counts():

@@ -175,7 +175,7 @@ def test_classes_that_are_whole_numbers_are_in_their_order(names, wanted):
 
 
 def test_a_label_that_the_given_order_lacks_is_named():
-    with pytest.raises(CallError, match="1 labels that --classes does not name: 'dog'; add them to the file"):
+    with pytest.raises(CallError, match="1 labels that classes does not name: 'dog'; add them to the file"):
         plan_of(inventory_table(["dog", "cat"]), classes=("cat",))
 
 

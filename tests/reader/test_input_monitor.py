@@ -163,7 +163,7 @@ def test_another_backend_is_refused(monkeypatch):
     ],
 )
 def test_the_advice_has_the_figures(seconds_waited, advice):
-    assert StepTimes(num_images=6300, seconds=10, seconds_waited=seconds_waited).advice("'my data'") == advice
+    assert StepTimes(num_images=6300, seconds=10, seconds_waited=seconds_waited).advice("my data") == advice
 
 
 def test_the_dataset_is_named_if_this_process_trains_on_only_one(noise, monkeypatch):

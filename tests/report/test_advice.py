@@ -76,14 +76,14 @@ CLASS_CASES = [
         "a class that train lacks",
         ABSENT_FROM_TRAIN,
         "hash",
-        [("1 of 3 classes has no image in “train”, so no model learns them: “dog”.", "--split-by stratified, which")],
+        [("1 of 3 classes has no image in “train”, so no model learns them: “dog”.", "split_by='stratified', which")],
     ),
     (
         "a class that test lacks, and that is small",
         ABSENT_FROM_TEST,
         "hash",
         [
-            ("1 of 3 classes has no image in “test”: “dog”.", "--split-by stratified, which"),
+            ("1 of 3 classes has no image in “test”: “dog”.", "split_by='stratified', which"),
             ("1 of 3 classes has only 1 to 19 images in “train”: “dog”.", "Collect more"),
         ],
     ),
@@ -111,7 +111,7 @@ CLASS_CASES = [
         "hash",
         [
             ("1 of 3 classes has no image in any split: “dog”.", "without these names"),
-            ("1 of 2 classes with images has no image in “test”: “emu”.", "--split-by stratified, which"),
+            ("1 of 2 classes with images has no image in “test”: “emu”.", "split_by='stratified', which"),
         ],
     ),
 ]
@@ -175,11 +175,11 @@ def test_splits_by_chance_do_not_differ_and_others_do():
 
 def test_the_advice_to_resize_gives_the_measured_factor():
     (found,) = speed.large_images(facts())
-    assert "--resize 256 at conversion: about 1.8 times faster training input" in found.remedy
+    assert "resize=256 at conversion: about 1.8 times faster training input" in found.remedy
     assert not [*speed.large_images(facts(is_resized=True))]
     assert not [*speed.large_images(facts(megapixels=0.09))]
     (larger,) = speed.large_images(facts(options=ReportOptions(384, 512), megapixels=3.0, resized=0.5))
-    assert "--resize 586" in larger.remedy
+    assert "resize=586" in larger.remedy
 
 
 # The figures of tests/benchmarks/README.md: images/s on two cores, and CPU time of an image at 3 megapixels.
@@ -224,7 +224,7 @@ def test_shards_are_compared_with_the_hosts(shards, hosts, warns):
     found = [*speed.few_shards([split("train", [100, 100, 100], shards)], hosts, is_dataset=True)]
     assert bool(found) == warns
     if warns:
-        assert f"--input-pipelines {hosts}" in found[0].remedy
+        assert f"input_pipelines={hosts}" in found[0].remedy
 
 
 def test_duplicates_are_problems_and_come_first():

@@ -144,11 +144,11 @@ def test_finished_shards_are_proved_by_their_indexes(dataset):
     [
         (
             lambda path: path.unlink(),
-            r"00001-of-00002\.tfrecord: the shard is missing, its index says \d+; convert again with --overwrite",
+            r"00001-of-00002\.tfrecord: the shard is missing, its index says \d+; convert again with overwrite=True",
         ),
         (
             lambda path: path.write_bytes(b"x"),
-            r"the shard has 1 bytes, its index says \d+; convert again with --overwrite",
+            r"the shard has 1 bytes, its index says \d+; convert again with overwrite=True",
         ),
     ],
 )

@@ -113,13 +113,13 @@ def test_a_column_of_groups_needs_no_regular_expression():
         (4, 0, {"cat", "dog"}, True),
         (6, 1, {"cat", "dog"}, False),  # decoding may have added a row for a bad box
         (5, 0, {"cat", "cow"}, True),
-        (5, 0, {"cat", "cow", "dog"}, False),  # --classes may name more
+        (5, 0, {"cat", "cow", "dog"}, False),  # classes may name more
     ],
 )
 def test_a_dataset_of_another_source_is_refused(num_files, num_bad_boxes, classes, refused):
     existing = ExistingDataset("out", num_files, num_bad_boxes, frozenset(classes))
     if refused:
-        with pytest.raises(DataError, match=r"out: .*source's files have changed.*--overwrite"):
+        with pytest.raises(DataError, match=r"out: .*source's files have changed.*overwrite=True"):
             refuse(ConvertOptions(), listing([None] * 5), existing=existing)
     else:
         refuse(ConvertOptions(), listing([None] * 5), existing=existing)

@@ -24,7 +24,6 @@ from shardkit.testing import files_of, picture, plan_without_beam, work_on, writ
 from shardkit.writing import shard as writing
 from shardkit.writing.output import finished_shards, shard_reports
 from shardkit.writing.output.shard_reports import ShardReport, error_path, rejects_path
-from shardkit.writing.record_blocks import RecordBlocks
 
 FILES = {
     "cat/a.png": picture(1),
@@ -201,7 +200,7 @@ def test_a_source_that_changed_is_reported_by_key_and_its_shard_not_written(job,
     assert report.exit_code == DataError.exit_code == 1
     assert f"{job.source_path}/cat/a.png: " in report.error
     assert sentence in report.error
-    assert report.error.count("--overwrite") == 1
+    assert report.error.count("overwrite=True") == 1
     (bad,) = [task for task in job.tasks if not job.is_done(task)]
     assert not any(name.startswith(bad.name.stem) for name in files_of(job.output))
     assert not any(TEMPORARY in name for name in files_of(job.output))
@@ -336,7 +335,7 @@ def test_no_memory_is_the_machines_fault(job, monkeypatch):
 @pytest.mark.parametrize("size", [0, 1, (1 << 20) - 17, (1 << 20) - 16, (1 << 20) - 4, 1 << 20, (1 << 20) + 1, 5 << 20])
 def test_records_of_every_size_pass_the_blocks_whole(size, monkeypatch):
     file = io.BytesIO()
-    blocks = RecordBlocks(file)
+    blocks = writing.RecordBlocks(file)
     records = [b"first", bytes(size), b"between", b"\1" * size, b"last"]
     for record in records:
         blocks.add(tfrecord.frame(record))

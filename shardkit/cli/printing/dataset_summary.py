@@ -17,6 +17,7 @@ from shardkit.extras import require_extra
 from shardkit.images import BadImage
 from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, first_of, printable
+from shardkit.options.words import shown
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics, read_annotations
 
@@ -225,7 +226,7 @@ def earlier_rejects_note(manifest: Manifest) -> str:
 
 def skipped_text(skipped: Mapping[str, int]) -> str:
     """Return the end of the line about rejected images: the number of skipped files by type."""
-    kinds = [f"{count:,} {kind}" for kind, count in skipped.items()]
+    kinds = [f"{count:,} {shown(kind)}" for kind, count in skipped.items()]
     return f"; skipped: {first_of(kinds, KINDS_SHOWN, more='more kinds')}" if kinds else ""
 
 
@@ -246,7 +247,7 @@ def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
 
 def rejected_line_of(row: dict[str, Any]) -> str:
     """Return the line that `info --rejected` prints for a rejected image."""
-    return printable(f"{row['key']}: {row['reason']}: {row['message']}")
+    return printable(f"{row['key']}: {row['reason']}: {shown(row['message'])}")
 
 
 def generations_part(manifest: Manifest) -> list[Table | str]:

@@ -20,6 +20,7 @@ from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of,
 from shardkit.dataset.manifest import Manifest
 from shardkit.inventory.columns import features_of
 from shardkit.naming import counted, printable
+from shardkit.options.words import shown
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.plan import Plan
 from shardkit.planning.sizing import format_size
@@ -104,7 +105,8 @@ def _rejected_lines(plan: Plan, limit: RejectLimit) -> list[str]:
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
     lines = [f"rejected: {rejected}{skipped_text(plan.source.skipped)}"]
     lines += [
-        f"  {printable(row['key'])}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()
+        f"  {printable(row['key'])}: {shown(row['message'])}"
+        for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()
     ]
     if len(plan.rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(plan.rejected) - REJECTED_SHOWN} more")

@@ -76,7 +76,7 @@ def infer_layout(
     others = {name: one for name, one in found.items() if name != image.name}
     label = _label(others, sampled, overrides, tfds)
     if label.names and overrides.classes is not None and not _are_among(label.names, sampled, overrides.classes):
-        label = replace(label, names=None)  # the lines of --classes name the numbers
+        label = replace(label, names=None)  # the lines of classes name the numbers
     boxes = find_boxes(found, sampled, label.name, label.names) if label.kind == "objects" else None
     key = next((name for name in _KEYS if name in others and _is_key(name, others)), None)
     split = None if has_splits else next((name for name in _SPLITS if _holds_splits(name, sampled)), None)

@@ -186,7 +186,7 @@ def _described(
 
 
 def _first_line(name: str, sampled: Sequence[Sampled], found: FoundFeatures) -> Literal[0, 1]:
-    """Return the number that the first line of `--classes` stands for.
+    """Return the number that the first line of `classes` stands for.
 
     In tensorflow/models, ImageNet's script and the label maps of object detection count from 1. research/slim's other
     scripts use the same names of features (dataset_utils.image_to_tfexample), store no names, and count from 0.

@@ -77,7 +77,7 @@ def numbered_names(lines: Sequence[str], origin: str) -> LabelNames | None:
 
 
 def lines_as_names(classes: Sequence[str], first_line: int) -> LabelNames:
-    """Return the names that the lines of `--classes` give to numbers.
+    """Return the names that the lines of `classes` give to numbers.
 
     Args:
         classes: The lines.

@@ -40,7 +40,7 @@ class LabelFeature:
         is_text: Whether the values are names of classes; else they are numbers.
         names: Feature with the name of each number; None if there is none or the values are names.
         num_targets: Number of values for regression; 0 for classes.
-        first_line: Number that the first line of `--classes` stands for: 1 in the layouts of tensorflow/models, which
+        first_line: Number that the first line of `classes` stands for: 1 in the layouts of tensorflow/models, which
             keep 0 for the background.
     """
 

@@ -3,13 +3,12 @@
 import contextlib
 
 from shardkit import naming
-from shardkit.errors import CONVERT_AGAIN
+from shardkit.options.words import convert_again
 from shardkit.storage import Folder
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 _MAX_DEPTH = 3  # folders between the path and an image: split, class, and one more
 _MAX_CHILDREN = 100  # folders searched for a dataset
-DAMAGE_REMEDY = f"restore it or {CONVERT_AGAIN}"
 
 
 def is_own_folder(root: Folder) -> bool:
@@ -36,7 +35,7 @@ def damage_remedy(root: Folder) -> str:
         if any(naming.is_earlier_manifest(child.name) for child in root.scan(naming.EARLIER_MANIFESTS)):
             # Converting again would remove what was appended.
             return "restore it from a copy; the manifests from before each append are in the folder manifests"
-    return DAMAGE_REMEDY
+    return f"restore it or {convert_again()}"
 
 
 def explain_missing_manifest(root: Folder) -> str:
@@ -62,7 +61,7 @@ def explain_missing_manifest(root: Folder) -> str:
                 return f"this is the parent folder of a dataset: give {root.url}/{child.name}"
         if any(child.name.endswith(naming.RECORDS_ENDING) for child in children):
             return (
-                f"{plain}, and this folder has TFRecord files only: restore its manifest, or {CONVERT_AGAIN}; if "
+                f"{plain}, and this folder has TFRecord files only: restore its manifest, or {convert_again()}; if "
                 f"others wrote them, `shardkit adopt {root.url}` makes one"
             )
         if _has_image(root, "", _MAX_DEPTH):

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest, find_dataset
-from shardkit.errors import CONVERT_AGAIN, ShardkitError
+from shardkit.errors import ShardkitError
 from shardkit.naming import printable
+from shardkit.options.words import convert_again, words_of
 from shardkit.storage import Folder, LocalFolder
 
 ADOPT = "adopt"  # key in the manifest's options
@@ -30,7 +31,7 @@ def made_again(root: Folder) -> str:
     except (ShardkitError, OSError):
         manifest = None
     if manifest is None or not manifest.is_adopted:
-        return CONVERT_AGAIN
+        return convert_again()
     return f"adopt the files as they are now with `{adopt_command(manifest)}`"
 
 
@@ -40,15 +41,15 @@ def adopt_command(manifest: Manifest) -> str:
     files = [_absolute(root, one) for one in given.get("files", [])] or [manifest.records_place or root.url]
     words = ["shardkit", "adopt", *files]
     if given.get("into") or manifest.records_root is not None:
-        words += ["--into", root.url]
+        words += words_of("into", root.url)
     for pattern, split in _splits(given).items():
-        words += ["--split", f"{split}={pattern}"]
+        words += words_of("split", f"{split}={pattern}")
     for name in _VALUES:
         if name in given:
-            words += [f"--{name.replace('_', '-')}", str(given[name])]
+            words += words_of(name, str(given[name]))
     if given.get("unlabelled"):
-        words.append("--unlabelled")
-    return printable(shlex.join([*words, "--overwrite"]))
+        words += words_of("unlabelled", value=True)
+    return printable(shlex.join([*words, *words_of("overwrite", value=True)]))
 
 
 def _splits(given: Mapping[str, Any]) -> Mapping[str, str]:

@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from shardkit.dataset.manifest.checks import manifest_problem
-from shardkit.dataset.manifest.missing import DAMAGE_REMEDY
 from shardkit.dataset.manifest.model import Manifest
 from shardkit.errors import ManifestError
 from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.options.words import convert_again
 
 # A manifest with generations has version 2, one without version 1.
 FORMAT_VERSION = 2
@@ -37,7 +37,9 @@ def digest_of(manifest: Manifest) -> str:
     return sha256_hex(canonical_json(manifest.model_dump(mode="json", exclude={"digest"})))
 
 
-def parse_manifest(raw: bytes, *, where: str, remedy: Callable[[], str] = lambda: DAMAGE_REMEDY) -> Manifest:
+def parse_manifest(
+    raw: bytes, *, where: str, remedy: Callable[[], str] = lambda: f"restore it or {convert_again()}"
+) -> Manifest:
     """Parse and check the bytes of a manifest.
 
     Args:

@@ -88,7 +88,7 @@ def find_relations(good: Rows, options: ConvertOptions) -> Relations:
         options: Options of the conversion.
 
     Raises:
-        CallError: `--group-by` is neither a column nor a regular expression that matches a key.
+        CallError: `group_by` is neither a column nor a regular expression that matches a key.
     """
     groups = groups_of(good, options)
     group_codes = None if groups is None else grouping.group_codes(groups)
@@ -100,7 +100,7 @@ def groups_of(good: Rows, options: ConvertOptions) -> pa.ChunkedArray | None:
     """Return the group of every row, null for a row without one; None if no row has one.
 
     Raises:
-        CallError: `--group-by` is neither a column nor a regular expression that matches a key.
+        CallError: `group_by` is neither a column nor a regular expression that matches a key.
     """
     groups = good[GROUP.name] if GROUP.name in good.column_names else None
     if groups is not None and groups.null_count == len(groups):
@@ -133,7 +133,7 @@ def assign_splits(
         names without an example are left out.
 
     Raises:
-        CallError: `--splits` or `--splits-of` does not fit the source's own splits, or a split of a new dataset would
+        CallError: `splits` or `splits_of` does not fit the source's own splits, or a split of a new dataset would
             be empty.
     """
     if earlier is None:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
+from shardkit.options.words import named
 from shardkit.planning.rows import LazyColumn
 
 _Ints = npt.NDArray[np.int64]
@@ -41,11 +42,11 @@ def groups_by_pattern(keys: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
 
 def pattern_not_found(pattern: str, num_keys: int, example: str) -> CallError:
     """Return the error for a pattern that no key contains."""
-    return CallError(f"--group-by {pattern!r} is found in none of the {num_keys} keys, such as {example!r}")
+    return CallError(f"{named('group_by', pattern)} is found in none of the {num_keys} keys, such as {example!r}")
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile the regular expression of `--group-by`.
+    """Compile the regular expression of `group_by`.
 
     Raises:
         CallError: It cannot be compiled or has no group.
@@ -53,11 +54,12 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        msg = f"--group-by {pattern!r} is neither a column of the source nor a regular expression: {error}"
+        msg = f"{named('group_by', pattern)} is neither a column of the source nor a regular expression: {error}"
         raise CallError(msg) from None
     if not compiled.groups:
         msg = (
-            f"--group-by {pattern!r} is no column of the source, and as a regular expression for keys it has no (group)"
+            f"{named('group_by', pattern)} is no column of the source, and as a regular expression for keys it has "
+            "no (group)"
         )
         raise CallError(msg)
     return compiled

@@ -4,7 +4,7 @@ _NORMALISE = "images=reader.Images((height, width), mean=127.5, std=127.5) gives
 _NO_AUGMENTATION = (
     "images=reader.Images((height, width), crop_scale=(1, 1), flip=False) turns random crops and flips off"
 )
-_SPLITS = "a dataset is divided when it is made: shardkit convert --splits train=0.8,validation=0.2"
+_SPLITS = "a dataset is divided when it is made: shardkit.convert(…, splits='train=0.8,validation=0.2')"
 _SIZE = "image_size=(224, 224) is (height, width)"
 _PARALLEL = "TensorFlow chooses it"
 _DATASET = "the dataset's folder is the first argument, such as 'OUT'"

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
+from shardkit.options.words import shell_command
 from shardkit.reader.training_dataset import training_dataset
 
 SHARE_LOG = "waiting_for_input"
@@ -219,7 +220,7 @@ class StepTimes:
         """Return one sentence: what was measured, and what to do.
 
         Args:
-            dataset: The dataset, as a word of a shell command.
+            dataset: Path or URL of the dataset; OUT if it is not known.
         """
         if self.is_empty:
             return "InputMonitor measured nothing: it needs epochs of at least three steps."
@@ -228,8 +229,9 @@ class StepTimes:
         if self.share_waiting < WORTH_A_LOOK:
             return f"{line}; the input is fast enough."
         if self.step_images_per_second == float("inf"):
-            return f"{line}; run `shardkit bench {dataset}` to see what would help."
+            return f"{line}; run `{shell_command('bench', dataset)}` to see what would help."
         return (
             f"{line}; without waiting it would be {self.step_images_per_second:,.0f} images/s. "
-            f"Run `shardkit bench {dataset} --target {self.step_images_per_second:.0f}` to see what would help."
+            f"Run `{shell_command('bench', dataset, target=round(self.step_images_per_second))}` to see what "
+            "would help."
         )

@@ -1,6 +1,6 @@
 """Check before each batch is given that it was read from the dataset that the table was made from.
 
-A conversion with `--overwrite` removes the manifest before it changes a shard, and a batch is checked after its records
+A conversion with `overwrite` removes the manifest before it changes a shard, and a batch is checked after its records
 were read. So a batch that passes was read while the dataset was unchanged. In this process Python checks: TensorFlow
 folds operations on constants, and would read a file of a constant path once, for ever. See `manifest_check` for graphs
 that other processes run.

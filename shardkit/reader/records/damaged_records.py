@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.errors import CONVERT_AGAIN, RecordError
+from shardkit.errors import RecordError
 from shardkit.naming import printable
+from shardkit.options.words import convert_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,6 @@ class DamagedRecords:
         if is_over:
             raise RecordError(
                 f"{record}; that is damaged record {self._max_records + 1}, and {self._max_records} are allowed: run "
-                f"`shardkit verify`, then restore the shard or {CONVERT_AGAIN}, or raise the limit"
+                f"`shardkit verify`, then restore the shard or {convert_again()}, or raise the limit"
             )
         return is_new

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
-from shardkit.errors import CONVERT_AGAIN
+from shardkit.options.words import convert_again
 from shardkit.reader.python_calls import callable_in_graph
 from shardkit.reader.records.recovery import RecordRecovery
 
@@ -101,7 +101,7 @@ class RecordReader:
             return self._reread_or_raise(instruction["id"])[0]
         offset = tf.strings.as_string(instruction["offset"])
         where = tf.strings.join([instruction["path"], ": the record at byte ", offset])
-        msg = where + f" is damaged; run `shardkit verify`, then restore the shard or {CONVERT_AGAIN}"
+        msg = where + f" is damaged; run `shardkit verify`, then restore the shard or {convert_again()}"
         with tf.control_dependencies([tf.debugging.Assert(condition=False, data=[msg])]):
             return tf.constant(b"")
 

@@ -1,11 +1,11 @@
 """Stop reading a dataset that is converted again while it is read.
 
-A conversion with `--overwrite` removes the manifest before it changes a shard. So while the manifest is the one that
+A conversion with `overwrite` removes the manifest before it changes a shard. So while the manifest is the one that
 the table was made from, all records read are those of the table. Without this check, training would read records of
 other shards: TensorFlow opens a file by its name, and every shard has an intact record at its first byte.
 
 An append replaces the manifest and changes no shard, so that reading goes on: it keeps the manifest from before it
-under its digest, which a conversion with `--overwrite` removes.
+under its digest, which a conversion with `overwrite` removes.
 """
 
 from shardkit.dataset.manifest import read_manifest

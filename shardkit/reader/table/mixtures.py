@@ -17,6 +17,7 @@ from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.stored_names import names_in_records
 from shardkit.errors import CallError
+from shardkit.options.words import named
 from shardkit.reader.table.records import RecordTable, aligned
 
 _LABEL_ROLES = {"class_label", "bbox", "mask"}
@@ -145,7 +146,10 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         row[: len(manifest.classes)] = [label_of[name] for name in manifest.classes]
     features = _common_features(tables, manifests)
     if MASK in features and any(manifest.classes != classes for manifest in manifests):
-        msg = "masks hold class numbers: mixed datasets need the same classes; convert them with the same --classes"
+        msg = (
+            "masks hold class numbers: mixed datasets need the same classes; convert them with the same "
+            f"{named('classes')}"
+        )
         raise CallError(msg)
     same = all(classes[: len(manifest.classes)] == manifest.classes for manifest in manifests)
     *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import counted, first_of, printable
+from shardkit.options.words import named
 from shardkit.planning.checks.classes import UNUSED_REMEDY, share_of_classes, share_of_used
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split, total_class_counts
@@ -83,13 +84,15 @@ def _absent_remedy(totals: npt.NDArray[np.int64], num_splits: int, split_by: str
         return f"Add images: {'it' if len(totals) == 1 else 'they'} {found}, fewer than one for each split."
     if split_by == "own":
         return (
-            "The source has its own splits: move or add images there, or convert with --splits and --split-by "
+            f"The source has its own splits: move or add images there, or convert with {named('splits')} and "
+            f"{named('split_by')} "
             "stratified, which makes new splits."
         )
     if split_by == "stratified":
         return "Add images, or raise the split's share: these classes have too few images or groups for it."
     return (
-        "Convert with --split-by stratified, which gives every class its share of each split, and add images to "
+        f"Convert with {named('split_by', 'stratified')}, which gives every class its share of each split, and "
+        "add images to "
         "classes with fewer images than splits."
     )
 
@@ -147,7 +150,8 @@ def differing_shares(classes: Sequence[str], splits: Sequence[Split]) -> Iterato
             "check",
             f"The class shares of “{split.name}” differ from those of the other splits by {distance:.0%}; most for "
             f"“{_name(classes[most])}”: {shares[most]:.1%} there, {others[most]:.1%} in the others.",
-            "If that is not wanted, convert with --splits and --split-by stratified; otherwise compare results by "
+            f"If that is not wanted, convert with {named('splits')} and {named('split_by', 'stratified')}; "
+            "otherwise compare results by "
             "class.",
             "classes",
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from shardkit.naming import counted
+from shardkit.options.words import named, shell_command
 from shardkit.planning.checks.finding import Finding
 from shardkit.report.advice.warning import Advice
 from shardkit.report.facts.gathering import Facts
@@ -49,7 +50,8 @@ def repeated_images(facts: Facts, known: set[str]) -> Iterator[Advice]:
             "problem",
             f"{counted(found.leaks.num, 'image')} with exact duplicates in another split: a model is tested with "
             "images that it has seen.",
-            "Convert again with --dedupe drop, or with --dedupe group if shardkit makes the splits.",
+            f"Convert again with {named('dedupe', 'drop')}, or with {named('dedupe', 'group')} if shardkit "
+            "makes the splits.",
             "leaks",
         )
     if found.group_leaks.num and "group_in_several_splits" not in known:
@@ -99,7 +101,9 @@ def unreadable_pictures(num: int, *, is_dataset: bool) -> Iterator[Advice]:
             "unreadable",
             "problem",
             f"{num:,} of the pictures to show cannot be read; the page shows the reasons in their places.",
-            "Run `shardkit verify --deep` on the dataset." if is_dataset else "Run the report without --check header.",
+            f"Run `{shell_command('verify', deep=True)}` on the dataset."
+            if is_dataset
+            else f"Run the report without {named('check', 'header')}.",
             "pictures",
         )
 
@@ -117,6 +121,6 @@ def gps_positions(facts: Facts) -> Iterator[Advice]:
         "check",
         f"{counted(num, 'image')}{of_all} {'carries' if num == 1 else 'carry'} a GPS position, "
         "often that of somebody's home.",
-        "Before the dataset is handed on, convert with --strip-metadata.",
+        f"Before the dataset is handed on, convert with {named('strip_metadata', True)}.",
         "jpegs",
     )

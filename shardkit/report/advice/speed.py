@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from shardkit.naming import counted, printable
+from shardkit.options.words import named, shown
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split
 from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
@@ -14,13 +15,15 @@ MIN_SPEEDUP = 1.2  # below it, a smaller size is not worth another conversion
 MIN_JPEG_SHARE = 0.05
 MIN_JPEG_COST = 1.03  # of the time of all images
 _JPEG_REMEDY = {
-    "progressive": "--jpeg baseline at conversion stores them as baseline JPEGs.",
-    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples, hardly visible in photographs.",
+    "progressive": "`jpeg=baseline` at conversion stores them as baseline JPEGs.",
+    "full_chroma": (
+        "`subsampling=4:2:0` at conversion stores half of the samples, which is hardly visible in photographs."
+    ),
 }
 
 
 def megapixels(facts: Facts) -> tuple[float, float]:
-    """Return the mean size of the images in megapixels, and that after `--resize` for the training size."""
+    """Return the mean size of the images in megapixels, and that after `resize` for the training size."""
     sizes = facts.counted.sizes
     num = max(1, sum(one.num_measured for one in sizes))
     return sum(one.megapixels for one in sizes) / num, sum(one.resized_megapixels for one in sizes) / num
@@ -37,8 +40,10 @@ def large_images(facts: Facts) -> Iterator[Advice]:
         "speed",
         f"The images are larger than training at {size} needs: {before:.2g} megapixels on average, "
         f"{after:.2g} after a reduction of the shorter side to {facts.options.resize} pixels.",
-        f"--resize {facts.options.resize} at conversion: about {gain:.1f} times faster training input; it replaces any "
-        f"--size or --max-side. Worked out from measured input functions: {image_ms(before):.2g} ms of a core for each "
+        f"{named('resize', facts.options.resize)} at conversion: about {gain:.1f} times faster training input; "
+        "it replaces "
+        f"{named('size')} or {named('max_side')}. Worked out from measured input functions: "
+        f"{image_ms(before):.2g} ms of a core for each "
         f"image before, {image_ms(after):.2g} ms after (see “Image sizes”).",
         "sizes",
     )
@@ -62,7 +67,7 @@ def costly_jpegs(facts: Facts) -> Iterator[Advice]:
             "speed",
             f"{share:.0%} of the images are {named}: each takes about {cost:.1f} times as long to decode as a {better} "
             f"one, all images together {slower - 1:.0%} longer.",
-            _JPEG_REMEDY[code],
+            shown(_JPEG_REMEDY[code]),
             "jpegs",
         )
 
@@ -82,7 +87,7 @@ def few_shards(splits: Sequence[Split], hosts: int, *, is_dataset: bool) -> Iter
         "speed",
         f"“{learned.name}” {has} {counted(num, 'shard')} for {hosts:,} hosts, {problem}: hosts read the same files, or "
         "some read more than others.",
-        f"Convert with --input-pipelines {hosts}, or with a multiple of {hosts} as --shards.",
+        f"Convert with {named('input_pipelines', hosts)}, or with a multiple of {hosts} as {named('shards')}.",
         "shards",
     )
 

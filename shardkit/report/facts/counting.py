@@ -30,7 +30,7 @@ class SizeCounts:
         aspects: int64[ASPECTS.num], number of images by width / height.
         image_bytes: int64[BYTES.num], number of images by size of the encoded image.
         megapixels: Sum over the images.
-        resized_megapixels: The same after `--resize`.
+        resized_megapixels: The same after `resize`.
         num_measured: Number of images whose sides are known.
     """
 
@@ -48,7 +48,7 @@ class SizeCounts:
 
         Args:
             batch: The images.
-            resize: The shorter side after `--resize`.
+            resize: The shorter side after `resize`.
         """
         self.image_bytes += BYTES.count(batch.image_bytes)
         is_known = (batch.width > 0) & (batch.height > 0)
@@ -116,7 +116,7 @@ def count_examples(
     Args:
         batches: The examples.
         num_splits: Number of splits.
-        resize: The value of `--resize` that is compared with the sizes as they are.
+        resize: The value of `resize` that is compared with the sizes as they are.
         paired: Labels that are counted in pairs.
         choosers: They see every batch too.
     """

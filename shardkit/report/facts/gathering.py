@@ -8,6 +8,7 @@ import numpy as np
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.errors import DataError
 from shardkit.images import BadImage
+from shardkit.options.words import shell_command
 from shardkit.parallel.progress import Show, ignore_progress
 from shardkit.report.collection import Batch, Collection, Rejects, Split, total_class_counts
 from shardkit.report.facts.annotations import BoxFacts, MaskFacts, NumberFacts, box_facts, mask_facts, number_facts
@@ -41,7 +42,7 @@ class ReportOptions:
 
     @property
     def resize(self) -> int:
-        """The value of `--resize` that fits random crops of the training size."""
+        """The value of `resize` that fits random crops of the training size."""
         return shorter_side_for(self.training_height, self.training_width)
 
 
@@ -136,7 +137,9 @@ def gather_facts(collection: Collection, options: ReportOptions, show: Show = ig
         try:
             masks = mask_facts(collection.annotations(evenly_spaced(total, MASK_SAMPLE), MASK))
         except BadImage as error:
-            raise DataError(f"{collection.place}: {error} Run `shardkit verify --deep` on the dataset") from None
+            raise DataError(
+                f"{collection.place}: {error} Run `{shell_command('verify', deep=True)}` on the dataset"
+            ) from None
     elif LABEL in features and features[LABEL].role == "scalar":
         numbers = number_facts(collection.annotations(sample, LABEL))
     return Facts(

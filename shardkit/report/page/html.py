@@ -142,7 +142,7 @@ def _environment() -> "Environment":
     from markupsafe import Markup, escape
 
     def marked(text: str) -> Markup:
-        """Mark options such as --splits, so that no line breaks inside them."""
+        """Mark options such as splits, so that no line breaks inside them."""
         parts = [escape(part) for part in _OPTION.split(text)]
         parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
         return Markup("").join(parts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shardkit.naming import counted
+from shardkit.options.words import named, shown
 from shardkit.report.collection import Collection, Picture, total_class_counts
 from shardkit.report.facts.gathering import Facts
 from shardkit.report.facts.repeated import SETS_SHOWN, Sets
@@ -128,7 +129,7 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
     """Return the section with candidates for wrong labels: the same bytes with different labels, side by side."""
     found = facts.counted.conflicts
     if found is None:
-        intro = "Not checked: contents are not known with --check header."
+        intro = f"Not checked: contents are not known with {named('check', 'header')}."
     elif not facts.groups and facts.numbers is not None and facts.is_dataset:
         intro = "Not checked: the indexes of a dataset with numbers as labels do not hold the numbers."
         found = None
@@ -151,7 +152,7 @@ def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) 
         return Section("leaks", "Leaks between splits", ["There is one split only."])
     intro = []
     if found is None:
-        intro.append("Not checked: contents are not known with --check header.")
+        intro.append(f"Not checked: contents are not known with {named('check', 'header')}.")
     elif found.num:
         intro.append(f"{counted(found.num, 'image')} with exact duplicates in another split.")
     else:
@@ -220,7 +221,7 @@ def rejected_section(facts: Facts, collection: Collection, thumbnails: Thumbnail
         ["reason", "files"],
         [[reason, f"{num:,}"] for reason, num in rejects.by_reason.items()],
     )
-    rows = [[cut(one.key), one.reason, cut(one.message, 400)] for one in rejects.first]
+    rows = [[cut(one.key), one.reason, cut(shown(one.message), 400)] for one in rejects.first]
     more = rejects.num_rejected - len(rows)
     note = f"{more:,} more of these reasons are not listed." if more else ""
     listed = Table(

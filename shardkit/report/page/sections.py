@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
+from shardkit.options.words import named, shown
 from shardkit.planning.checks.classes import share_of_classes
 from shardkit.report.advice.speed import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
@@ -102,7 +103,7 @@ def sizes_section(facts: Facts) -> Section:
 def _sizes_intro(facts: Facts) -> list[str]:
     before, after = megapixels(facts)
     if not before:
-        return ["The sizes are not known: with --check header no image is opened. Bytes are those of the files."]
+        return [f"The sizes are not known: {named('check', 'header')} opens no image. Bytes are those of the files."]
     if speedup(before, after) < _WORTH_SAYING:
         return [
             (
@@ -186,7 +187,7 @@ def storage_section(facts: Facts) -> Section:
     else:
         intro = [f"Normalisation {verb} no image: all keep the bytes of the source."]
     changes = [
-        [CHANGES.get(code, code).partition(" (set")[0], f"{number:,}", percent(number / total)]
+        [shown(CHANGES.get(code, code)), f"{number:,}", percent(number / total)]
         for code, number in found.changes.items()
     ]
     tables = []
@@ -231,12 +232,15 @@ def origin_section(origin: Origin, *, is_dataset: bool) -> Section:
     if origin.num_duplicates is not None:
         rows.append(["Exact duplicates of other images", f"{origin.num_duplicates:,}"])
     if origin.skipped:
-        rows.append(["Skipped files", ", ".join(f"{number:,} {kind}" for kind, number in origin.skipped.items())])
+        rows.append(
+            ["Skipped files", ", ".join(f"{number:,} {shown(kind)}" for kind, number in origin.skipped.items())]
+        )
     intro = (
         [
             (
                 "The command, with the options that decide the bytes and are not the defaults. A dataset does not "
-                "record SOURCE, OUT, the file of --classes and how SOURCE was read, such as --layout."
+                f"record SOURCE, OUT, the file of {named('classes')} and how SOURCE was read, such as "
+                f"{named('layout')}."
             )
         ]
         if is_dataset

@@ -1,4 +1,4 @@
-"""Find the rows of each shard that `--drop` removes and `--labels` corrects, by the keys in the indexes.
+"""Find the rows of each shard that `drop` removes and `labels` corrects, by the keys in the indexes.
 
 The driver does it once, when the source is opened, so that an unknown key is an error before anything is written. A
 worker gets the numbers of rows of its shard only.
@@ -24,7 +24,7 @@ class RowChanges:
     """The changes in one shard. Numbers are packed, because a source is pickled into the pipeline's graph.
 
     Attributes:
-        dropped: int32[n], rows that `--drop` removes, ascending.
+        dropped: int32[n], rows that `drop` removes, ascending.
         withdrawn: int32[k], rows that were removed from another one of the datasets before, ascending.
         corrected: int32[m], rows with another label.
         labels: int32[m], numbers of their labels in `Changes.label_names`.
@@ -42,7 +42,7 @@ class RowChanges:
         return kept
 
     def are_dropped(self, num_rows: int) -> npt.NDArray[np.bool_]:
-        """Return bool[num_rows], the rows that `--drop` removes."""
+        """Return bool[num_rows], the rows that `drop` removes."""
         dropped = np.zeros(num_rows, np.bool_)
         dropped[np.frombuffer(self.dropped, np.int32)] = True
         return dropped
@@ -106,8 +106,8 @@ def refuse_unknown_classes(corrections: Corrections, classes: Sequence[str], *, 
 
     Args:
         corrections: The corrected labels.
-        classes: Class names, the dataset's or those of `--classes`.
-        are_given: Whether they are those of `--classes`.
+        classes: Class names, the dataset's or those of `classes`.
+        are_given: Whether they are those of `classes`.
 
     Raises:
         CallError: A label is not among them.

@@ -1,4 +1,4 @@
-"""Read the files of `--drop` and `--labels`: the keys of examples to remove, and corrected labels by key."""
+"""Read the files of `drop` and `labels`: the keys of examples to remove, and corrected labels by key."""
 
 import csv
 import hmac

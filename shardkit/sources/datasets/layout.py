@@ -22,10 +22,10 @@ from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, record_data
-from shardkit.errors import CONVERT_AGAIN, RecordError, SourceChangedError
+from shardkit.errors import RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.layouts import LAYOUTS
-from shardkit.options.words import named
+from shardkit.options.words import convert_again, named
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
@@ -39,7 +39,7 @@ _INDEX_COLUMNS = [
     *("image_bytes", "group", "source_bytes", "content_sha256", "changes"),
 ]
 # Kinds of skipped examples; they are stored in the manifest, so they are the same however the user calls.
-REMOVED, LEFT_OUT = "removed by --drop", "left out by --where"
+REMOVED, LEFT_OUT = "removed by `drop`", "left out by `where`"  # see options.words.shown
 REMOVED_BEFORE = "removed from one of the datasets before"
 
 
@@ -95,7 +95,7 @@ class ShardkitDataset(Source):
         features: Their features.
         class_names: Their classes, in label order: those of the first dataset, then the new ones of the others.
         shards: Their shards.
-        has_made_splits: Whether `--splits` made its splits, or there is only "train": they may be divided anew.
+        has_made_splits: Whether `splits` made its splits, or there is only "train": they may be divided anew.
         keeps_splits: Whether they are listed.
         keeps_groups: Whether the groups of its indexes are listed.
         where: Condition on the columns of the indexes; None for all examples.
@@ -179,7 +179,7 @@ class ShardkitDataset(Source):
         for member in self.members:
             found = find_dataset(member.url)
             if found is None or member.digest not in {found.digest, *(one.previous for one in found.generations)}:
-                msg = f"{member.url}: the dataset was replaced while it was read; {CONVERT_AGAIN}"
+                msg = f"{member.url}: the dataset was replaced while it was read; {convert_again()}"
                 raise SourceChangedError(msg)
         mtimes = {path: mtime_ns for path, _, mtime_ns in shard_files(self.folder, [one.shard for one in self.shards])}
         changed = next((one for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
@@ -236,7 +236,7 @@ class ShardkitDataset(Source):
         number_of = {name: number for number, name in enumerate(self.class_names)}
         for row, label in rows:
             names[row] = self.new_labels[label]
-            labels[row] = number_of.get(names[row])  # None for a class that only --classes names
+            labels[row] = number_of.get(names[row])  # None for a class that only classes names
         for name, values in (("label_name", names), ("label", labels)):
             at = index.schema.get_field_index(name)
             index = index.set_column(at, name, pa.array(values, index.schema.field(at).type))

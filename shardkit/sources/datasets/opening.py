@@ -155,7 +155,7 @@ def refuse_unfinished(folder: Folder, *, has_records: bool = False) -> None:
 
 
 def may_be_divided(manifest: Manifest) -> bool:
-    """Return whether `--splits` made all splits of a dataset, or there is only "train": none is a source's own."""
+    """Return whether `splits` made all splits of a dataset, or there is only "train": none is a source's own."""
     return all(set(one.splits) == {"train"} or _are_made(one.options) for one in manifest.history)
 
 
@@ -168,7 +168,7 @@ def _keeps_groups(group_by: str | None, made: Sequence[Mapping[str, Any]]) -> bo
     """Return whether the groups of the indexes are listed; otherwise a pattern for the keys makes other groups.
 
     Args:
-        group_by: The user's `--group-by`.
+        group_by: The user's `group_by`.
         made: Options of the datasets.
     """
     rules = [one.get("group_by") for one in made]

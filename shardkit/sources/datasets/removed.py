@@ -43,7 +43,7 @@ def without_removed(
 def removed_from(
     folder: Folder, parts: Sequence[DatasetPart], members: Sequence[Member], *, readmits: bool
 ) -> pa.Table | None:
-    """Return the list of what the datasets list and what `--drop` removes; None if there is nothing.
+    """Return the list of what the datasets list and what `drop` removes; None if there is nothing.
 
     Args:
         folder: The source's folder.

@@ -1,4 +1,4 @@
-"""Labels in file names: ``SOURCE/cat_001.jpg`` with ``--label-pattern '^([a-z]+)_'``.
+"""Labels in file names: ``SOURCE/cat_001.jpg`` with ``label_pattern='^([a-z]+)_'``.
 
 The pattern is searched in the file's name, ending included, and not in its folders: ``^`` means the start of the name
 wherever the file is, and class folders have a layout of their own. The group ``label`` is the class (without it, the
@@ -14,6 +14,7 @@ import pyarrow as pa
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.split_folders import splits_of
@@ -144,11 +145,11 @@ class FileNames(Source):
         if match is None or not label:
             what = "the label's group is empty" if match else f"{printable(self.pattern.pattern)!r} is not found in it"
             raise BadRecord(
-                NO_LABEL, f"the file's name has no label: {what}; correct --label-pattern, or rename the file"
+                NO_LABEL, f"the file's name has no label: {what}; correct `label_pattern`, or rename the file"
             )
-        named = match.groupdict()
-        split = split_of_text(named[_SPLIT]) if named.get(_SPLIT) else folder_split
-        return label, split, named.get(_GROUP)
+        groups = match.groupdict()
+        split = split_of_text(groups[_SPLIT]) if groups.get(_SPLIT) else folder_split
+        return label, split, groups.get(_GROUP)
 
 
 def open_file_names(opening: Opening) -> FileNames:
@@ -159,13 +160,16 @@ def open_file_names(opening: Opening) -> FileNames:
     """
     folder, excluded, options = opening.folder, opening.excluded, opening.options
     if options.label_pattern is None:
-        msg = "labels in file names need a regular expression; give one with --label-pattern"
+        msg = f"labels in file names need a regular expression; give one with {named('label_pattern')}"
         raise CallError(msg)
     try:
         pattern = re.compile(options.label_pattern)
     except re.error as error:
         place = "" if error.pos is None else f" at position {error.pos}"
-        msg = f"--label-pattern {options.label_pattern!r} is not a regular expression: {error.msg}{place}; correct it"
+        msg = (
+            f"{named('label_pattern', options.label_pattern)} is not a regular expression: {error.msg}{place}; "
+            "correct it"
+        )
         raise CallError(msg) from error
     names = [name for name in folders_in(folder) if name != excluded]
     splits = splits_of(names)
@@ -179,6 +183,6 @@ def _label_group(pattern: "re.Pattern[str]") -> int:
     others = {pattern.groupindex.get(name) for name in (_SPLIT, _GROUP)}
     number = next((i for i in range(1, pattern.groups + 1) if i not in others), None)
     if number is None:
-        msg = f"--label-pattern {pattern.pattern!r} has no group for the label; put the label in parentheses"
+        msg = f"{named('label_pattern', pattern.pattern)} has no group for the label; put the label in parentheses"
         raise CallError(msg)
     return number

@@ -109,7 +109,7 @@ def have_word_and_number(names: Sequence[str]) -> bool:
 
 
 def guess_pattern(names: Sequence[str]) -> str | None:
-    """Return a pattern for ``--label-pattern`` by which all names have a label and labels repeat; None for none."""
+    """Return a pattern for ``label_pattern`` by which all names have a label and labels repeat; None for none."""
     for pattern in _GUESSES:
         found = [match[1].lower() for name in names if (match := re.search(pattern, name))]
         kinds = set(found)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
+from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders
 from shardkit.sources.walking import join
@@ -11,7 +12,7 @@ from shardkit.storage import Folder
 
 
 def open_class_folders(opening: Opening) -> ClassFolders:
-    """Return the class folders that ``--layout class-folders`` means: each folder is a class, or an exact split.
+    """Return the class folders that ``layout=class-folders`` means: each folder is a class, or an exact split.
 
     Raises:
         DataError: There is no label folder, or none at `class_level`.
@@ -27,7 +28,7 @@ def open_class_folders(opening: Opening) -> ClassFolders:
     if level == 1:
         return found
     if not any(label_folders(folder, root.path, excluded) for root in roots):
-        msg = f"{folder.url}: there are no folders at level {level} of the tree, as --class-level {level} says"
+        msg = f"{folder.url}: there are no folders at level {level} of the tree, as {named('class_level', level)} says"
         raise DataError(msg)
     return replace(found, roots=roots, between=tuple(between), level=level)
 

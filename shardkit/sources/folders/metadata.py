@@ -13,6 +13,7 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
 from shardkit.sources.commands import Command
 from shardkit.sources.context import Opening
@@ -199,7 +200,10 @@ def open_metadata(opening: Opening) -> Metadata:
     except DataError as error:
         if options.layout is not None or not _child_folders(folder, excluded):
             raise
-        what = "if the file does not describe the images and their folders are the labels, say --layout class-folders"
+        what = (
+            "if the file does not describe the images and their folders are the labels, say "
+            f"{named('layout', 'class-folders')}"
+        )
         msg = f"{error}; {what}"
         raise DataError(msg) from error
 

@@ -14,7 +14,7 @@ class SourcePlace:
         url: SOURCE as the user gave it.
         above: Path of the tree below SOURCE, or below the top of the archive; '' if it is SOURCE itself.
         in_archive: Whether SOURCE is an archive, so that no folder in it can be SOURCE.
-        ignored: The globs of `--ignore` that the user gave: every command repeats them.
+        ignored: The globs of `ignore` that the user gave: every command repeats them.
     """
 
     url: str

@@ -1,7 +1,7 @@
 """Recognise files of pictures in a format that shardkit does not read: they are rejected, not skipped.
 
 A skipped file is one that belongs to no dataset of images (``.txt``). A folder of photographs in a camera's own format
-would otherwise vanish without counting for ``--max-rejected``.
+would otherwise vanish without counting for ``max_rejected``.
 """
 
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT

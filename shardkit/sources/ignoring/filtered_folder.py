@@ -1,4 +1,4 @@
-"""A folder that hides the files and folders that `--ignore` names, whatever the layout reads it."""
+"""A folder that hides the files and folders that `ignore` names, whatever the layout reads it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The globs of `--ignore`: those of .gitignore, without negation.
+"""The globs of `ignore`: those of .gitignore, without negation.
 
     thumbs              a file or folder of that name at any depth
     *.webp              files of that ending at any depth
@@ -15,11 +15,12 @@ from functools import cached_property
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
+from shardkit.options.words import named
 
 
 @dataclass(frozen=True)
 class IgnoreGlob:
-    """One glob of `--ignore`.
+    """One glob of `ignore`.
 
     Attributes:
         text: The glob as the user wrote it.
@@ -52,7 +53,10 @@ def _translate(text: str) -> str:
     """
     glob = text.removeprefix("./")
     if not glob.strip("/") or glob.startswith("!"):
-        msg = f"--ignore {text!r} is not a glob; give a name such as 'test1/', an ending such as '*.webp', or a path"
+        msg = (
+            f"{named('ignore', text)} is not a glob; give a name such as 'test1/', an ending such as '*.webp', or "
+            "a path"
+        )
         raise CallError(msg)
     is_anchored = "/" in glob.rstrip("/")
     only_folders = glob.endswith("/")
@@ -85,6 +89,6 @@ def _translate_name(name: str, glob: str) -> str:
     try:
         re.compile(made)
     except re.error as error:
-        msg = f"--ignore {printable(glob)}: {printable(name)!r} is not a glob: {error.msg}; correct it"
+        msg = f"{named('ignore', printable(glob))}: {printable(name)!r} is not a glob: {error.msg}; correct it"
         raise CallError(msg) from error
     return made

@@ -1,4 +1,4 @@
-"""A source of any layout without the images that `--ignore` names, and the counts of these."""
+"""A source of any layout without the images that `ignore` names, and the counts of these."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.ignoring.globs import IgnoreGlob
 from shardkit.sources.listing import PATH, Listing, Source, batched, count_skipped
@@ -110,4 +111,4 @@ def unmatched_notes(source: Source, skipped: Mapping[str, int]) -> list[str]:
     if not isinstance(source, IgnoringSource):
         return []
     unmatched = [glob.text for glob in source.globs if ignored_phrase(glob) not in skipped]
-    return [f"--ignore {printable(text)} matches nothing in the source" for text in unmatched]
+    return [f"{named('ignore', printable(text))} matches nothing in the source" for text in unmatched]

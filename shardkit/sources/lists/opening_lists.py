@@ -8,6 +8,7 @@ from dataclasses import replace
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.context import Opening
 from shardkit.sources.lists.class_names import find_class_names
@@ -75,7 +76,7 @@ def open_lists(opening: Opening) -> ImageLists:
         return _open_list_file(folder, opening.file, options)
     refuse_mat_labels(folder)
     if options.root is not None:
-        msg = f"--root is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
+        msg = f"{named('root')} is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
         raise CallError(msg)
     if known := _well_known(folder, excluded, options):
         if options.label_columns and not any(isinstance(one, CelebA) for one in known.readers):
@@ -102,17 +103,22 @@ def _open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLi
     if form is None:
         msg = (
             f"{lists.url}/{path}: its first lines name no image in {folder.url}; a line is a path, or a path and a "
-            "label, such as 'cats/1.jpg 0'; name the folder that the paths start at with --root"
+            f"label, such as 'cats/1.jpg 0'; name the folder that the paths start at with {named('root')}"
         )
         raise DataError(msg)
     if names_masks(form):
-        msg = f"{lists.url}/{path}: it pairs images with masks; give their folder as SOURCE, with --layout masks"
+        msg = (
+            f"{lists.url}/{path}: it pairs images with masks; give their folder as SOURCE, with "
+            f"{named('layout', 'masks')}"
+        )
         raise DataError(msg)
     return _opened(folder, lists, [form], None, options)
 
 
 def _useless_label_column(name: str) -> CallError:
-    return CallError(f"--label-column has no effect on {name}: it has one kind of label; leave the option out")
+    return CallError(
+        f"{named('label_columns')} has no effect on {name}: it has one kind of label; leave the option out"
+    )
 
 
 def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists | None:

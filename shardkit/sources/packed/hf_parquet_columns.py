@@ -8,6 +8,7 @@ images: list<struct{bytes, …}> or list<binary>  several images per record: ref
 import pyarrow as pa
 
 from shardkit.errors import DataError, UnknownNameError
+from shardkit.options.words import named
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS
 from shardkit.sources.tables.formats.parquet_files import ParquetFile, carried_type, open_parquet
 from shardkit.sources.tables.formats.records import enumerated
@@ -81,12 +82,13 @@ def image_column(file: ParquetFile, wanted: str | None) -> str:
     if several:
         msg = (
             f"{file.url}: column {several[0]!r} holds lists of images, which shardkit does not read: write a record "
-            "for each image, or name a column of single images with --image-column"
+            f"for each image, or name a column of single images with {named('image_column')}"
         )
         raise DataError(msg)
     msg = (
         f"{file.url}: there is no column of images in it: neither image{{bytes, path}} nor plain bytes called "
-        f"{', '.join(_USUAL_IMAGES[:-1])} or {_USUAL_IMAGES[-1]}; name another column of bytes with --image-column"
+        f"{', '.join(_USUAL_IMAGES[:-1])} or {_USUAL_IMAGES[-1]}; name another column of bytes with "
+        f"{named('image_column')}"
     )
     raise DataError(msg)
 

@@ -16,6 +16,7 @@ from shardkit.archives.tar_members import BrokenTar, TarMember, buffered
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.rows import counted
@@ -234,7 +235,10 @@ def open_webdataset(opening: Opening) -> WebDataset:
     """
     folder, excluded, options, name = opening.folder, opening.excluded, opening.options, opening.file
     if len(options.label_columns) > 1:
-        msg = "a WebDataset's samples have their label at one key; give one --label-column, the key in the .json"
+        msg = (
+            f"a WebDataset's samples have their label at one key; give one {named('label_columns')}, the key in "
+            "the .json"
+        )
         raise CallError(msg)
     skipped: dict[str, int] = {}
     if name is None:

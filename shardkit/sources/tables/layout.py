@@ -11,6 +11,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
@@ -159,7 +160,10 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
     placement = place(columns.image, counting=False)
     if placement is None:
         column = file.columns[columns.image]
-        msg = f"{file.url}: column {column!r} holds no path in the first records; name another one with --image-column"
+        msg = (
+            f"{file.url}: column {column!r} holds no path in the first records; name another one with "
+            f"{named('image_column')}"
+        )
         raise DataError(msg)
     return Table(placement.folder, file, columns, placement.keys, placement.location)
 

@@ -81,7 +81,7 @@ class KeyBuilder:
         else:
             resolved_to = f" (resolved to {absolute})" if absolute != path else ""
             msg = (
-                f"the path {shown(path)} is outside {self.root}{resolved_to}; set --root to a folder that contains all "
+                f"the path {shown(path)} is outside {self.root}{resolved_to}; set `root` to a folder that contains all "
                 "images"
             )
             raise BadRecord(BAD_PATH, msg)

@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from shardkit.errors import DataError, UnknownNameError
+from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_SPLIT_COLUMNS, SPLIT_COLUMNS, named_like, plain
 from shardkit.sources.tables.columns import Columns
@@ -33,8 +34,6 @@ def read_prefix(file: TableFile) -> list[Record]:
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 _USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
-_NO_BOXES = "boxes are not read here; use COCO JSON, or a table with one row per box (--layout box-table)"
-_BOX_TABLE = "this looks like a table of boxes; leave out --layout table to read the boxes"
 
 
 def find_columns(
@@ -99,9 +98,10 @@ def find_other_columns(
     chosen = tuple(_named(file, name) for name in options.label_columns)
     if not chosen and not named_like(file.columns, LABEL_COLUMNS) and _USUAL_OBJECTS & {*map(plain, file.columns)}:
         msg = (
-            f"{file.url}: none of the columns {_listed(file)} has a usual name for labels; name it with --label-column"
+            f"{file.url}: none of the columns {_listed(file)} has a usual name for labels; name it with "
+            f"{named('label_columns')}"
         )
-        raise DataError(f"{msg}; {_NO_BOXES}")
+        raise DataError(f"{msg}; {_no_boxes()}")
     if options.split_column:
         split: int | None = _named(file, options.split_column)
     else:
@@ -132,13 +132,23 @@ def find_other_columns(
     )
 
 
+def _no_boxes() -> str:
+    wanted = named("layout", "box-table")
+    return f"boxes are not read here; use COCO JSON, or a table with one row per box ({wanted})"
+
+
 def _refuse_boxes(file: TableFile, options: SourceOptions) -> None:
     """Refuse a table with one record per box: all records of an image but the first would be rejected."""
     names = {plain(name): name for name in file.columns}
     if found := next((sides for sides in _BOX_COLUMNS if names.keys() >= set(sides)), None):
-        named = ", ".join(repr(names[side]) for side in found)
-        boxes = _BOX_TABLE if options.layout == "table" else _NO_BOXES
-        msg = f"{file.url}: {named} are boxes; {boxes}, or name the column of the image's class with --label-column"
+        sides = ", ".join(repr(names[side]) for side in found)
+        boxes = _no_boxes()
+        if options.layout == "table":
+            boxes = f"this looks like a table of boxes; leave out {named('layout', 'table')} to read the boxes"
+        msg = (
+            f"{file.url}: {sides} are boxes; {boxes}, or name the column of the image's class with "
+            f"{named('label_columns')}"
+        )
         raise DataError(msg)
 
 

@@ -20,6 +20,7 @@ from shardkit.inventory.digests import fingerprint
 from shardkit.inventory.inventory import Inventory
 from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, printable
+from shardkit.options.words import named
 from shardkit.planning.choosing import planned_table
 from shardkit.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.planning.labels import label_names
@@ -117,7 +118,7 @@ class Addition:
         keys = good["key"]
         try:
             search = _Search.of(good, options)
-        except CallError as error:  # with --check header, the listing was not checked for groups
+        except CallError as error:  # with check=header, the listing was not checked for groups
             raise groups_refusal(error, options, call) from None
         for split, index, has_sizes in self._indexes():
             search.add(split, index, has_sizes=has_sizes)
@@ -184,7 +185,8 @@ class Addition:
             if below and below[0] in self.manifest.classes:
                 msg = (
                     f"the folder {name!r} would become a new class, but {below[0]!r} in it is a class of "
-                    f"{self.root.url}: give {name!r} itself as SOURCE, or say --layout class-folders --class-level 2"
+                    f"{self.root.url}: give {name!r} itself as SOURCE, or say "
+                    f"{named('layout', 'class-folders')} {named('class_level', 2)}"
                 )
                 raise CallError(msg)
 
@@ -208,7 +210,7 @@ class Addition:
         if not self.skip_existing:
             msg = (
                 f"{what} {counted(len(keys), 'key')} of the {len(good):,} in SOURCE already, such as "
-                f"{printable(keys[0])!r}; add --skip-existing to append only the others"
+                f"{printable(keys[0])!r}; add {named('skip_existing', True)} to append only the others"
             )
             raise DataError(msg)
 

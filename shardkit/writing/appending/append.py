@@ -15,6 +15,7 @@ from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_mani
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
+from shardkit.options.words import shown
 from shardkit.parallel.for_each import Executor
 from shardkit.parallel.progress import ProgressListener, Silent
 from shardkit.parallel.run_token import Run, claimed
@@ -164,7 +165,9 @@ class Append:
     def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
         """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
         rejected: list[dict[str, Any]] = nothing.rejected.to_pylist()
-        lines = [f"  {printable(row['key'])}: {row['reason']}: {row['message']}" for row in rejected[:REJECTED_SHOWN]]
+        lines = [
+            f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rejected[:REJECTED_SHOWN]
+        ]
         if len(rejected) > REJECTED_SHOWN:
             lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more")
         if lines:

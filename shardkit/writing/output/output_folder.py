@@ -10,7 +10,8 @@ from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJE
 from shardkit.dataset.index import is_index
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
-from shardkit.errors import CONVERT_AGAIN, CallError, DataError, ManifestError
+from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.options.words import convert_again, named
 from shardkit.planning import plan_file
 from shardkit.planning.options_text import PLAN_VERSION_KEY, option_differences
 from shardkit.planning.written_options import reads_written_options
@@ -117,7 +118,8 @@ def refuse_foreign(output: Folder) -> None:
         place = manifest.records_place or "in this folder"
         msg = (
             f"{output.url}: this is a dataset of adopted TFRecords ({place}), which "
-            "other programs wrote; shardkit never removes or replaces them, also not with --overwrite; choose another "
+            "other programs wrote; shardkit never removes or replaces them, also not with "
+            f"{named('overwrite', True)}; choose another "
             "OUTPUT, a new or an empty folder"
         )
         raise CallError(msg)
@@ -160,7 +162,7 @@ def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
     elif said := difference(pending, wanted):
         what = "append" if _is_generation(output.url) else "conversion"
         msg = f"{output.url}: holds an interrupted {what} that differs: {said}; "
-        raise DataError(msg + "use the earlier options to resume it, or start again with --overwrite")
+        raise DataError(msg + f"use the earlier options to resume it, or start again with {named('overwrite', True)}")
     return None
 
 
@@ -169,10 +171,13 @@ def converted_differently(url: str, said: str) -> DataError:
     if _is_generation(url):
         msg = (
             f"{url}: holds an append that is not published and differs: {said}; run the earlier command again to "
-            "finish it, or discard it with --overwrite"
+            f"finish it, or discard it with {named('overwrite', True)}"
         )
         return DataError(msg)
-    msg = f"{url}: holds a dataset converted differently: {said}; choose another folder, or replace it with --overwrite"
+    msg = (
+        f"{url}: holds a dataset converted differently: {said}; choose another folder, or replace it with "
+        f"{named('overwrite', True)}"
+    )
     return DataError(msg)
 
 
@@ -200,7 +205,7 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
             if found is None or num_bytes not in {None, found}:
                 what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
                 # Converting again would remove what was appended.
-                remedy = "restore it from a copy" if manifest.generations else f"restore it or {CONVERT_AGAIN}"
+                remedy = "restore it from a copy" if manifest.generations else f"restore it or {convert_again()}"
                 msg = f"{output.url}/{path}: {what}; {remedy}"
                 raise DataError(msg)
 
@@ -213,7 +218,10 @@ def refuse_shards(output: Folder) -> None:
     """
     rest = sorted(owned(output) - {naming.RUN_LOG})
     if rest:
-        msg = f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; replace it with --overwrite"
+        msg = (
+            f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; replace it with "
+            f"{named('overwrite', True)}"
+        )
         raise DataError(msg)
 
 
@@ -244,7 +252,7 @@ def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
         elif name == "options" and isinstance(before, dict):
             said += option_differences(before, after)
         elif name == "name":
-            said.append(f"--name was {before} and is {after}")
+            said.append(f"{named('name')} was {before} and is {after}")
         elif name == "layout":
             said.append(f"the layout was {before} and is {after}")
         elif name == PLAN_VERSION_KEY:

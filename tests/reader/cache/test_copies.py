@@ -191,7 +191,7 @@ def test_a_source_that_returns_wrong_bytes_once_is_read_again(monkeypatch, sourc
         (
             Flips,
             DataError,
-            "the shard is not the one that the manifest names .* restore it or convert again with --overwrite",
+            "the shard is not the one that the manifest names .* restore it or convert again with overwrite=True",
         ),
         (Shortens, DataError, rf"manifest names \({SHARD_BYTES - 1} bytes with sha256"),
         (Fails, MachineError, "cannot copy the shard: Input/output error"),

@@ -83,7 +83,7 @@ def edit_manifest(*, seal=False, **fields):
         (
             remove_shard,
             DataError,
-            "train-00001-of-00003.tfrecord: the shard is missing; restore it or convert again with --overwrite",
+            "train-00001-of-00003.tfrecord: the shard is missing; restore it or convert again with overwrite=True",
         ),
         (truncate_shard, DataError, "train-00001-of-00003.tfrecord: the shard has"),
         (lengthen_shard, DataError, "train-00001-of-00003.tfrecord: the shard has"),

@@ -109,13 +109,13 @@ def test_a_condition_is_that_of_the_reader(old, tmp_path):
     made = convert(old, tmp_path / "new", where=where)
     wanted = {key for split in ("train",) for key in Examples(str(old), split, where).index["key"].to_pylist()}
     assert set(examples(tmp_path / "new")) == wanted
-    assert (made.classes, made.source.skipped) == (["cat", "dog"], {"left out by --where": 43 - len(wanted)})
+    assert (made.classes, made.source.skipped) == (["cat", "dog"], {"left out by `where`": 43 - len(wanted)})
     assert made.options["where"].startswith("1 condition, hmac ")
     with pytest.raises(CallError, match="there is no column 'hight'"):
         convert(old, tmp_path / "other", where="hight > 3")
     with pytest.raises(CallError, match="compares text with a number"):
         convert(old, tmp_path / "other", where="height = 'a'")
-    with pytest.raises(DataError, match="43 left out by --where"):
+    with pytest.raises(DataError, match="43 left out by where"):
         convert(old, tmp_path / "other", where="height > 3000")
 
 
@@ -124,7 +124,7 @@ def test_nothing_of_a_removed_image_is_left(raw, old, tmp_path):
     (tmp_path / "keys.txt").write_text("\n".join(["", *removed, ""]))
     made = convert(old, tmp_path / "new", drop=str(tmp_path / "keys.txt"))
     assert examples(tmp_path / "new") == {key: one for key, one in examples(old).items() if key not in removed}
-    assert made.source.skipped == {"removed by --drop": 2}
+    assert made.source.skipped == {"removed by `drop`": 2}
     everything = b"".join(files_of(tmp_path / "new").values())
     for key in removed:
         data = (raw / key).read_bytes()

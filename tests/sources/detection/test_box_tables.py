@@ -44,7 +44,7 @@ def test_rows_of_one_image_are_one_example(tmp_path):
     ]
     assert [one["name"] for one in found.rows[0]["objects"]] == ["line 2", "line 4"]
     assert "boxes in pixels, classes of 'class'" in source.describe()
-    assert "--layout table" in source.describe()
+    assert "layout='table'" in source.describe()
 
 
 def test_the_order_of_rows_does_not_matter(tmp_path):
@@ -289,7 +289,7 @@ def test_columns_may_be_named_by_the_user(tmp_path):
 
 def test_images_that_are_nowhere_are_refused(tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, *ROWS)}, [])
-    with pytest.raises(DataError, match=r"boxes.csv: its first image 'a.jpg' is not in .*--root"):
+    with pytest.raises(DataError, match=r"boxes.csv: its first image 'a.jpg' is not in .*root"):
         opened(root / "boxes.csv")
     elsewhere = tree(tmp_path / "elsewhere", {}, ["deep/a.jpg", "deep/b.jpg"])
     assert set(read_source(root / "boxes.csv", root=str(elsewhere)).boxes) == {"deep/a.jpg", "deep/b.jpg"}
@@ -301,7 +301,7 @@ def test_absolute_paths_are_followed_if_the_table_is_the_source(tmp_path):
     root = tree(tmp_path / "other/s", {"boxes.csv": text(HEADER, *lines)}, [])
     source = opened(root / "boxes.csv")
     assert (source.folder.url, set(listed(source).boxes)) == (str(elsewhere), {"x/a.jpg", "y/b.jpg"})
-    with pytest.raises(CallError, match=f"with --root, or; run:\n  shardkit convert {root} OUT --layout class-folders"):
+    with pytest.raises(CallError, match=f"with root, or; run:\n  shardkit convert {root} OUT --layout class-folders"):
         opened(root)
 
 

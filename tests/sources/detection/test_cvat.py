@@ -105,7 +105,7 @@ REFUSED = {
     ),
     "tags only": (cvat(image("a.jpg", '<tag label="cat" />')), "tags of whole images and no boxes; .* 'ImageNet 1.0'"),
     "no images": (cvat(), "names no image; .* 'COCO 1.0'"),
-    "images that are not there": (cvat(image("z.jpg", BOX)), "its first image 'z.jpg' is not in .*--root"),
+    "images that are not there": (cvat(image("z.jpg", BOX)), "its first image 'z.jpg' is not in .*root"),
     "cut off": (cvat(image("a.jpg", BOX))[:-20], "this is not XML"),
     "a document type": (cvat().replace(b"<annotations>", b"<!DOCTYPE a []><annotations>"), "declares a document type"),
     "VOC": (b"<annotation><filename>a.jpg</filename></annotation>", "for Pascal VOC, give the folder"),

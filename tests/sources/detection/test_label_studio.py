@@ -188,7 +188,7 @@ def test_a_bad_task_is_reported_and_the_others_stay(second, place, reason, tmp_p
 def test_exports_that_cannot_be_read_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"neither rectangles nor choices; .* 'COCO with images'"):
         opened(tree(tmp_path / "brushes", [task("a.jpg", region("brushlabels", format="rle", rle=[0]))]))
-    with pytest.raises(DataError, match="this export has no images; give their folder with --root"):
+    with pytest.raises(DataError, match="this export has no images; give their folder with root"):
         opened(tree(tmp_path / "gone", [task("z.jpg", region())]))
     root = write_tree(tmp_path / "other", {"a.json": b'[{"image": "a.jpg", "label": "cat"}]', "a.jpg": b"x"})
     with pytest.raises(DataError, match="is not an export 'JSON' or 'JSON-MIN' of Label Studio"):

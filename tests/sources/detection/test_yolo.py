@@ -273,7 +273,7 @@ BAD_YAMLS = {
     "names without numbers": ("names: {cat: 0}\ntrain: images", "`names` must be a list"),
     "one name twice": ("names: [cat, dog, cat]\ntrain: images", "two classes are called 'cat'"),
     "no images": (NAMES + "val:\n", "`train`, `val` and `test` are missing"),
-    "no such images": (NAMES + "train: pictures\nval: images", "images 'pictures' of train are not in .*--root"),
+    "no such images": (NAMES + "train: pictures\nval: images", "images 'pictures' of train are not in .*root"),
     "outside": (NAMES + "train: ../../etc\n", r"images '../../etc' of train are not in"),
     "nested without end": (NAMES + "train: " + "[" * 5000, "nested too deeply"),
 }
@@ -417,7 +417,7 @@ def test_a_path_out_of_the_folder_of_the_yaml_is_followed_by_root_alone(is_absol
     base = elsewhere if is_absolute else "../else where"
     yaml = f"{NAMES}path: {base}\ntrain: images/train\nval: images/val\n"
     root = write_tree(tmp_path / "s", {"pets.yaml": yaml.encode()})
-    with pytest.raises(DataError, match=f"add --root '{elsewhere}'"):
+    with pytest.raises(DataError, match=f"add root='{elsewhere}'"):
         opened(root / "pets.yaml")
     assert short(read_source(root / "pets.yaml", root=str(elsewhere)).rows) == ULTRALYTICS_ROWS
 
@@ -454,7 +454,7 @@ def test_a_file_that_darknet_names_and_that_is_not_there_is_named(lost, what, tm
 
 
 def test_root_without_a_yaml_is_refused(tmp_path):
-    with pytest.raises(CallError, match=r"--root .* data.yaml; .* has none"):
+    with pytest.raises(CallError, match=r"root .* data.yaml; .* has none"):
         opened(tree(tmp_path, ULTRALYTICS | {"classes.txt": "cat\ndog\n"}), root=str(tmp_path))
 
 

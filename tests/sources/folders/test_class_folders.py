@@ -345,5 +345,5 @@ def test_the_level_of_the_classes_is_counted_from_the_splits(tmp_path):
 
 def test_a_level_without_folders_is_refused(tmp_path):
     root = write_tree(tmp_path / "source", ["cat/1.jpg", "dog/2.jpg"])
-    with pytest.raises(DataError, match=r"there are no folders at level 2 of the tree, as --class-level 2 says"):
+    with pytest.raises(DataError, match=r"there are no folders at level 2 of the tree, as class_level=2 says"):
         opened(root, class_level=2)

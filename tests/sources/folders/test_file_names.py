@@ -132,7 +132,7 @@ def test_what_is_listed_of_a_file(tmp_path):
         ("(?:cat)", "has no group for the label"),
         ("(?P<split>a)_(?P<group>b)", "has no group for the label"),
         ("", "has no group for the label"),
-        (None, "give one with --label-pattern"),
+        (None, "give one with label_pattern"),
     ],
 )
 def test_a_pattern_that_cannot_be_used_is_refused_with_its_place(tmp_path, pattern, found):

@@ -226,7 +226,7 @@ def test_columns_that_differ_in_type_are_refused(tmp_path):
 
 def test_metadata_of_something_else_beside_class_folders_are_refused_with_the_option_that_reads_these(tmp_path):
     files = {"metadata.csv": "id,photographer\n1,Bob\n", "cat/a.png": 1, "dog/b.png": 1}
-    hint = "if the file does not describe the images and their folders are the labels, say --layout class-folders"
+    hint = "if the file does not describe the images and their folders are the labels, say layout='class-folders'"
     root = tree(tmp_path, files)
     with pytest.raises(DataError, match=f"'photographer' has a usual name for image paths; .*; {hint}$"):
         opened(root)

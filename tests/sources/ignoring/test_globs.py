@@ -39,5 +39,5 @@ def test_a_folder_is_hidden_as_a_whole_only_if_everything_in_it_is():
 
 @pytest.mark.parametrize("glob", ["", "/", "!keep.jpg", "[b-a].jpg"])
 def test_what_is_no_glob_is_refused(glob):
-    with pytest.raises(CallError, match="--ignore"):
+    with pytest.raises(CallError, match=r"^ignore="):
         IgnoreGlob(glob)

@@ -126,11 +126,11 @@ def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_clas
 
 def test_root_is_the_folder_that_the_paths_of_a_list_start_at(tmp_path):
     write(tmp_path, {**images("photos/deep/cat/1.jpg"), "lists/all.txt": ["cat/1.jpg tabby"]})
-    with pytest.raises(DataError, match=r"all.txt: its first lines name no image in .*--root"):
+    with pytest.raises(DataError, match=r"all.txt: its first lines name no image in .*root"):
         open_source(f"{tmp_path}/lists/all.txt")
     _, rows, _ = read(tmp_path / "lists/all.txt", root=f"{tmp_path}/photos/deep")
     assert rows == [("cat/1.jpg", None, "tabby")]
-    with pytest.raises(CallError, match="--root is for a list file"):
+    with pytest.raises(CallError, match="root is for a list file"):
         read(tmp_path, root=str(tmp_path), layout="list")
 
 
@@ -149,7 +149,7 @@ BAD = {
         r"there are 3 different labels in 3 lines",
     ),
     "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "are only first letters"),
-    "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*--layout masks"),
+    "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*layout='masks'"),
     "one folder": (["cat/1.jpg", "cat/2.jpg"], "contains no labels, and all images are in one folder"),
     "no image": (["hello world", "this is a test"], "name no image"),
     "empty": ([], "name no image"),
@@ -291,12 +291,12 @@ def test_labels_that_hardly_repeat_are_no_classes_unless_the_user_says_so(tmp_pa
 def test_an_option_without_effect_is_refused(tmp_path):
     files = CATS | {"train.txt": ["cat/1.jpg a", "dog/3.jpg b"]}
     root = write(tmp_path, files)
-    with pytest.raises(CallError, match=r"--label-column has no effect on .*train.txt"):
+    with pytest.raises(CallError, match=r"label_columns has no effect on .*train.txt"):
         read(root / "train.txt", label_columns=("a",))
     with pytest.raises(CallError, match="there are no lists of 'breed'"):
         read(root, label_columns=("breed",))
     write(root, {"images.txt": ["1 1.jpg"], "image_class_labels.txt": ["1 1"], "classes.txt": ["1 cat"]})
-    with pytest.raises(CallError, match="--label-column has no effect on numbered lists"):
+    with pytest.raises(CallError, match="label_columns has no effect on numbered lists"):
         read(root, label_columns=("breed",))
 
 

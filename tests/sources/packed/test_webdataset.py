@@ -319,7 +319,7 @@ def test_the_key_of_the_class_in_json_can_be_named(tmp_path):
     root = source_of(tmp_path, a=tarred([("1.jpg", IMAGE), ("1.json", content)]))
     assert rows(opened(root, label_columns=("breed",))) == [("a/1.jpg", "pug")]
     assert rows(open_source(str(root), SourceOptions(label_columns=("breed",)))) == [("a/1.jpg", "pug")]
-    with pytest.raises(CallError, match="give one --label-column"):
+    with pytest.raises(CallError, match="give one label_columns"):
         opened(root, label_columns=("breed", "label"))
 
 

@@ -146,7 +146,7 @@ def test_labels_that_all_differ_are_refused_as_classes(tmp_path):
 
 def test_likely_names_without_files_are_named_in_the_refusal(tmp_path):
     path = write(tmp_path, csv("id,label", stem, label))
-    with pytest.raises(DataError, match=r"values of 'id' name no files in .* --image-column, .* --root"):
+    with pytest.raises(DataError, match=r"values of 'id' name no files in .* image_column, .* root"):
         opened(path)
 
 

@@ -104,7 +104,7 @@ def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
     rejected = read_source(path, root=str(tmp_path / "d/pictures/more")).table.to_pylist()
     assert [row["reason"] for row in rejected] == ["bad_path", None]
     assert (
-        f"is outside {tmp_path}/d/pictures/more/ (resolved to {tmp_path}/d/pictures/0.jpg); set --root"
+        f"is outside {tmp_path}/d/pictures/more/ (resolved to {tmp_path}/d/pictures/0.jpg); set `root`"
         in rejected[0]["message"]
     )
 
@@ -155,9 +155,7 @@ def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(pa
 
 def test_a_prefix_that_leads_nowhere_is_refused_with_both_paths_and_the_right_one(tmp_path):
     path = table(tmp_path, "d/t.csv", ["C:\\x\\0.jpg"], ["d/img/0.jpg"])
-    with pytest.raises(
-        CallError, match=r"example 'C:\\\\x\\\\0.jpg' \(after --path-prefix: '/nowhere/0.jpg'\)"
-    ) as error:
+    with pytest.raises(CallError, match=r"example 'C:\\\\x\\\\0.jpg' \(after path_prefix: '/nowhere/0.jpg'\)") as error:
         opened(path, path_prefix=("C:\\x=/nowhere",))
     assert commands(error)[0][-2:] == ["--path-prefix", f"C:\\x={tmp_path}/d/img"]
 
@@ -197,7 +195,7 @@ def test_a_prefix_replaces_whole_names_only_and_keeps_the_rest(start, rest):
 
 @pytest.mark.parametrize("text", ["", "=", "\\\\=x", "abc", "=abc"])
 def test_a_prefix_without_both_sides_is_refused(text):
-    with pytest.raises(CallError, match="--path-prefix is OLD=NEW"):
+    with pytest.raises(CallError, match="path_prefix is OLD=NEW"):
         parse_prefixes([text])
 
 

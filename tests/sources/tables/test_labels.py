@@ -172,7 +172,7 @@ def test_metadata_that_name_no_classes_are_passed_over(metadata, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"a": [0.25], "b": [0.75]}, {"label_columns": ("a", "b")}, "numbers other than 0 and 1; .* --label-type"),
+        ({"a": [0.25], "b": [0.75]}, {"label_columns": ("a", "b")}, "numbers other than 0 and 1; .* label_type"),
         ({"label": [{"x": 1}]}, {}, "column 'label' holds neither text nor numbers"),
         ({"label": [b"x"]}, {}, "column 'label' holds neither text nor numbers"),
     ],
@@ -184,7 +184,7 @@ def test_columns_that_hold_no_labels_are_refused(columns, options, message, tmp_
 
 
 def test_a_separator_and_numbers_do_not_go_together(tmp_path):
-    with pytest.raises(CallError, match="--label-type number"):
+    with pytest.raises(CallError, match="label_type='number'"):
         opened(write(tmp_path, "image,label\na,1\n"), label_separator="|", label_type="number")
 
 

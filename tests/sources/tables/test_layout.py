@@ -162,7 +162,7 @@ def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
         None,
         (
             f"labels.csv, line 3: the path '../b.jpg' is outside {tmp_path}/ (resolved to {tmp_path.parent}/b.jpg); "
-            "set --root to a folder that contains all images"
+            "set `root` to a folder that contains all images"
         ),
         "labels.csv, line 4: column 'label' is empty; give the image a label or leave it out",
         "labels.csv, line 5: it has 1 field, the table 2 columns",
@@ -240,7 +240,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         (
             "filename,width,class,xmin,ymin,xmax,ymax\na.jpg,9,x,1,2,3,4\n",
             {"layout": "table"},
-            "are boxes; this looks like a table of boxes; leave out --layout table to read .*--label-column",
+            "are boxes; this looks like a table of boxes; leave out layout='table' to read .*label_columns",
         ),
         (
             "ImageID,LabelName,XMin,XMax,YMin,YMax\n0,x,.1,.5,.2,.4\n",
@@ -289,7 +289,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("image,label\n/a.jpg,x\ns3://b/c.jpg,x\n", {}, "paths of a table"),
         ("image,label\ns3://a/a.jpg,x\ns3://b/c.jpg,x\n", {}, "all in one bucket"),
         ("image,label\nhttp://a/b.jpg,x\n", {}, "not http://"),
-        ("image,label\na.jpg,x\n", {"label_separator": ""}, "--label-separator must not be empty"),
+        ("image,label\na.jpg,x\n", {"label_separator": ""}, "label_separator must not be empty"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options, message, tmp_path):

@@ -147,7 +147,7 @@ LINES = {
     "counted from 1": (
         ["cat", "dog", "owl"],
         ["1", "2", "3"],
-        "from 1 to 3, and --classes names 3 classes by line, from 0 to 2; if 1 is 'cat' and 3 is 'owl', the table",
+        "from 1 to 3, and classes names 3 classes by line, from 0 to 2; if 1 is 'cat' and 3 is 'owl', the table",
     ),
     "too few lines": (["cat", "dog"], ["0", "1", "7"], "from 0 to 7, .* names 2 classes by line, from 0 to 1; add"),
     "below 0": (["cat", "dog"], ["-1", "1"], "from -1 to 1, .* names 2 classes"),
@@ -185,7 +185,7 @@ def test_counted_numbers_are_bounded():
 
 def test_lists_as_text_are_no_classes(tmp_path):
     path = write(tmp_path, "image,labels\na.png,\"['cat', 'dog']\"\nb.png,['cat']\nc.png,[]\n")
-    with pytest.raises(CallError, match=r"column 'labels' holds lists as text, such as .* --label-separator ';'"):
+    with pytest.raises(CallError, match=r"column 'labels' holds lists as text, such as .* label_separator=';'"):
         opened(path)
     assert labels(path, label_type="class")[1] == "['cat']"
 

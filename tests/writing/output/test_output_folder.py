@@ -122,7 +122,7 @@ def test_a_folder_that_is_not_there_yet_is_not_foreign(tmp_path):
 
 def test_shards_without_plan_and_manifest_are_refused(output, dataset):
     output.remove("manifest.json")
-    with pytest.raises(DataError, match=r"of a dataset without a manifest.*--overwrite"):
+    with pytest.raises(DataError, match=r"of a dataset without a manifest.*overwrite=True"):
         outputs.refuse_shards(output)
     outputs.clear(output)
     put(output, ".shardkit/lock", "run-log.jsonl")
@@ -210,7 +210,7 @@ def described(labels=("cat", "dog"), layout="class folders", **options):
         ({}, ""),
         ({"seed": 1}, "--seed was 0 and is 1"),
         ({"seed": 1, "resize": 256}, "--resize was not given and is 256, --seed was 0 and is 1"),
-        ({"name": "pets"}, "--name was dataset and is pets"),
+        ({"name": "pets"}, "name was dataset and is pets"),
         ({"layout": "csv"}, "the layout was class folders and is csv"),
         ({"labels": ("cat", "cow")}, "the source's files have changed, the classes have changed"),
         ({"classes": ("dog", "cat")}, "the classes have changed"),
@@ -236,7 +236,7 @@ def test_an_encoder_that_writes_other_bytes_is_said_in_words():
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [({"seed": 1}, "--seed was 0 and is 1"), ({}, ""), ({"name": "pets"}, "--name was dataset and is pets")],
+    [({"seed": 1}, "--seed was 0 and is 1"), ({}, ""), ({"name": "pets"}, "name was dataset and is pets")],
 )
 def test_only_what_is_known_is_compared(known, said):
     wanted = known_description(ConvertOptions(**known), "class folders", None)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFiles
@@ -167,9 +168,9 @@ def open_box_tables(opening: Opening) -> BoxTables:
     opened = [open_table(folder, one, options, may_leave=path is not None) for one in found.paths]
     tables = tuple(table for _, table in opened)
     if len(tables) == 1 and tables[0].split == "train":
-        # The only table is often called so: then --splits can divide it.
+        # The only table is often called so: then splits can divide it.
         tables = (replace(tables[0], split=None),)
     left_out = ", ".join(map(printable, found.left_out))
     remark = f"; left out {left_out}" if left_out else ""
-    remark += "; to read one class per image instead, add --layout table" if path is not None else ""
+    remark += f"; to read one class per image instead, add {named('layout', 'table')}" if path is not None else ""
     return BoxTables(opened[0][0], tables, path is None and options.root is None, remark)

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from shardkit.errors import DataError
+from shardkit.options.words import named
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.detection.annotation_files import AnnotationFile
 from shardkit.sources.detection.box_tables.boxes import (
@@ -106,7 +107,10 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
     if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
         found = find_paths(texts, [(outside, "")])
     if found is None:
-        msg = f"{not_near(file.url, texts, places, 'the table')}; give the folder that the images are in with --root"
+        msg = (
+            f"{not_near(file.url, texts, places, 'the table')}; give the folder that the images are in with "
+            f"{named('root')}"
+        )
         if may_leave:
             raise DataError(msg)
         command = Command(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
+from shardkit.options.words import named
 from shardkit.sources.detection.coco.columns import image_names
 from shardkit.sources.detection.image_paths import places_of, split_of
 from shardkit.sources.options import SourceOptions
@@ -148,7 +149,7 @@ def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) ->
     if not names and problems:
         msg = (
             f"{url}: none of its first images can be looked up: {problems[0].message}, or give the folder that "
-            f"absolute paths start at with --root; without it they must be below {root.url}"
+            f"absolute paths start at with {named('root')}; without it they must be below {root.url}"
         )
         raise DataError(msg)
     if not names:
@@ -161,7 +162,7 @@ def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) ->
                 return place
     msg = (
         f"{url}: its first image {names[0]!r} is in none of {', '.join(join(root.url, place) for place in tried)}; "
-        "give the folder of the images with --root"
+        f"give the folder of the images with {named('root')}"
     )
     raise DataError(msg)
 

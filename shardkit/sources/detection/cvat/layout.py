@@ -13,6 +13,7 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import check_split_name, printable
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_SPLIT
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords, read_records
@@ -146,5 +147,5 @@ def _open(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool)
         if located := find_paths([image.path(with_subset=with_subset) for image in with_image], places):
             return located[0], CvatFile(path, located[1], None, with_subset)
     why = not_near(url, [with_image[0].image], places)
-    msg = f"{why}; give the folder that the images are in with --root, or export the task with its images"
+    msg = f"{why}; give the folder that the images are in with {named('root')}, or export the task with its images"
     raise DataError(msg)

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
@@ -93,7 +94,7 @@ def open_export(folder: Folder, path: str, options: SourceOptions, *, may_leave:
         if found := find_paths(texts, places):
             return found[0], Export(path, found[1], None, without_prefix, control, several)
     why = not_near(url, with_image, places)
-    msg = f"{why}: this export has no images; give their folder with --root, or export 'COCO with images'"
+    msg = f"{why}: this export has no images; give their folder with {named('root')}, or export 'COCO with images'"
     raise DataError(msg)
 
 

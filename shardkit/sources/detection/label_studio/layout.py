@@ -1,6 +1,6 @@
 """Label Studio's exports JSON and JSON-MIN: rectangles, ellipses and polygons as boxes, or choices as classes.
 
-An export with boxes is read as boxes; ``--label-column CONTROL`` reads the choices of a control instead. The box of an
+An export with boxes is read as boxes; ``label_columns=CONTROL`` reads the choices of a control instead. The box of an
 ellipse, a polygon or a turned rectangle encloses it. The export has no images: they are searched near the file, by the
 path at the end of their URL, and without the digits that Label Studio adds to the names of uploaded files.
 """

@@ -12,12 +12,12 @@ Paths start at the trainer's folder, often ``data/``, which is not in the export
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
+from shardkit.options.words import named
 from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, checked_names, read_yaml, resolve
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import (
@@ -131,7 +131,7 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
     yaml_path = yaml_path or find_yaml(folder)
     if yaml_path is None:
         if options.root is not None:
-            msg = f"--root is for the entries of a data.yaml; {folder.url} has none: leave the option out"
+            msg = f"{named('root')} is for the entries of a data.yaml; {folder.url} has none: leave the option out"
             raise CallError(msg)
         data_path = darknet_data(folder)
         return folder, _without_yaml(folder) if data_path is None else _darknet(folder, data_path)
@@ -150,9 +150,9 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
                 msg = f"{folder.url}/{yaml_path}: the images {entry!r} of {split} are not in {join(root.url, at)}; "
                 outside = base_outside(folder.url, data.base) if options.root is None else None
                 if outside:
-                    msg += f"its `path` leads out of this folder; to allow that, add --root {shlex.quote(outside)}"
+                    msg += f"its `path` leads out of this folder; to allow that, add {named('root', outside)}"
                 else:
-                    msg += "correct the entry, or give the folder that it starts at with --root"
+                    msg += f"correct the entry, or give the folder that it starts at with {named('root')}"
                 raise DataError(msg)
             remarks.append(f"{printable(entry)} of {split} is not there")
             continue

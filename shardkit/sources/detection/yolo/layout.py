@@ -4,7 +4,7 @@ The label file of ``…/images/…/1.jpg`` is ``…/labels/…/1.txt``, else the
 background. shardkit reads the folders and lists of data.yaml or, without one, ``images/`` and ``labels/`` with
 classes.txt or obj.names, or the lists of Darknet's obj.data. It ignores the ``path`` of a data.yaml that was moved, and
 the ``../`` that Roboflow writes before folders that are next to the file. A ``path`` that leads out of the YAML's
-folder is followed only with ``--root``: a file that comes with the data must not lead out of it. Other images in SOURCE
+folder is followed only with ``root``: a file that comes with the data must not lead out of it. Other images in SOURCE
 are counted as skipped.
 """
 

@@ -14,6 +14,7 @@ from itertools import islice
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, BAD_SPLIT
 from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending
 from shardkit.sources.lists.layout import ImageLists
@@ -24,7 +25,7 @@ from shardkit.storage import Folder
 _ATTRIBUTES = ("list_attr_celeba.txt", "list_attr_celeba.csv")
 _IDENTITIES = ("identity_CelebA.txt", "identity_CelebA.csv")
 _PARTITIONS = ("list_eval_partition.txt", "list_eval_partition.csv")
-_IDENTITY = "identity"  # the value of --label-column for identities
+_IDENTITY = "identity"  # the value of label_columns for identities
 _IMAGES = ("img_align_celeba", "img_align_celeba_png", "img_celeba")
 _FOLDERS = ("", "Anno", "Eval", "Img")
 _SPLIT_OF = {"0": "train", "1": "validation", "2": "test"}
@@ -117,16 +118,16 @@ def open_celeba(folder: Folder, excluded: str | None, label_columns: tuple[str, 
     names = _attribute_names(folder, attributes)
     wanted = label_columns or names
     if _IDENTITY in wanted:
-        msg = f"--label-column {_IDENTITY} cannot be combined with attributes; convert the dataset twice"
+        msg = f"{named('label_columns', _IDENTITY)} cannot be combined with attributes; convert the dataset twice"
         raise CallError(msg)
     if unknown := [name for name in wanted if name not in names]:
         found = f"{attributes} has no attribute {unknown[0]!r}; it has {', '.join(names)}"
-        msg = f"{found}; or use --label-column {_IDENTITY}"
+        msg = f"{found}; or use {named('label_columns', _IDENTITY)}"
         raise UnknownNameError(msg)
     reader = CelebA(attributes, partition, base, names, frozenset(wanted), _other_ending(folder, base))
     remark = f"several classes per image, the {len(wanted)} attributes of {attributes}"
     if identities:
-        remark += f" (--label-column {_IDENTITY} reads the persons instead)"
+        remark += f" ({named('label_columns', _IDENTITY)} reads the persons instead)"
     classes = tuple(name for name in names if name in reader.wanted)
     return _source(folder, excluded, reader, remark, classes)
 

@@ -5,6 +5,7 @@ Caltech-101     101_ObjectCategories/, Annotations/
 Caltech-256     256_ObjectCategories/
 """
 
+from shardkit.options.words import named
 from shardkit.sources.lists.known.class_folder_reader import class_folders
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.walking import file_or_folder, folders_in, is_folder
@@ -33,7 +34,9 @@ def open_known_tree(folder: Folder, excluded: str | None) -> ImageLists | None:
     remark = f"the class from the folder, without the boxes in {_BOXES}/"
     lists = [name for name in _LISTS if file_or_folder(folder, name) is not None]
     if lists:
-        remark += f"; note: the splits in {' and '.join(lists)} are MATLAB files and not read; --splits makes others"
+        remark += (
+            f"; note: the splits in {' and '.join(lists)} are MATLAB files and not read; {named('splits')} makes others"
+        )
     return _source(folder, excluded, "Stanford Dogs", _DOGS, remark)
 
 

@@ -4,6 +4,7 @@ A line is ``Abyssinian_100 1 1 1``: the image, and the numbers of its class, spe
 classes are only in the names of the images.
 """
 
+from shardkit.options.words import named
 from shardkit.sources.lists.known.fixed_columns import FieldList
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.records import read_fields
@@ -30,7 +31,7 @@ def open_oxford_pets(folder: Folder, excluded: str | None) -> ImageLists | None:
     else:
         remark = " and ".join(f"{split} from {path}" for path, split in lists)
     readers = tuple(FieldList(path, None, IMAGES, ".jpg", "name", split) for path, split in lists)
-    remark += ", the class from the image's name; for the trimaps add --layout masks"
+    remark += f", the class from the image's name; for the trimaps add {named('layout', 'masks')}"
     return ImageLists(folder, "Oxford-IIIT Pet", remark, readers, excluded=excluded, covered=(ANNOTATIONS,))
 
 

@@ -179,7 +179,7 @@ class Tfrecords(Source):
     def _unread(self, frame: Frame, part: ForeignFile, url: str) -> ListingRow:
         """Return the row for the rest of a file that cannot be read.
 
-        The rest may be any number of records, so it is not one image among `--max-rejected`: the user has to accept it.
+        The rest may be any number of records, so it is not one image among `max_rejected`: the user has to accept it.
 
         Raises:
             DataError: The user has not accepted it.

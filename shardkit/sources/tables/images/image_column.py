@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from shardkit.errors import CallError, DataError, ShardkitError
+from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
@@ -88,6 +89,7 @@ def _names_files(file: TableFile, prefix: Sequence[Record], column: int, place: 
 def _none(file: TableFile, why: str) -> DataError:
     columns = enumerated([repr(name) for name in file.columns if name])
     return DataError(
-        f"{file.url}: none of the columns {columns} {why}; name the column with --image-column, and the folder of its "
-        "images with --root"
+        f"{file.url}: none of the columns {columns} {why}; name the column with {named('image_column')}, and "
+        "the folder of its "
+        f"images with {named('root')}"
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import shown
@@ -178,7 +179,7 @@ def _refuse_copies(source: str, table_folder: Folder, options: SourceOptions, fi
     """Refuse URLs of images that are next to a local table, too: the bucket may be out of reach.
 
     Raises:
-        CallError: They are, and the user says neither --root nor --path-prefix.
+        CallError: They are, and the user says neither root nor path_prefix.
     """
     url = first[0].path
     if options.root or options.path_prefix or "://" in table_folder.url or absolute_form(url) != url or url[0] == "/":
@@ -220,7 +221,7 @@ def _refuse_missing(
     num_parts, new = place or (len(shared), "FOLDER")
     old = _beginning(paths[0], num_parts)
     mapped = replace_prefix(paths[0], parse_prefixes(options.path_prefix))
-    now = f" (after --path-prefix: {shown(mapped)})" if mapped != paths[0] else ""
+    now = f" (after {named('path_prefix')}: {shown(mapped)})" if mapped != paths[0] else ""
     problem = f"{source}: none of the first images exists, for example {shown(paths[0])}{now}"
     meaning = "the images are there now" if place else "FOLDER: where these images are now"
     change: dict[str, Any]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shardkit.errors import CallError
+from shardkit.options.words import named
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
@@ -35,7 +36,7 @@ def _parsed(text: str) -> PathPrefix:
     old, separator, new = text.partition("=")
     if not separator or (not old.strip("/\\") and old != "/"):
         msg = (
-            f"--path-prefix is OLD=NEW: how paths of the table begin, and the folder that it is here, such as "
+            f"{named('path_prefix')} is OLD=NEW: how paths of the table begin, and the folder that it is here, such as "
             f"'C:\\data=/home/me/data'; found {text!r}"
         )
         raise CallError(msg)

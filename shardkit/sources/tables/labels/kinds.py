@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
+from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import is_called_like_classes
 from shardkit.sources.tables.formats.records import Record, TableFile, shown
@@ -53,20 +54,25 @@ def decide_labels(
     present = [value for column in found for value in column if value is not None and value != "" and _is_label(value)]
     separator = options.label_separator
     if separator is not None and (not separator or options.label_type == "number"):
-        msg = "--label-separator must not be empty and cannot be combined with --label-type number"
+        msg = (
+            f"{named('label_separator')} must not be empty and cannot be combined with {named('label_type', 'number')}"
+        )
         raise CallError(msg)
     types = file.types(prefix, columns)
     # Columns of types that cannot be stored are not even read; a few odd values only reject their records.
     if not present and any(types[i] is None for i in columns):
         problem = f"{file.url}: {column_phrase(names)} neither text nor numbers"
-        raise DataError(f"{problem}; name the label's column with --label-column")
+        raise DataError(f"{problem}; name the label's column with {named('label_columns')}")
     if options.label_type == "number":
         return _targets(columns, names, present)
     if len(columns) > 1:
         if not separator and (labels := decide_indicators(file, prefix, columns, options, read_all)):
             return labels
         if options.label_type == "auto" and present and all(_is_number(value) for value in present):
-            msg = f"{file.url}: {column_phrase(names)} numbers other than 0 and 1; add --label-type number or class"
+            msg = (
+                f"{file.url}: {column_phrase(names)} numbers other than 0 and 1; add "
+                f"{named('label_type', 'number')} or class"
+            )
             raise DataError(msg)
     several = len(columns) > 1 or separator is not None or _are_lists(types[columns[0]], present)
     class_names = file.class_names(columns[0]) if len(columns) == 1 else ()
@@ -112,7 +118,7 @@ def _numbers(
 
 
 def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: SourceOptions) -> tuple[str, ...]:
-    """Return the names of whole numbers: the lines of `--classes`; () if the numbers are names themselves.
+    """Return the names of whole numbers: the lines of `classes`; () if the numbers are names themselves.
 
     Raises:
         CallError: Some number has no line.
@@ -124,7 +130,8 @@ def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: S
     if low >= 0 and high < len(classes):
         return classes
     problem = (
-        f"{file.url}: {column_phrase(names)} integers from {low} to {high}, and --classes names {len(classes)} "
+        f"{file.url}: {column_phrase(names)} integers from {low} to {high}, and {named('classes')} names "
+        f"{len(classes)} "
         f"classes by line, from 0 to {len(classes) - 1}"
     )
     if (low, high) == (1, len(classes)):
@@ -175,8 +182,8 @@ def _refuse_unclear(
     texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
     if texts and all(_LIST.fullmatch(text) for text in texts):
         problem = f"{file.url}: column {name!r} holds lists as text, such as {shown(texts[0])}"
-        remedy = "write them as lists into JSON Lines or Parquet, or as 'cat;dog' with --label-separator ';'"
-        msg = f"{problem}; {remedy}; if each text is a class, add --label-type class"
+        remedy = f"write them as lists into JSON Lines or Parquet, or as 'cat;dog' with {named('label_separator', ';')}"
+        msg = f"{problem}; {remedy}; if each text is a class, add {named('label_type', 'class')}"
         raise CallError(msg)
     if separator := separator_in(values, name):
         example = shown(next(text for text in texts if separator in text))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from shardkit.errors import CallError, DataError
+from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
@@ -125,5 +126,5 @@ def _none(
         if profile.may_be_label and _fits(profile, options):
             choices.append(Choice({"label_columns": (file.columns[i],)}, f"the label is in column {file.columns[i]!r}"))
     if not choices:
-        return DataError(f"{problem}; name it with --label-column")
+        return DataError(f"{problem}; name it with {named('label_columns')}")
     return refuse(problem, source, options, choices[:_MAX_CHOICES])

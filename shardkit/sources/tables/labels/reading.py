@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from shardkit.naming import counted
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.listing import LABEL_NAMES, BadRecord, target_field
 from shardkit.sources.tables.formats.records import enumerated, shown
@@ -56,7 +57,7 @@ class Labels:
         columns = enumerated([*map(repr, self.names)])
         many = f"column{'s' * (len(self.names) > 1)} {columns}"
         if self.kind == "class":
-            lines = ", whose numbers are lines of --classes from 0" if self.whole and self.class_names else ""
+            lines = f", whose numbers are lines of {named('classes')} from 0" if self.whole and self.class_names else ""
             return f"the class from {many}{lines}"
         if self.kind == "one-hot":
             return f"one class per image, the column of {len(self.columns):,} with a 1 ({columns})"

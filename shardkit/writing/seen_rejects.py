@@ -1,7 +1,7 @@
 """Refuse to leave out images that only a worker cannot see, or that could not be read for a moment.
 
 A worker rejects an image that is missing or unreadable, which is right if the image is bad and wrong if its host lacks
-a mount, a permission or a working network, or if a disk failed for some seconds: up to `--max-rejected` of the images
+a mount, a permission or a working network, or if a disk failed for some seconds: up to `max_rejected` of the images
 would be left out without an error. So the driver looks at such images itself.
 """
 
@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit import images
 from shardkit.errors import MachineError
-from shardkit.inventory.checking import image_path, read_image
-from shardkit.inventory.columns import MASK_PATH
 from shardkit.inventory.schema import Reject
+from shardkit.inventory.source_files import SourceFiles, image_path, mask_path
 from shardkit.naming import printable
+from shardkit.options.words import shown
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources import Source
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
@@ -71,7 +72,7 @@ def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[
 
 def _refused(source: Source, key: str, message: Any, who: str | None, num_suspects: int) -> MachineError:
     more = f" ({num_suspects} images were rejected like this)" if num_suspects > 1 else ""
-    found = str(message).rstrip(".")
+    found = shown(str(message)).rstrip(".")
     seen = f"{who} rejected this image ({found}), and the driver reads it{more}"
     remedy = "give all workers the same mounts, permissions and credentials, and run the same command again"
     if who is None:
@@ -82,14 +83,13 @@ def _refused(source: Source, key: str, message: Any, who: str | None, num_suspec
 
 def _is_readable(folder: Folder, row: dict[str, Any]) -> bool:
     """Return whether the driver reads an image, and its mask, to the end: a disk may fail in the middle of a file."""
-    path, mask = image_path(row), row.get(MASK_PATH)
+    paths = [path for path in (image_path(row), mask_path(row)) if path is not None]
+    files = SourceFiles(folder)
     try:
-        for found in (folder.stat(path), folder.stat(mask) if mask else None):
-            if found is not None and found.is_folder:
-                return False
-        read_image(folder, row)
-        if mask:
-            folder.read(mask)
-    except OSError:
+        found = [folder.stat(path) for path in paths]
+        if any(one is None or one.is_folder for one in found):
+            return False
+        files.mask(row, files.image(row))
+    except (images.BadImage, OSError):
         return False
     return True
