@@ -1,23 +1,43 @@
 """shardkit: folders of labelled images to balanced TFRecord shards, and the tf.data input function over them.
 
-``import shardkit`` loads neither TensorFlow nor Beam nor any other large library.
+``import shardkit`` loads neither TensorFlow nor Beam nor any other large library, and the modules of most public names
+only when they are used: the command line answers Ctrl-C as soon as this module is loaded.
 """
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shardkit.adoption_api import adopt
+    from shardkit.api import convert, plan
+    from shardkit.appending import append
     from shardkit.comparison import DatasetDiff
     from shardkit.dataset.manifest import Manifest
-    from shardkit.records import Examples, Sampler
-    from shardkit.records.sampler_call import OrderName, Sampling
-
-from shardkit.adoption_api import adopt
-from shardkit.api import convert, plan
-from shardkit.appending import append
-from shardkit.arguments.suggestions import suggest_arguments
-from shardkit.software import __version__
+    from shardkit.records import Examples
+    from shardkit.records.sampler_call import sampler
+    from shardkit.software import __version__
 
 __all__ = ["__version__", "adopt", "append", "convert", "diff", "open", "plan", "read_manifest", "sampler"]
+
+_MODULES = {  # public names, and the modules that are loaded for them
+    "__version__": "shardkit.software",
+    "adopt": "shardkit.adoption_api",
+    "append": "shardkit.appending",
+    "convert": "shardkit.api",
+    "plan": "shardkit.api",
+    "sampler": "shardkit.records.sampler_call",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return globals().setdefault(name, getattr(importlib.import_module(_MODULES[name]), name))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
 
 
 def read_manifest(path: str) -> "Manifest":
@@ -78,74 +98,3 @@ def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  
     from shardkit.records import Examples
 
     return Examples(str(dataset), split, where)
-
-
-@suggest_arguments(
-    other_words={
-        "batch_size": "global_batch_size= is the number of examples of a step over all workers",
-        "rank": "worker_index= is the rank, num_workers= the number of ranks",
-        "num_replicas": "num_workers= is the number of ranks, worker_index= the rank",
-        "world_size": "num_workers= is the number of ranks, worker_index= the rank",
-        "shuffle": "each epoch is another permutation; without shuffling, no sampler is needed",
-        "drop_last": "batches are always whole, and continue in the next epoch",
-        "epoch": "start_step= is the step to start at",
-    },
-    example="shardkit.sampler('OUT', 'train', global_batch_size=64)",
-)
-def sampler(
-    dataset: str,
-    split: str,
-    *,
-    global_batch_size: int,
-    num_workers: int = 1,
-    worker_index: int | None = None,
-    seed: int = 0,
-    start_step: int = 0,
-    num_steps: int | None = None,
-    order: "OrderName" = "full",
-    sampling: "Sampling" = "natural",
-    where: str | None = None,
-) -> "Sampler":
-    """Return the order of training as indices of ``shardkit.open(dataset, split, where=where)``, without TensorFlow.
-
-    The global batches are those of ``shardkit.reader.make_dataset_fn`` with the same arguments, for any number of
-    workers. For PyTorch it is a ``sampler``, its ``batches`` a ``batch_sampler``; ``grain()`` gives Grain's.
-
-    Args:
-        dataset: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
-        split: Name of the split.
-        global_batch_size: Examples of a step over all workers; a multiple of `num_workers`.
-        num_workers: Number of training processes (ranks) that each read their own part of every batch. The worker
-            processes of a ``DataLoader`` do not count.
-        worker_index: Number of this process, from 0; required with several workers.
-        seed: Seed of the order, 0 to 2**63 - 1.
-        start_step: Global step to start at, which resumes a training.
-        num_steps: Number of steps of an iteration; None for an endless one. ``steps_per_epoch`` is the number that
-            returns every example at least once.
-        order: "full" is a permutation of all examples, a new one each epoch. "block", or a
-            ``shardkit.order.BlockOrder``, permutes blocks of consecutive records and shuffles a bounded number of them
-            together.
-        sampling: "natural" returns every example once per epoch, "class_balanced" every class equally often; or weights
-            by class name.
-        where: A condition on the index; the indices are those of the sequence with the same condition.
-
-    Raises:
-        shardkit.errors.DataError: The dataset or an index is missing or damaged.
-        shardkit.errors.UnknownNameError: There is no such split or class.
-        shardkit.errors.CallError: An argument is wrong, arguments do not go together, or the split cannot fill a batch.
-    """
-    from shardkit.records.sampler_call import make_sampler
-
-    return make_sampler(
-        str(dataset),
-        split=split,
-        global_batch_size=global_batch_size,
-        num_workers=num_workers,
-        worker_index=worker_index,
-        seed=seed,
-        start_step=start_step,
-        num_steps=num_steps,
-        order=order,
-        sampling=sampling,
-        where=where,
-    )

@@ -37,6 +37,11 @@ def test_import_shardkit_loads_nothing_heavy():
     )
 
 
+def test_the_command_line_answers_ctrl_c_before_it_loads_anything():
+    names = ["shardkit.software", "shardkit.errors", "shardkit.api", "importlib.metadata", "dataclasses", "click"]
+    assert loaded("import shardkit.__main__", names) == []
+
+
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
 def test_help_loads_nothing_heavy(option):
     assert loaded(HELP.format(arguments=[option]), HEAVY) == []

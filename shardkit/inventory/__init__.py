@@ -5,7 +5,8 @@
 | `schema` | columns of an inventory, and rejected rows |
 | `columns` | from columns to the features of an example |
 | `measuring` | sizes and times that a listing left open |
-| `checking` | reading and decoding every file |
+| `source_files` | reading the image and the mask of a row: files, parts of files, records of a dataset |
+| `checking` | decoding every image, and hashing it |
 | `parts` | the files in which workers store their rows |
 | `table` | the whole table, in little memory |
 | `digests` | digests of columns, and the fingerprint of a source |

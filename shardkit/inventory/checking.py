@@ -1,4 +1,4 @@
-"""Check every file of a listing: read, hash and decode it, and place its boxes on the upright image."""
+"""Check the image of every row of a listing: read, hash and decode it, and place its boxes on the upright image."""
 
 import hashlib
 from typing import Any
@@ -8,22 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
-from shardkit.errors import BombError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
-from shardkit.images.info import too_many_bytes
-from shardkit.inventory.checking_records import are_records, check_records
-from shardkit.inventory.columns import MASK_PATH
 from shardkit.inventory.row_boxes import place_boxes
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, inventory_schema
+from shardkit.inventory.source_files import SourceFiles, are_records
 from shardkit.option_values import Check
-from shardkit.reject_reasons import DECOMPRESSION_BOMB, UNREADABLE
-from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
-from shardkit.sources.visibility import refuse_unseen
-from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder, raise_store_failure
-from shardkit.storage.retry import retried
+from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT
+from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
+from shardkit.sources.listing import MASK_COLOURS
+from shardkit.storage import Folder
 
 
 def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
@@ -33,80 +28,87 @@ def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: i
         folder: The source's folder.
         table: The listing, with all sizes.
         check: ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the
-            image becomes a row of its own, with a reason. ``header`` opens no file.
+            image becomes a row of its own, with a reason. ``header`` opens no file. Of records of a dataset, ``decode``
+            reads only what their indexes do not say: images that no conversion has decoded yet, and those that may have
+            a GPS position.
         max_file_bytes: Size above which a mask is not read; see `measure_files` for images.
     """
-    if are_records(table.schema):
-        return check_records(folder, table, check)
-    schema = inventory_schema(table.schema)
+    with_records = are_records(table.schema)
     if check == "header":
-        nulls = [pa.nulls(len(table), field.type) for field in list(schema)[len(table.schema) :]]
-        return pa.Table.from_arrays([*table.columns, *nulls], schema=schema)
+        return _unread_records(table) if with_records else _unread_files(table)
+    check_row, schema = _check_file, inventory_schema(table.schema)
+    unread = pc.is_null(table["reason"])
+    if with_records:
+        check_row, schema = _check_record, table.schema
+        unread = pc.and_(unread, pc.or_(pc.is_null(table[FORMAT.name]), pc.is_null(table[HAS_GPS.name])))
+        if not pc.any(unread).as_py():
+            return table
+    files = SourceFiles(folder, max_file_bytes)
     rows, rejected = table.to_pylist(), []
-    for row in rows:
-        if row["reason"] is None:
+    for row, is_unread in zip(rows, unread.to_pylist(), strict=True):
+        if is_unread:
             try:
-                rejected += _check_row(folder, row, max_file_bytes)
+                rejected += check_row(files, row)
             except images.BadImage as error:
                 row["reason"], row["message"] = error.reason, str(error)
-            except OSError as error:
-                raise_store_failure(f"{folder.url}/{image_path(row)}", error)
-                if isinstance(error, FileNotFoundError):
-                    refuse_unseen(folder, parent_of(image_path(row)))
-                row["reason"] = reason_of(error)
-                row["message"] = f"the file cannot be read: {error.strerror or error}"
     return pa.Table.from_pylist(rows + rejected, schema)
 
 
-def reason_of(error: OSError) -> str:
-    """Return the reason with which a file that cannot be read is rejected."""
-    return DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE
+def _unread_files(table: pa.Table) -> pa.Table:
+    schema = inventory_schema(table.schema)
+    nulls = [pa.nulls(len(table), field.type) for field in list(schema)[len(table.schema) :]]
+    return pa.Table.from_arrays([*table.columns, *nulls], schema=schema)
 
 
-def _check_row(folder: Folder, row: dict[str, Any], max_file_bytes: int) -> list[dict[str, Any]]:
+def _unread_records(table: pa.Table) -> pa.Table:
+    """Return the table without contents, which ``header`` leaves out of planning for any other source, too."""
+    raw = pc.coalesce(table[RAW_SHA256.name], table[CONTENT_SHA256.name])
+    unknown = pa.nulls(len(table), CONTENT_SHA256.type)
+    return _replaced(_replaced(table, RAW_SHA256, raw), CONTENT_SHA256, unknown)
+
+
+def _check_file(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Fill in the columns of one file; return a row for each bad annotation."""
-    data = retried(lambda: read_image(folder, row))
-    info = images.check(data)
+    image = files.image(row)
+    info = images.check(image.data)
     row |= {
-        "format": info.format,
-        "width": info.width,
-        "height": info.height,
-        "orientation": info.orientation,
-        "changes": ",".join(info.changes),
-        HAS_GPS.name: has_gps(data),
-        "content_sha256": hashlib.sha256(data).digest(),
-        "content_crc32c": google_crc32c.value(data),
+        **_facts(info),
+        HAS_GPS.name: has_gps(image.data),
+        CONTENT_SHA256.name: hashlib.sha256(image.data).digest(),
+        "content_crc32c": google_crc32c.value(image.data),
     }
-    if MASK_PATH in row:
-        mask = read_mask(folder, row[MASK_PATH], max_file_bytes)
+    if (mask := files.mask(row, image)) is not None:
         mask_orientation(images.check_mask(mask, row.get(MASK_COLOURS.name)), info)
         row[MASK_SHA256.name] = hashlib.sha256(mask).digest()
     return place_boxes(row, info)
 
 
-def image_path(row: dict[str, Any]) -> str:
-    """Return the file that holds a row's image, relative to the source's folder."""
-    path: str = row.get(PATH.name) or row["key"]
-    return path
+def _check_record(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fill in the columns of one record; return a row for each bad annotation."""
+    image = files.image(row)
+    row[HAS_GPS.name] = has_gps(image.data)
+    if row[FORMAT.name] is not None:
+        return []
+    info = images.check(image.data)
+    row |= {**_facts(info), CONTENT_SHA256.name: row[RAW_SHA256.name], RAW_SHA256.name: None}
+    is_adopted = row.get(STORED_MASK.name) is not None  # masks of conversions were checked
+    if is_adopted and (mask := files.mask(row, image)) is not None:
+        mask_orientation(images.check_mask(mask), info)
+    return place_boxes(row, info)
 
 
-def read_image(folder: Folder, row: dict[str, Any]) -> bytes:
-    """Read the bytes of a row's image: a file or a part of one."""
-    path = image_path(row)
-    offset = row.get(OFFSET.name)
-    return folder.read(path) if offset is None else folder.read_range(path, offset, row["source_bytes"])
+def _facts(info: images.ImageInfo) -> dict[str, Any]:
+    return {
+        FORMAT.name: info.format,
+        "width": info.width,
+        "height": info.height,
+        "orientation": info.orientation,
+        "changes": ",".join(info.changes),
+    }
 
 
-def read_mask(folder: Folder, path: str, max_file_bytes: int) -> bytes:
-    """Read the file of a mask.
-
-    Raises:
-        BadImage: "too_many_bytes".
-    """
-    found = retried(lambda: folder.stat(path))
-    if found is not None and found.num_bytes > max_file_bytes:
-        raise too_many_bytes(f"The mask {path}", found.num_bytes, max_file_bytes)
-    return retried(lambda: folder.read(path))
+def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(field.name), field, column)
 
 
 def has_recovered(

@@ -9,7 +9,7 @@ import pyarrow as pa
 from shardkit.errors import MachineError, StoreError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import too_many_bytes
-from shardkit.inventory.checking_records import are_records
+from shardkit.inventory.source_files import are_records
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources.listing import PATH, UNMEASURED
 from shardkit.sources.walking import file_or_folder

@@ -20,10 +20,10 @@ from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.images.stored.placement import place
 from shardkit.inventory import columns
-from shardkit.inventory.checking import image_path, read_image
 from shardkit.inventory.columns import features_of
 from shardkit.inventory.row_boxes import annotated_size
 from shardkit.inventory.schema import HAS_GPS
+from shardkit.inventory.source_files import ReadImage, SourceFiles, image_path, image_start
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
 from shardkit.records.drawing import Annotations, draw
@@ -33,7 +33,7 @@ from shardkit.report.dataset_collection import title_of
 from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.software import versions
 from shardkit.sources import Source
-from shardkit.sources.listing import GROUP, MASK_COLOURS, OFFSET
+from shardkit.sources.listing import GROUP, MASK_COLOURS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -55,7 +55,7 @@ class SourceCollection:
             plan: Its plan.
             call: The user's call.
         """
-        self._source, self._plan = source, plan
+        self._source, self._plan, self._files = source, plan, SourceFiles(source.folder)
         self.title, self.place = title_of(plan.options.name, call.source), call.source
         self.classes, self.features = plan.classes, features_of(plan.schema)
         self.findings = plan.findings
@@ -158,9 +158,9 @@ class SourceCollection:
         """Return the upright picture, its boxes or mask, and its labels as text."""
         from shardkit.images.pillow import open_image
 
-        raw = read_image(self._source.folder, dict(row))
-        info = images.check(raw)
-        stored = images.normalise(raw, info, images.StoredForm())
+        raw = self._files.image(row)
+        info = images.check(raw.data)
+        stored = images.normalise(raw.data, info, images.StoredForm())
         image = open_image(stored.data, images.inspect(stored.data).format)
         image.load()
         label = self.classes[row["label"]] if row.get("label") is not None else ""
@@ -171,7 +171,7 @@ class SourceCollection:
             labels = [self._label_of[name] for name in names]
             return image, Annotations(self.classes, boxes, labels), ", ".join(dict.fromkeys(names))
         if columns.MASK_PATH in row:
-            mask = mask_values(self._mask(row, info)).astype(np.int32)
+            mask = mask_values(self._mask(row, raw, info)).astype(np.int32)
             return image, Annotations(self.classes, mask=mask), ""
         if columns.LABEL_NAMES in row:
             label = ", ".join(row[columns.LABEL_NAMES] or ())
@@ -184,11 +184,11 @@ class SourceCollection:
         if row["content_sha256"] is not None:
             return list(row[columns.OBJECTS])
         if info is None:
-            info = images.inspect(read_image(self._source.folder, dict(row)))
+            info = images.inspect(self._files.image(row).data)
         return place_objects(row[columns.OBJECTS], annotated_size(dict(row)), info)[0]
 
-    def _mask(self, row: Mapping[str, Any], info: images.ImageInfo) -> bytes:
-        data, colours = self._source.folder.read(row[columns.MASK_PATH]), row.get(MASK_COLOURS.name)
+    def _mask(self, row: Mapping[str, Any], image: ReadImage, info: images.ImageInfo) -> bytes:
+        data, colours = self._files.mask(row, image) or b"", row.get(MASK_COLOURS.name)
         orientation = mask_orientation(check_mask(data, colours), info)
         return normalise_mask(data, orientation=orientation, form=images.StoredForm(), colours=colours).data
 
@@ -206,8 +206,8 @@ class SourceCollection:
                 f"{OBJECTS}bbox": [side for one in objects for side in one["bbox"]],
             }
         if feature == MASK:
-            info = images.inspect(read_image(self._source.folder, dict(row)))
-            return {MASK: [self._mask(row, info)]}
+            image = self._files.image(row)
+            return {MASK: [self._mask(row, image, images.inspect(image.data))]}
         return {LABEL: row[columns.TARGET]}
 
     def headers(self, numbers: Numbers) -> Iterator[Header]:
@@ -217,8 +217,8 @@ class SourceCollection:
         def header(found: tuple[str, dict[str, Any]]) -> Header:
             row = found[1]
             try:
-                start = row.get(OFFSET.name) or 0
-                data = bytes(folder.read_range(image_path(row), start, min(HEADER_BYTES, row["source_bytes"])))
+                num_bytes = min(HEADER_BYTES, row["source_bytes"])
+                data = bytes(folder.read_range(image_path(row), image_start(row), num_bytes))
             except OSError:
                 return Header(b"")
             return Header(data, is_stored=not (row["changes"] or _is_scaled(row, form)))

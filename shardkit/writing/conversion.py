@@ -50,9 +50,9 @@ from shardkit.writing.publishing import FinishedShard, check_finished_shards, co
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
 from shardkit.writing.rejected import rejected_parquet
+from shardkit.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.writing.shard import WriteJob, WriteOptions
 from shardkit.writing.source_plan import plan_inventory, take_inventory
-from shardkit.writing.worker_checks.seen_rejects import refuse_seen_late_rejects
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 

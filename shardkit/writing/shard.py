@@ -5,11 +5,9 @@ files.
 """
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-import google_crc32c
 import pyarrow as pa
 
 from shardkit import images
@@ -21,8 +19,6 @@ from shardkit.errors import (
     DataError,
     MachineError,
     ShardkitError,
-    SourceChangedError,
-    SpecialFileError,
     StaleRunError,
     StoreError,
 )
@@ -30,30 +26,24 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation, move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
-from shardkit.inventory.checking import image_path, read_image, read_mask, reason_of
-from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
+from shardkit.inventory.columns import OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.row_boxes import annotated_size, reject_box
-from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
-from shardkit.options.words import convert_again
+from shardkit.inventory.schema import Reject
+from shardkit.inventory.source_files import ReadImage, SourceFiles
 from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.reject_reasons import OUTSIDE_CROP
-from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256, STORED_MASK
-from shardkit.sources.listing import GROUP, MASK_COLOURS
-from shardkit.sources.visibility import refuse_unseen
-from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder, raise_store_failure, unreadable
-from shardkit.storage.open_files import OpenFiles
+from shardkit.sources.datasets.columns import RAW_CHANGES, STORED_MASK
+from shardkit.sources.listing import MASK_COLOURS
+from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.shard_reports import rejects_path, report_error, report_rejects
-from shardkit.writing.record_blocks import RecordBlocks
-from shardkit.writing.stored_example import place_stored_mask, read_stored_example
+from shardkit.writing.planned_rows import PlannedRow, planned_rows, read_image, read_mask
 
-# What is at the path is another file than before, or none.
-_OTHER_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, SpecialFileError)
 JPEG_START = b"\xff\xd8"
+BLOCK_BYTES = 1 << 20  # 1 MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +104,17 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     num_with_gps = 0
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
-    records = OpenFiles(source)
+    files = SourceFiles(source, options.max_file_bytes)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
         shard = RecordBlocks(file)
-        for row in _rows(table):
+        for row in planned_rows(table):
             fence.check_sometimes()
             try:
-                raw, content_sha256, stored_mask = _read(source, records, row)
-                info = row.info or images.inspect(raw)
-                image = images.normalise(raw, info, options.form)
+                raw, content_sha256 = read_image(files, row)
+                info = row.info or images.inspect(raw.data)
+                image = images.normalise(raw.data, info, options.form)
                 columns, lost = _placed(row, info, options.form)
-                mask = _mask(source, row, info, options, stored_mask)
+                mask = _mask(files, row, raw, info, options.form)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
@@ -158,7 +148,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     image_start=image_end - len(image.data),
                     image_bytes=len(image.data),
                     group=row.group,
-                    source_bytes=len(raw),
+                    source_bytes=len(raw.data),
                     content_sha256=content_sha256,
                     changes=_all_changes(row, image),
                 )
@@ -180,7 +170,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
 
 
-def _placed(row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> tuple[dict[str, Any], list[Reject]]:
+def _placed(row: PlannedRow, info: images.ImageInfo, form: images.StoredForm) -> tuple[dict[str, Any], list[Reject]]:
     """Return a row's annotations with the boxes of the stored picture, and the boxes that are dropped."""
     if OBJECTS not in row.columns:
         return row.columns, []
@@ -194,28 +184,19 @@ def _placed(row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> tup
 
 
 def _mask(
-    source: Folder, row: "_Row", info: images.ImageInfo, options: WriteOptions, stored: bytes | None
+    files: SourceFiles, row: PlannedRow, image: ReadImage, info: images.ImageInfo, form: images.StoredForm
 ) -> bytes | None:
-    if MASK_PATH not in row.columns:
+    """Return a row's mask in the form of its image; that of a record is stored as it is if nothing has to change."""
+    data = read_mask(files, row, image)
+    if data is None:
         return None
-    if stored is not None:
-        is_adopted = row.columns.get(STORED_MASK.name) is not None
-        return place_stored_mask(stored, info, options.form, is_adopted=is_adopted)
-    path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
-    try:
-        data = read_mask(source, path, options.max_file_bytes)
-    except OSError as error:
-        raise_store_failure(f"{source.url}/{path}", error)
-        found = f"cannot be read: {error.strerror or error}"
-        if wanted is None:
-            raise images.BadImage(reason_of(error), f"The mask {path} {found}.") from error
-        raise _unreadable_since(f"{source.url}/{path}", "the mask", error) from None
-    if wanted is not None and hashlib.sha256(data).digest() != wanted:
-        msg = f"{source.url}/{path}: the mask has changed since it was checked; {_at_rest()}"
-        raise SourceChangedError(msg)
-    colours = row.columns.get(MASK_COLOURS.name)
-    orientation = mask_orientation(images.check_mask(data, colours), info)
-    return images.normalise_mask(data, orientation=orientation, form=options.form, colours=colours).data
+    orientation, colours = 1, row.columns.get(MASK_COLOURS.name)
+    # A mask that others wrote may lie on its side together with its image.
+    if image.record is None or row.columns.get(STORED_MASK.name) is not None:
+        orientation = mask_orientation(images.check_mask(data, colours), info)
+    elif not form.strip_metadata and not place(info.width, info.height, form).changes:
+        return data
+    return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
 
 
 class _Indexed(NamedTuple):
@@ -236,82 +217,46 @@ class _Indexed(NamedTuple):
     changes: str
 
 
-class _Row(NamedTuple):
-    key: str
-    source_bytes: int
-    label: int | None
-    group: str | None
-    columns: dict[str, Any]  # the layout's own
-    info: images.ImageInfo | None  # None with ``check=header``: not read before
-    content_sha256: bytes | None
-    content_crc32c: int | None
+class RecordBlocks:
+    """Collects records into blocks: hashing and writing a block releases the interpreter's lock."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Collect for a file that is open for writing."""
+        self._file, self._digest = file, hashlib.sha256()
+        self._block = memoryview(bytearray(BLOCK_BYTES))
+        self._filled = 0
+        self.num_bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of what was flushed."""
+        return self._digest.hexdigest()
+
+    def add(self, parts: tuple[bytes, ...]) -> None:
+        """Add the parts of a framed record."""
+        for part in parts:
+            end = self._filled + len(part)
+            if end > BLOCK_BYTES:
+                self.flush()
+                end = len(part)
+            if end > BLOCK_BYTES:
+                self._put(memoryview(part))
+            else:
+                self._block[self._filled : end] = part
+                self._filled = end
+            self.num_bytes += len(part)
+
+    def flush(self) -> None:
+        """Write what is collected."""
+        self._put(self._block[: self._filled])
+        self._filled = 0
+
+    def _put(self, data: memoryview) -> None:
+        self._digest.update(data)
+        self._file.write(data)
 
 
-_CHECKED = ("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c")
-_OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, HAS_GPS.name, *_CHECKED}
-
-
-def _rows(table: pa.Table) -> Iterator[_Row]:
-    names = table.column_names
-    own = [name for name in names if name not in _OWN_FIELDS]
-    layout = table.select(own).to_pylist() if own else [{}] * len(table)
-    labels = table["label"].to_numpy().tolist() if "label" in names else [None] * len(table)
-    groups = table[GROUP.name].to_pylist() if GROUP.name in names else [None] * len(table)
-    plain = zip(
-        table["key"].to_pylist(), table["source_bytes"].to_numpy().tolist(), labels, groups, layout, strict=True
-    )
-    if table["format"].null_count:
-        for row in plain:
-            yield _Row(*row, None, None, None)
-        return
-    looked = zip(*(table[name].to_pylist() for name in _CHECKED), strict=True)
-    for row, (kind, width, height, orientation, changes, *check) in zip(plain, looked, strict=True):
-        codes = tuple(changes.split(",")) if changes else ()
-        yield _Row(*row, images.ImageInfo(kind, width, height, orientation, codes), *check)
-
-
-def _read(source: Folder, records: OpenFiles, row: _Row) -> tuple[bytes, bytes, bytes | None]:
-    """Return a row's image, the sha256 of its raw file, and its mask if they are one record."""
-    where = f"{source.url}/{row.key}"
-    try:
-        columns = {"key": row.key, "source_bytes": row.source_bytes, **row.columns}
-        if RAW_SHA256.name in columns:
-            raw_sha256 = row.content_sha256 or columns[RAW_SHA256.name]
-            stored = read_stored_example(records, columns, raw_sha256)
-            return stored.image, raw_sha256, stored.mask
-        raw = retried(lambda: read_image(source, columns))
-    except OSError as error:
-        raise_store_failure(where, error)
-        if isinstance(error, FileNotFoundError):
-            refuse_unseen(source, parent_of(image_path(columns)))
-        found = f"cannot be read: {error.strerror or error}"
-        if row.info is None:
-            raise images.BadImage(reason_of(error), f"The file {found}.") from error
-        raise _unreadable_since(where, "the file", error) from None
-    if row.content_sha256 is None:
-        return raw, hashlib.sha256(raw).digest(), None
-    if len(raw) != row.source_bytes or google_crc32c.value(raw) != row.content_crc32c:
-        msg = f"{where}: the file has changed since it was checked; {_at_rest()}"
-        raise SourceChangedError(msg)
-    return raw, row.content_sha256, None
-
-
-def _unreadable_since(where: str, what: str, error: OSError) -> ShardkitError:
-    """Return the error for a file that was good when it was checked, and cannot be read now.
-
-    Raise it without a cause, which would let `retried` write the whole shard again: reading was tried again already.
-    """
-    if isinstance(error, _OTHER_FILE):
-        found = f"{what} was good when it was checked and now cannot be read: {error.strerror or error}"
-        return SourceChangedError(f"{where}: {found}; {_at_rest()}")
-    return unreadable(where, error)  # the disk or the network: finished shards stay, and the next run goes on
-
-
-def _all_changes(row: _Row, image: images.NormalisedImage) -> str:
+def _all_changes(row: PlannedRow, image: images.NormalisedImage) -> str:
     """Return the changes since the raw file: of a dataset's example also those of the first conversion."""
     earlier = row.columns.get(RAW_CHANGES.name)
     return ",".join(sorted({*image.changes, *earlier.split(",")}) if earlier else image.changes)
-
-
-def _at_rest() -> str:
-    return f"{convert_again()} when the source does not change any more"

@@ -22,7 +22,7 @@ from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import InventoryJob, part_groups
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
-from shardkit.writing.worker_checks.seen_rejects import refuse_seen_rejects
+from shardkit.writing.seen_rejects import refuse_seen_rejects
 
 
 def take_inventory(

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -49,6 +50,23 @@ def test_ctrl_c_while_a_module_is_loaded_ends_with_130_and_no_traceback(tmp_path
     assert len(ended.stderr.splitlines()) == (0 if module == "click" else 1)
     if log_format == "json" and ended.stderr:
         assert "Interrupted" in json.loads(ended.stderr)["message"]
+
+
+@pytest.mark.parametrize("seconds", [0.002, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32])
+@pytest.mark.usefixtures("own_ctrl_c")
+def test_ctrl_c_soon_after_the_start_ends_with_130_and_no_traceback(seconds):
+    """As the installed script starts; before its first module is loaded, Python itself answers."""
+    script = "from shardkit.__main__ import main; main()"
+    command = [sys.executable, "-X", "importtime", "-c", script, "plan", SAMPLE_DATA / "shapes"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True) as run:
+        for line in run.stderr:
+            if line.rstrip().endswith(" shardkit.__main__"):
+                break
+        time.sleep(seconds)
+        run.send_signal(signal.SIGINT)
+        said = run.stderr.read()
+    assert run.returncode == 130, said
+    assert "Traceback" not in said
 
 
 @pytest.fixture(scope="module")

@@ -137,6 +137,7 @@ def test_quiet_still_tells_errors(tmp_path):
 
 
 def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_source, tmp_path, monkeypatch):
+    monkeypatch.setattr(displays, "FIRST_LOG_SECONDS", 0.02)
     monkeypatch.setattr(displays, "LOG_SECONDS", 0.02)
     monkeypatch.setattr(progress, "POLL_SECONDS", 0.02)
     monkeypatch.setattr(progress, "POLL_SHARE", 1)
@@ -157,6 +158,7 @@ def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_sou
 def test_a_command_that_reads_large_indexes_says_so(slow_source, tmp_path, monkeypatch, slow, words, line):
     out = tmp_path / "out"
     key = call("convert", slow_source, out, "--check", "header") and next(iter(shardkit.open(out, "train"))).key
+    monkeypatch.setattr(displays, "FIRST_LOG_SECONDS", 0.02)
     monkeypatch.setattr(displays, "LOG_SECONDS", 0.02)
     function = pkgutil.resolve_name(slow)
     monkeypatch.setattr(slow, lambda *given: time.sleep(0.2) or function(*given))

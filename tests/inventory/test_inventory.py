@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_read_is_rejected_not_raised(tmp_path):
         "cat/gone.jpg": "unreadable",
         "cat/loop.jpg": "unreadable",
     }
-    assert rows["cat/gone.jpg"]["message"] == "the file cannot be read: No such file or directory"
+    assert rows["cat/gone.jpg"]["message"] == "The file cannot be read: No such file or directory."
 
 
 @pytest.mark.parametrize("check", ["decode", "header"])

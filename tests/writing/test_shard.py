@@ -24,7 +24,6 @@ from shardkit.testing import files_of, picture, plan_without_beam, work_on, writ
 from shardkit.writing import shard as writing
 from shardkit.writing.output import finished_shards, shard_reports
 from shardkit.writing.output.shard_reports import ShardReport, error_path, rejects_path
-from shardkit.writing.record_blocks import RecordBlocks
 
 FILES = {
     "cat/a.png": picture(1),
@@ -336,7 +335,7 @@ def test_no_memory_is_the_machines_fault(job, monkeypatch):
 @pytest.mark.parametrize("size", [0, 1, (1 << 20) - 17, (1 << 20) - 16, (1 << 20) - 4, 1 << 20, (1 << 20) + 1, 5 << 20])
 def test_records_of_every_size_pass_the_blocks_whole(size, monkeypatch):
     file = io.BytesIO()
-    blocks = RecordBlocks(file)
+    blocks = writing.RecordBlocks(file)
     records = [b"first", bytes(size), b"between", b"\1" * size, b"last"]
     for record in records:
         blocks.add(tfrecord.frame(record))

@@ -17,6 +17,7 @@ from shardkit.cli.progress.measure import Progress
 from shardkit.cli.progress.text import live_line
 
 LIVE_SECONDS = 0.25
+FIRST_LOG_SECONDS = 2  # a phase that ends sooner is not worth a line
 LOG_SECONDS, NUM_SOON = 5, 12  # between the first lines of a log; a log of hours has a line every 30 seconds
 LATER_LOG_SECONDS = 30
 ERASE_LINE = "\r\x1b[2K"
@@ -24,7 +25,8 @@ _ERASE_REST = "\x1b[K"
 
 
 def log_pauses() -> Iterator[float]:
-    """Yield the seconds between the lines of a log: a minute of a line every few seconds, then fewer."""
+    """Yield the seconds before each line of a log: the first comes soon, then a minute of many, then fewer."""
+    yield FIRST_LOG_SECONDS
     yield from itertools.repeat(LOG_SECONDS, NUM_SOON)
     yield from itertools.repeat(LATER_LOG_SECONDS)
 

@@ -7,7 +7,7 @@ import platform
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.checking import read_image
+from shardkit.inventory.source_files import SourceFiles
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import picture, write_tree
@@ -38,19 +38,20 @@ def failing_read(monkeypatch, reader, name=UNREADABLE):
     """Let the disk fail for a file; the kernel tells neither why nor for how long."""
     monkeypatch.setattr("shardkit.storage.retry.PAUSES_SECONDS", (0, 0))
 
-    def read(folder, row):
-        if row["key"] == name:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return read_image(folder, row)
+    class FailingFiles(SourceFiles):
+        def _image(self, row):
+            if row["key"] == name:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return super()._image(row)
 
-    monkeypatch.setattr(reader, read)
+    monkeypatch.setattr(f"{reader}.SourceFiles", FailingFiles)
 
 
 @pytest.mark.parametrize(
     ("check", "reader", "who"),
     [
-        ("decode", "shardkit.inventory.checking.read_image", f"host {platform.node()}"),
-        ("header", "shardkit.writing.shard.read_image", "a worker"),
+        ("decode", "shardkit.inventory.checking", f"host {platform.node()}"),
+        ("header", "shardkit.writing.shard", "a worker"),
     ],
 )
 def test_an_image_that_only_a_worker_cannot_read_is_an_error_and_not_left_out(
@@ -58,13 +59,14 @@ def test_an_image_that_only_a_worker_cannot_read_is_an_error_and_not_left_out(
 ):
     write_tree(tmp_path / "photos", FILES)
 
-    def refused(folder, row):
-        if row["key"] == UNREADABLE:
-            raise PermissionError(13, "Permission denied")
-        return folder.read(row["key"])
+    class RefusedFiles(SourceFiles):
+        def _image(self, row):
+            if row["key"] == UNREADABLE:
+                raise PermissionError(13, "Permission denied")
+            return super()._image(row)
 
     with monkeypatch.context() as patched:
-        patched.setattr(reader, refused)
+        patched.setattr(f"{reader}.SourceFiles", RefusedFiles)
         with pytest.raises(MachineError) as raised:
             convert(tmp_path, check, RemoteExecutor(1))
     said = str(raised.value)
@@ -86,7 +88,7 @@ def test_an_image_that_the_driver_cannot_read_either_is_rejected(tmp_path):
 @pytest.mark.parametrize("layout", ["folders", "table"])
 @pytest.mark.parametrize(
     ("check", "reader"),
-    [("decode", "shardkit.inventory.checking.read_image"), ("header", "shardkit.writing.shard.read_image")],
+    [("decode", "shardkit.inventory.checking"), ("header", "shardkit.writing.shard")],
 )
 def test_a_disk_error_that_passes_leaves_no_image_out(check, reader, layout, tmp_path, monkeypatch):
     write_tree(tmp_path / "photos", FILES)
@@ -106,8 +108,12 @@ def test_a_disk_error_that_passes_leaves_no_image_out(check, reader, layout, tmp
 def test_after_the_disk_is_repaired_the_same_command_has_the_images(check, tmp_path, monkeypatch):
     write_tree(tmp_path / "photos", FILES)
     with monkeypatch.context() as patched:
-        for module in ("inventory.checking", "writing.shard", "writing.worker_checks.seen_rejects"):
-            failing_read(patched, f"shardkit.{module}.read_image")
+        for reader in (
+            "shardkit.inventory.checking",
+            "shardkit.writing.shard",
+            "shardkit.writing.seen_rejects",
+        ):
+            failing_read(patched, reader)
         for _ in range(2):  # the second run resumes
             with pytest.raises(DataError, match="1 unreadable"):
                 convert(tmp_path, check, ThreadExecutor(1), limit="0")
@@ -118,7 +124,7 @@ def test_after_the_disk_is_repaired_the_same_command_has_the_images(check, tmp_p
 def test_a_disk_error_while_writing_is_the_machines_and_the_next_run_goes_on(tmp_path, monkeypatch):
     write_tree(tmp_path / "photos", FILES)
     with monkeypatch.context() as patched:
-        failing_read(patched, "shardkit.writing.shard.read_image")
+        failing_read(patched, "shardkit.writing.shard")
         with pytest.raises(MachineError) as raised:
             convert(tmp_path, "decode", ThreadExecutor(1))
     assert (raised.value.exit_code, "--overwrite" in str(raised.value)) == (3, False)

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit import images
 from shardkit.errors import MachineError
-from shardkit.inventory.checking import image_path, read_image
-from shardkit.inventory.columns import MASK_PATH
 from shardkit.inventory.schema import Reject
+from shardkit.inventory.source_files import SourceFiles, image_path, mask_path
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import shown
 from shardkit.reject_reasons import MISSING, UNREADABLE
@@ -83,14 +83,13 @@ def _refused(source: Source, key: str, message: Any, who: str | None, num_suspec
 
 def _is_readable(folder: Folder, row: dict[str, Any]) -> bool:
     """Return whether the driver reads an image, and its mask, to the end: a disk may fail in the middle of a file."""
-    path, mask = image_path(row), row.get(MASK_PATH)
+    paths = [path for path in (image_path(row), mask_path(row)) if path is not None]
+    files = SourceFiles(folder)
     try:
-        for found in (folder.stat(path), folder.stat(mask) if mask else None):
-            if found is not None and found.is_folder:
-                return False
-        read_image(folder, row)
-        if mask:
-            folder.read(mask)
-    except OSError:
+        found = [folder.stat(path) for path in paths]
+        if any(one is None or one.is_folder for one in found):
+            return False
+        files.mask(row, files.image(row))
+    except (images.BadImage, OSError):
         return False
     return True
