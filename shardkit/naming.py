@@ -19,6 +19,13 @@ INDEXES = "indexes"  # folder of the indexes of adopted TFRecords
 _INDEX_FOLDER_DIGITS = 16
 RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
+# Formats that Pillow opens and people train on. Files with other endings are skipped and counted, not rejected.
+IMAGE_ENDINGS = frozenset(
+    {
+        *(".avif", ".bmp", ".dib", ".gif", ".heic", ".heif", ".hif", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg"),
+        *(".jpx", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
+    }
+)
 EARLIER_MANIFESTS = "manifests"  # folder of the manifests from before each append, named by their digests
 
 

@@ -75,13 +75,6 @@ def feature_field(name: str, type_: pa.DataType) -> pa.Field:
     return pa.field(FEATURE_PREFIX + name, type_)
 
 
-# Formats that Pillow opens and people train on. Files with other endings are skipped and counted, not rejected.
-IMAGE_ENDINGS = frozenset(
-    {
-        *(".avif", ".bmp", ".dib", ".gif", ".heic", ".heif", ".hif", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg"),
-        *(".jpx", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
-    }
-)
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
 _JUNK = frozenset(
     {

@@ -11,6 +11,7 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.dataset.manifest import find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.datasets.opening import refuse_unfinished
@@ -20,7 +21,7 @@ from shardkit.sources.detection.other_exports import refuse_other_export
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.ignoring.globs import IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
-from shardkit.sources.listing import IMAGE_ENDINGS, Source, ending
+from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together

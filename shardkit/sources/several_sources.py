@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from shardkit.dataset.foreign.file_names import is_tfrecord_name
 from shardkit.errors import CallError
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.commands import Command, refusal
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.storage import open_folder
 
 _PATTERN = re.compile(r"[*?\[{]")

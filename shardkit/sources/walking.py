@@ -1,13 +1,15 @@
 """Walk the folders of a source, for layouts that pair images with label files by name."""
 
 import errno
+import re
 from collections.abc import Iterable, Iterator
 
-from shardkit.errors import SpecialFileError
-from shardkit.naming import DATASET_FILES
-from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored
+from shardkit.errors import MachineError, SpecialFileError
+from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
+from shardkit.sources.listing import ending, is_ignored
 from shardkit.storage import Entry, Folder, os_errors_as
 
+_HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow
 MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
 MAX_SLICES = 16  # each worker walks the folder again: about 5 µs per file, where parsing its labels takes 100
 # Errors of a path that cannot exist, as label files may contain.
@@ -82,18 +84,31 @@ def file_or_folder(folder: Folder, path: str) -> Entry | None:
             raise
 
 
-def read_head(folder: Folder, path: str, num_bytes: int) -> bytes | None:
-    """Return the first bytes of a file, to recognise its format; None for a special file, which has no content.
+def read_head(folder: Folder, path: str) -> bytes | None:
+    """Return the first 64 KiB of a file, to recognise its format; None for a special file, which has no content.
 
     Raises:
         MachineError: The disk or the network failed.
     """
     try:
         with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-            head: bytes = file.read(num_bytes)
+            head: bytes = file.read(_HEAD_BYTES)
     except SpecialFileError:
         return None
     return head
+
+
+def looks_like(head: bytes | None, *patterns: bytes, start: bytes = b"") -> bool:
+    """Return whether the beginning of a file is that of a format.
+
+    Args:
+        head: The result of `read_head`.
+        patterns: Regular expressions that are all found in it; ^ matches at each line.
+        start: What it begins with, after a byte order mark and white space.
+    """
+    if head is None or not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(start):
+        return False
+    return all(re.search(pattern, head, re.MULTILINE) for pattern in patterns)
 
 
 def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -> bytes | str:
@@ -149,3 +164,17 @@ def num_slices(num_files: int) -> int:
 def slice_bounds(num_files: int, index: int, num: int) -> slice:
     """Return slice `index` of `num`; they cover all files once, and their lengths differ by at most one."""
     return slice(num_files * index // num, num_files * (index + 1) // num)
+
+
+def list_if_allowed(folder: Folder, path: str) -> list[Entry]:
+    """Return the entries of a folder; none if listing is refused, as for users who may only read a bucket's objects.
+
+    Raises:
+        MachineError: The folder cannot be listed for another reason.
+    """
+    try:
+        return children(folder, path)
+    except MachineError as error:
+        if isinstance(error.__cause__, PermissionError) or "ACCESS_DENIED" in str(error):
+            return []
+        raise

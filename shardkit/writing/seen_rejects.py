@@ -16,11 +16,11 @@ from shardkit import images
 from shardkit.errors import MachineError
 from shardkit.inventory.schema import Reject
 from shardkit.inventory.source_files import SourceFiles, image_path, mask_path
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import shown
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources import Source
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.storage import Folder
 
 _ENDINGS = {*IMAGE_ENDINGS, ending("")}  # an image may have none

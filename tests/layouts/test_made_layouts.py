@@ -12,9 +12,10 @@ from PIL import Image
 
 import shardkit
 from shardkit.dataset.features import MASK
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import REJECT_REASONS
 from shardkit.sources import SourceOptions
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.testing import convert_without_beam, encoded, picture
 
 from ..cli.calling import call

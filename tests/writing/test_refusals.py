@@ -41,7 +41,7 @@ REFUSED = [
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"validation": 4}}, OWN, "has only 3 examples"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"test": 3}}, OWN, "test, which has only 2"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",)}, NONE, "--splits-of has nothing to divide"),
-    ({"classes": ("cat", "cow")}, NONE, "--classes does not name: 'dog'"),
+    ({"classes": ("cat", "cow")}, NONE, "classes does not name: 'dog'"),
     ({"group_by": "patient([0-9]+)"}, NONE, "found in none of the 5 keys, such as 'cat/000000.jpg'"),
 ]
 

@@ -6,7 +6,6 @@ from shardkit import naming
 from shardkit.options.words import convert_again
 from shardkit.storage import Folder
 
-_IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 _MAX_DEPTH = 3  # folders between the path and an image: split, class, and one more
 _MAX_CHILDREN = 100  # folders searched for a dataset
 
@@ -79,7 +78,7 @@ def _explain_file(root: Folder) -> str:
 def _has_image(root: Folder, path: str, depth: int) -> bool:
     """Return whether a folder has an image; if not, look into its first folder, up to `depth` levels."""
     children = root.scan(path)
-    if any(child.name.lower().endswith(_IMAGE_ENDINGS) and not child.is_folder for child in children):
+    if any(child.name.lower().endswith(tuple(naming.IMAGE_ENDINGS)) and not child.is_folder for child in children):
         return True
     first = next((child.name for child in children if child.is_folder and not child.name.startswith(".")), None)
     return first is not None and depth > 0 and _has_image(root, f"{path}/{first}".lstrip("/"), depth - 1)

@@ -138,10 +138,7 @@ class ShardkitDataset(Source):
         """See Source."""
         return sha256_hex(canonical_json(["shardkit", *(member.digest for member in self.members)]))
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["shardkit"].title
+    layout = LAYOUTS["shardkit"].title
 
     def describe(self) -> str:
         """See Source."""

@@ -13,8 +13,13 @@ from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, encodable_path, rejected_row
-from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images, images_count
+from shardkit.sources.unlisted_images import (
+    CountingSource,
+    UnlistedImages,
+    count_unlisted_images,
+    count_unnamed,
+    images_count,
+)
 from shardkit.sources.walking import folders_in, join, parent_of
 from shardkit.storage import Folder, os_errors_as
 
@@ -85,7 +90,7 @@ class AnnotationFiles(CountingSource, Generic[F]):
     def count_unlisted(self) -> dict[str, int]:
         """See CountingSource; images next to those that a file names, and with `is_whole` all others."""
         places = dict[str, None]()
-        skipped = images_count(count_unlisted(self.folder, self._placed(places)), f"next to others {self.unnamed}")
+        skipped = images_count(count_unnamed(self.folder, self._placed(places)), f"next to others {self.unnamed}")
         if self.is_whole:
             inner = [join(place, name) for place in places for name in folders_in(self.folder, place)]
             skipped |= count_unlisted_images(self.folder, self.unnamed, below=["", *inner], covered=places)

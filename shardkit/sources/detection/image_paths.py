@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shardkit.naming import printable, relative_path_problem, split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem, split_of_folder
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.detection.rows import encodable
-from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending
+from shardkit.sources.listing import BadRecord, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, folders_in, join, parent_of
 from shardkit.storage import Folder, open_folder

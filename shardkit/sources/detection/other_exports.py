@@ -14,7 +14,6 @@ from shardkit.sources.detection.labelme.files import is_labelme_file
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
 from shardkit.storage import Folder
 
-_HEAD = 1 << 16  # 64 KiB
 _TRIED = 8  # files that are tested
 _TABLES = (".csv", ".tsv")
 _LISTS = (".json", ".jsonl", ".ndjson")
@@ -53,7 +52,7 @@ def other_export(folder: Folder, path: str) -> str | None:
     kind = posixpath.splitext(path)[1].lower()
     if kind not in _ENDINGS:
         return None
-    head = read_head(folder, path, _HEAD) or b""
+    head = read_head(folder, path) or b""
     if kind in _TABLES and b"annotation_id" in head and any(word in head for word in _REGIONS):
         return "this is Label Studio's CSV, whose boxes are JSON in a field; export 'JSON' there"
     found = (text for endings, words, text in _EXPORTS if kind in endings and all(word in head for word in words))

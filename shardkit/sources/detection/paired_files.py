@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.detection.rows import Annotation, annotated_rows, image_row, rejected_image
-from shardkit.sources.listing import IMAGE_ENDINGS, ListingRow, count_skipped, ending, rejected_row, unicode_problem
+from shardkit.sources.listing import ListingRow, count_skipped, ending, rejected_row, unicode_problem
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import children, join, num_slices, read_label_file, slice_bounds

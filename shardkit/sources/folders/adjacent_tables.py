@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shardkit.errors import ShardkitError
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.json_files import json_kind

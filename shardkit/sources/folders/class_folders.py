@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
-    IMAGE_ENDINGS,
     Listing,
     ListingRow,
     RecordProblem,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
@@ -21,7 +21,6 @@ from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
     GROUP,
-    IMAGE_ENDINGS,
     LISTING_SCHEMA,
     BadRecord,
     Listing,
@@ -71,10 +70,7 @@ class FileNames(Source):
     def _has_groups(self) -> bool:
         return _GROUP in self.pattern.groupindex
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["file-names"].title
+    layout = LAYOUTS["file-names"].title
 
     def describe(self) -> str:
         """See Source."""

@@ -4,13 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.without_images import refuse_without_images
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.sources.recognising.adjacent_masks import adjacent_masks
 from shardkit.sources.walking import children
 from shardkit.storage import Folder

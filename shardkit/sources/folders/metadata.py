@@ -70,10 +70,7 @@ class Metadata(Source):
         """See Source; names of a ClassLabel column."""
         return self.columns.labels.class_names or None
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["metadata"].title
+    layout = LAYOUTS["metadata"].title
 
     def describe(self) -> str:
         """See Source."""

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_SPLIT
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
-    IMAGE_ENDINGS,
     LISTING_SCHEMA,
     UNLABELLED,
     Listing,
@@ -49,15 +49,9 @@ class UnlabelledImages(Source):
     folder_splits: tuple[tuple[str, str], ...]
     excluded: str | None
 
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return _SCHEMA
+    schema = _SCHEMA
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["unlabelled"].title
+    layout = LAYOUTS["unlabelled"].title
 
     def describe(self) -> str:
         """See Source."""
@@ -72,9 +66,9 @@ class UnlabelledImages(Source):
         """See Source."""
         return (part,)
 
-    def sliceable_folder(self, part: str) -> str | None:
+    def sliceable_folder(self, part: str) -> str:
         """See Source."""
-        return part if isinstance(part, str) else None  # a part of a source around this one
+        return part
 
     def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by name, folder by folder."""

@@ -1,6 +1,6 @@
 """A source of any layout without the images that `ignore` names, and the counts of these."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +13,6 @@ from shardkit.sources.ignoring.globs import IgnoreGlob
 from shardkit.sources.listing import PATH, Listing, Source, batched, count_skipped
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.walking import children, join
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenFiles:
-    """The part that counts the hidden files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +31,18 @@ class IgnoringSource(WrappedSource):
         """See Source."""
         return f"{self.inner.describe()}; ignored: {', '.join(printable(one.text) for one in self.globs)}"
 
-    def parts(self) -> list[Any]:
-        """Return the parts of the source, and one for the files that are hidden from it."""
-        hidden = [HiddenFiles()] if isinstance(self.folder, FilteredFolder) else []
-        return [*self.inner.parts(), *hidden]
+    @property
+    def has_added_part(self) -> bool:
+        """See WrappedSource; files of a folder are hidden from the other source."""
+        return isinstance(self.folder, FilteredFolder)
 
-    def listed_folders(self, part: Any) -> Sequence[str]:
-        """See Source."""
-        return () if isinstance(part, HiddenFiles) else self.inner.listed_folders(part)
+    def list_added(self, batch_rows: int) -> Iterator[Listing]:
+        """See WrappedSource; counts every hidden file once, by the first glob that matches it."""
+        return batched(self.schema, (), batch_rows, self._count_hidden())
 
-    def divided(self, part: Any) -> Sequence[Any]:
-        """See Source."""
-        return [part] if isinstance(part, HiddenFiles) else self.inner.divided(part)
-
-    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See Source; every hidden file is counted once, by the first glob that matches it."""
-        if isinstance(part, HiddenFiles):
-            yield from batched(self.schema, (), batch_rows, self._count_hidden())
-            return
-        for listing in self.inner.list_part(part, batch_rows):
-            yield self._without_ignored(listing)
+    def list_inner(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See WrappedSource; the listings without ignored images."""
+        return map(self._without_ignored, self.inner.list_part(part, batch_rows))
 
     def _without_ignored(self, listing: Listing) -> Listing:
         table = listing.table()

@@ -98,10 +98,7 @@ class HfParquet(Source):
         """See Source; names of a ClassLabel column."""
         return self.columns.labels.class_names or None
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["hf-parquet"].title
+    layout = LAYOUTS["hf-parquet"].title
 
     def describe(self) -> str:
         """See Source."""

@@ -15,13 +15,12 @@ import pyarrow as pa
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
-    IMAGE_ENDINGS,
     LABEL_NAMES,
     LISTING_SCHEMA,
     OFFSET,
@@ -74,10 +73,7 @@ class WebDataset(Source):
         several = [LABEL_NAMES] if self.is_multi_label else []
         return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *several])
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["webdataset"].title
+    layout = LAYOUTS["webdataset"].title
 
     def describe(self) -> str:
         """See Source."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
-from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import ending, is_ignored
 from shardkit.sources.packed.webdataset_labels import SUFFIXES, LabelReader
 from shardkit.storage import Folder, os_errors_as
 

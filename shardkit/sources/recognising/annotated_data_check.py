@@ -10,8 +10,8 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from shardkit.naming import printable, split_of_folder
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
+from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Folder
 

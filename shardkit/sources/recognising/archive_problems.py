@@ -1,18 +1,12 @@
 """Rejected rows for the entries of an archive that no folder can hold: layouts read it as a folder and miss them."""
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
 from shardkit.sources.recognising.wrapped_source import WrappedSource
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveProblems:
-    """The part that lists the archive's own problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +19,15 @@ class ArchiveSource(WrappedSource):
 
     archive: ArchiveFolder
 
-    def parts(self) -> list[Any]:
-        """Return the parts of the source, and one for the archive's problems."""
-        return [*self.inner.parts(), ArchiveProblems()]
+    @property
+    def has_added_part(self) -> bool:
+        """See WrappedSource."""
+        return True
 
-    def listed_folders(self, part: Any) -> Sequence[str]:
-        """See Source."""
-        return () if isinstance(part, ArchiveProblems) else self.inner.listed_folders(part)
-
-    def divided(self, part: Any) -> Sequence[Any]:
-        """See Source."""
-        return [part] if isinstance(part, ArchiveProblems) else self.inner.divided(part)
-
-    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See Source."""
-        if not isinstance(part, ArchiveProblems):
-            yield from self.inner.list_part(part, batch_rows)
-            return
+    def list_added(self, batch_rows: int) -> Iterator[Listing]:
+        """See WrappedSource; lists the archive's problems."""
         rows = [_row(one) for one in self.archive.problems() if not _is_junk(one.name)]
-        yield from batched(self.schema, rows, batch_rows)
+        return batched(self.schema, rows, batch_rows)
 
 
 def with_archive_problems(source: Source, archive: ArchiveFolder) -> Source:

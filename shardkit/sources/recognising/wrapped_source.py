@@ -12,6 +12,13 @@ from shardkit.storage import Folder
 
 
 @dataclass(frozen=True, slots=True)
+class AddedPart:
+    """The part that a source lists besides those of the source that it is read as."""
+
+    owner: type
+
+
+@dataclass(frozen=True, slots=True)
 class WrappedSource(Source):
     """A source that is read as another one.
 
@@ -22,6 +29,20 @@ class WrappedSource(Source):
 
     folder: Folder
     inner: Source
+
+    @property
+    def has_added_part(self) -> bool:
+        """Whether it lists a part besides those of the other source; see `list_added`."""
+        return False
+
+    def list_added(self, batch_rows: int) -> Iterator[Listing]:
+        """Yield the listings of the added part."""
+        del batch_rows
+        return iter(())
+
+    def list_inner(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """Yield the listings of a part of the other source."""
+        return self.inner.list_part(part, batch_rows)
 
     @property
     def schema(self) -> pa.Schema:
@@ -48,19 +69,24 @@ class WrappedSource(Source):
 
     def parts(self) -> Sequence[Any]:
         """See Source."""
-        return self.inner.parts()
+        return [*self.inner.parts(), *([self._added] if self.has_added_part else [])]
+
+    @property
+    def _added(self) -> AddedPart:
+        return AddedPart(type(self))
 
     def listed_folders(self, part: Any) -> Sequence[str]:
         """See Source."""
-        return self.inner.listed_folders(part)
+        return () if part == self._added else self.inner.listed_folders(part)
 
     def sliceable_folder(self, part: Any) -> str | None:
         """See Source."""
-        return self.inner.sliceable_folder(part) if self.inner.folder == self.folder else None
+        is_whole = part == self._added or self.inner.folder != self.folder
+        return None if is_whole else self.inner.sliceable_folder(part)
 
     def divided(self, part: Any) -> Sequence[Any]:
         """See Source."""
-        return self.inner.divided(part)
+        return [part] if part == self._added else self.inner.divided(part)
 
     def in_folder(self, folder: Folder) -> Source:
         """See Source."""
@@ -69,12 +95,7 @@ class WrappedSource(Source):
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""
-        yield from self.inner.list_part(part, batch_rows)
-
-
-@dataclass(frozen=True, slots=True)
-class OtherFolders:
-    """The part that counts the images in folders that the source does not use."""
+        return self.list_added(batch_rows) if part == self._added else self.list_inner(part, batch_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +118,11 @@ class NotedSource(WrappedSource):
         """See Source."""
         return self.inner.describe() + self.remark
 
-    def parts(self) -> list[Any]:
-        """Return the parts of the source, and one for the other folders."""
-        return [*self.inner.parts(), *([OtherFolders()] if self.unused else [])]
+    @property
+    def has_added_part(self) -> bool:
+        """See WrappedSource."""
+        return bool(self.unused)
 
-    def listed_folders(self, part: Any) -> Sequence[str]:
-        """See Source."""
-        return () if isinstance(part, OtherFolders) else self.inner.listed_folders(part)
-
-    def divided(self, part: Any) -> Sequence[Any]:
-        """See Source."""
-        return [part] if isinstance(part, OtherFolders) else self.inner.divided(part)
-
-    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See Source."""
-        if isinstance(part, OtherFolders):
-            counts = count_unlisted_images(self.tree, self.why, below=self.unused)
-            yield from batched(self.schema, (), batch_rows, counts)
-            return
-        yield from self.inner.list_part(part, batch_rows)
+    def list_added(self, batch_rows: int) -> Iterator[Listing]:
+        """See WrappedSource; counts the images in the other folders."""
+        return batched(self.schema, (), batch_rows, count_unlisted_images(self.tree, self.why, below=self.unused))

@@ -78,10 +78,7 @@ class ExtractedDataset(Source):
         """See Source."""
         return self.class_names or None
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["extracted"].title
+    layout = LAYOUTS["extracted"].title
 
     def describe(self) -> str:
         """See Source."""

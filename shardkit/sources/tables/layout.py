@@ -12,7 +12,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.words import named
-from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped
+from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.columns import Columns
@@ -25,18 +25,16 @@ from shardkit.sources.tables.images.image_folder import Placement, place_images
 from shardkit.sources.tables.images.lookup import ImageLocation
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath
 from shardkit.sources.tables.roles import find_columns, read_prefix
-from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import images_count
+from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unnamed, images_count
 from shardkit.storage import Folder, os_errors_as
 
 TABLE_ENDINGS = LAYOUTS["table"].endings or ()
 _OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
-UNLISTED = -1  # the part that counts images without record; the other parts are numbers from 0
 _DISCARDED = "records of the split DISCARD"
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Source):
+class Table(CountingSource):
     """A table of images.
 
     Attributes:
@@ -73,28 +71,24 @@ class Table(Source):
         roles = self.file.remark + self.columns.describe()
         return f"{self.file.url}: read as {self.layout}: {roles}{self.image_location.remark}"
 
-    def parts(self) -> list[int]:
+    def parts(self) -> list[int | UnlistedImages]:
         """Return a part for each row group of a Parquet file or the whole other file, and one for the other images."""
-        return [*self.file.parts(), UNLISTED]
+        return [*self.file.parts(), UnlistedImages()]
 
-    def divided(self, part: TablePart) -> Sequence[TablePart]:
+    def divided(self, part: TablePart | UnlistedImages) -> Sequence[TablePart | UnlistedImages]:
         """See Source; pieces of CSV, TSV and JSON Lines."""
-        return [part] if part == UNLISTED or not isinstance(part, int) else self.file.divided(part)
+        return self.file.divided(part) if isinstance(part, int) else [part]
 
-    def list_part(self, part: TablePart, batch_rows: int) -> Iterator[Listing]:
-        """See Source; records in the file's order. Does not look up whether images exist.
+    def count_unlisted(self) -> dict[str, int]:
+        """See CountingSource; images next to named ones that no record names."""
+        return count_others([self])
 
-        Records of the split DISCARD, and images next to named ones that no record names, are counted as skipped.
+    def rows(self, part: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See CountingSource; records in the file's order. Does not look up whether images exist.
+
+        Records of the split DISCARD are counted as skipped.
         """
-        key_of = self._key_of()
-        skipped: dict[str, int] = {}
-        if part == UNLISTED:
-            yield from batched(self.schema, (), batch_rows, count_others([self]))
-            return
-        yield from batched(self.schema, self._rows(part, key_of, skipped), batch_rows, skipped)
-
-    def _rows(self, part: TablePart, key_of: Callable[[object], str], skipped: dict[str, int]) -> Iterator[ListingRow]:
-        row = self.columns.rows(self.file.name, key_of)
+        row = self.columns.rows(self.file.name, self._key_of())
         for record in self.file.records(part):
             if self.columns.is_discarded(record):
                 count_skipped(skipped, _DISCARDED)
@@ -121,7 +115,7 @@ def count_others(tables: Sequence[Table]) -> dict[str, int]:
     Args:
         tables: The tables, at least one; their keys start at the same folder.
     """
-    count = count_unlisted(tables[0].folder, itertools.chain.from_iterable(one.all_keys() for one in tables))
+    count = count_unnamed(tables[0].folder, itertools.chain.from_iterable(one.all_keys() for one in tables))
     which = f"{printable(tables[0].file.name)} does not name" if len(tables) == 1 else "no table names"
     return images_count(count, f"that {which}")
 

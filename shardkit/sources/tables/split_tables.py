@@ -13,8 +13,9 @@ from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import PATH, Listing, Source, batched
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import TableFile, TablePart
-from shardkit.sources.tables.layout import UNLISTED, Table, count_others, open_table_file, open_table_in
+from shardkit.sources.tables.layout import Table, count_others, open_table_file, open_table_in
 from shardkit.sources.tables.roles import read_prefix
+from shardkit.sources.unlisted_images import UnlistedImages
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder
 
@@ -71,19 +72,18 @@ class SplitTables(Source):
             f"{self.folder.url}: read as {self.layout} ({printable(names)}): {self.tables[0].table.columns.describe()}"
         )
 
-    def parts(self) -> list[tuple[int, int]]:
+    def parts(self) -> list[tuple[int, int | UnlistedImages]]:
         """Return the parts of each table, with the number of the table."""
-        first = {
-            one.above: i for i, one in reversed([*enumerate(self.tables)])
-        }  # it counts for the others of its folder
+        # The first table of a folder counts for the others, too.
+        first = {one.above: i for i, one in reversed([*enumerate(self.tables)])}
         return [
             (i, part)
             for i, one in enumerate(self.tables)
             for part in one.table.parts()
-            if part != UNLISTED or first[one.above] == i
+            if not isinstance(part, UnlistedImages) or first[one.above] == i
         ]
 
-    def divided(self, part: tuple[int, TablePart]) -> Sequence[tuple[int, TablePart]]:
+    def divided(self, part: tuple[int, TablePart]) -> Sequence[tuple[int, TablePart | UnlistedImages]]:
         """See Source."""
         number, of_table = part
         return [(number, piece) for piece in self.tables[number].table.divided(of_table)]
@@ -91,7 +91,7 @@ class SplitTables(Source):
     def list_part(self, part: tuple[int, TablePart], batch_rows: int) -> Iterator[Listing]:
         """See Source; records in their file's order."""
         one = self.tables[part[0]]
-        if part[1] == UNLISTED:
+        if isinstance(part[1], UnlistedImages):
             together = [other.table for other in self.tables if other.above == one.above]
             yield from batched(self.schema, (), batch_rows, count_others(together))
             return

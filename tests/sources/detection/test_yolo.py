@@ -491,3 +491,24 @@ def test_a_line_that_is_too_long_is_reported_alone():
     objects, [(line, message)] = parse_labels(LINE + b"0 " + b"0.5 " * (1 << 18) + b"\n" + LINE, {0: "cat"})
     assert (len(objects), line) == (2, 2)
     assert "1,048,578 bytes" in message
+
+
+def test_images_of_one_stem_do_not_share_a_label_file(tmp_path):
+    # Nobody knows to which of the two the boxes belong; background without a label file belongs to both.
+    files = {
+        "images/a.jpg": b"x",
+        "images/a.png": b"x",
+        "images/b.jpg": b"x",
+        "images/c.bmp": b"x",
+        "images/c.jpg": b"x",
+    }
+    files |= {"labels/a.txt": BOX, "labels/b.txt": BOX, "classes.txt": "cat\ndog\n"}
+    rows = listed(opened(tree(tmp_path, files))).rows
+    assert short(rows) == [
+        ("images/a.jpg", None, "no_label"),
+        ("images/a.png", None, "no_label"),
+        ("images/b.jpg", None, 1),
+        ("images/c.bmp", None, 0),
+        ("images/c.jpg", None, 0),
+    ]
+    assert rows[0]["message"].startswith("labels/a.txt may belong to 'a.jpg' or 'a.png', which differ")

@@ -16,6 +16,7 @@ from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.lines import Line
 from shardkit.sources.tables.formats.text_pieces import TextPiece
+from shardkit.sources.unlisted_images import UnlistedImages
 from shardkit.storage import open_folder
 from shardkit.testing import opened, write_tree
 
@@ -156,7 +157,7 @@ def test_tables_that_cannot_be_divided_stay_whole(tmp_path):
         assert opened(write(tmp_path, content, name)).divided(0) == [0]
     source = opened(write(tmp_path, utf_16, "c.csv"))
     assert len(source.divided(0)) > 10
-    assert source.divided(-1) == [-1]
+    assert source.divided(UnlistedImages()) == [UnlistedImages()]
 
 
 def test_a_small_table_stays_whole_and_is_not_read_again(tmp_path, monkeypatch):

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from shardkit.errors import DataError, UnknownNameError
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.split_names import is_split
 

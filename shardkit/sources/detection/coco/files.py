@@ -1,7 +1,6 @@
 """Find COCO's annotation files in a folder, the split of each, and the folder of its images."""
 
 import posixpath
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,12 +10,11 @@ from shardkit.options.words import named
 from shardkit.sources.detection.coco.columns import image_names
 from shardkit.sources.detection.image_paths import places_of, split_of
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, looks_like, read_head
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-_HEAD = 1 << 16  # 64 KiB that are read to recognise a file: in COCO's files the first of the arrays begins there
-_ARRAYS = re.compile(rb'"(images|annotations|categories)"\s*:\s*\[')
-_FEATURES_OF_OTHERS = re.compile(rb'"(format_version|shapes|_via_settings)"\s*:')  # our manifest, LabelMe, VIA
+_ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
+_FEATURES_OF_OTHERS = rb'"(format_version|shapes|_via_settings)"\s*:'  # our manifest, LabelMe, VIA
 # COCO's files of other tasks over the same images.
 _KEYPOINTS = "person_keypoints_"
 _OTHER_TASKS = ("captions_", "image_info_", "panoptic_", _KEYPOINTS, "stuff_")
@@ -105,11 +103,11 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _looks_like_coco(folder: Folder, path: str) -> bool:
-    head = read_head(folder, path, _HEAD)
+    head = read_head(folder, path)
     if head is None:
         return True  # reading a special file names it
-    is_object = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")  # Label Studio's exports are lists
-    return is_object and bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
+    # Label Studio's exports are lists.
+    return looks_like(head, _ARRAYS, start=b"{") and not looks_like(head, _FEATURES_OF_OTHERS)
 
 
 def find_image_folders(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.layouts import LAYOUTS
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.classes import (
@@ -43,7 +44,6 @@ from shardkit.sources.detection.coco.files import (
 )
 from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.listing import (
-    IMAGE_ENDINGS,
     LINE,
     MAX_OBJECTS,
     Listing,

@@ -22,11 +22,10 @@ from shardkit.sources.detection.image_paths import find_paths, image_places, not
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, encodable, image_row
 from shardkit.sources.listing import LINE, MAX_OBJECTS, ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import files_in, join, read_head
+from shardkit.sources.walking import files_in, join, looks_like, read_head
 from shardkit.storage import Folder
 
 _OBJECT_FIELDS = (pa.field("is_occluded", pa.bool_()), pa.field("segmentation", pa.string()))
-_HEAD = 1 << 16  # 64 KiB that are read to recognise a file
 _TRIED = 8  # XML files that are tested
 _FIRST = 1000  # images that decide how the file is read
 _DEFAULT = "default"  # CVAT's subset of images without one
@@ -102,8 +101,7 @@ def _xml_files(folder: Folder) -> list[str]:
 
 
 def _is_cvat_file(folder: Folder, path: str) -> bool:
-    head = read_head(folder, path, _HEAD) or b""
-    return b"<annotations>" in head and b"<version>1" in head
+    return looks_like(read_head(folder, path), b"<annotations>", b"<version>1")
 
 
 def open_cvat(opening: Opening) -> Cvat:

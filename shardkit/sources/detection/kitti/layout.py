@@ -40,7 +40,6 @@ _OBJECT_FIELDS = (
 _PAIRS = (("image_2", "label_2"), ("images", "labels"))
 _OTHER_BASES = ("default",)  # CVAT's export; other folders than these and splits are not searched
 _TRIED = 8  # label files that are tested, because the first may be empty
-_HEAD = 4096  # bytes
 _DONT_CARE = "DontCare"  # regions without labels, not objects; TFDS leaves them out too
 _FIELDS = (15, 16)
 
@@ -173,7 +172,7 @@ def _pairs_in(folder: Folder, base: str) -> Iterator[FolderPair]:
 
 def _has_labels(folder: Folder, path: str) -> bool:
     for tried in files_in(folder, path, ".txt")[:_TRIED]:
-        head = read_head(folder, tried, _HEAD) or b""
+        head = read_head(folder, tried) or b""
         if line := next((line for line in head.decode("utf-8", "replace").split("\n") if line.strip()), ""):
             return is_label_line(line)
     return False

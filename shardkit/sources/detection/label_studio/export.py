@@ -1,7 +1,6 @@
 """Open an export of Label Studio: decide whether it gives boxes or classes, and find its images."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -17,16 +16,15 @@ from shardkit.sources.detection.label_studio.regions import choices_of, has_box,
 from shardkit.sources.detection.label_studio.tasks import Task, image_path, parse_task
 from shardkit.sources.json_stream import top_level_items
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import files_in, read_head
+from shardkit.sources.walking import files_in, looks_like, read_head
 from shardkit.storage import Folder
 
-_HEAD = 1 << 16  # 64 KiB that are read to recognise a file
 _TRIED = 8  # JSON files that are tested
 _FIRST = 1000  # tasks that decide how the file is read
 # Of JSON, and of JSON-MIN.
 _KEYS = (
-    (re.compile(rb'"data"\s*:\s*\{'), re.compile(rb'"(annotations|completions)"\s*:\s*\[')),
-    (re.compile(rb'"annotation_id"\s*:'), re.compile(rb'"(annotator|lead_time)"\s*:')),
+    (rb'"data"\s*:\s*\{', rb'"(annotations|completions)"\s*:\s*\['),
+    (rb'"annotation_id"\s*:', rb'"(annotator|lead_time)"\s*:'),
 )
 _DECODER = json.JSONDecoder()
 
@@ -48,9 +46,8 @@ class Export(AnnotationFile):
 
 def is_export(folder: Folder, path: str) -> bool:
     """Return whether a file is a JSON export of Label Studio, judging by its beginning."""
-    head = read_head(folder, path, _HEAD) or b""
-    is_list = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-    return is_list and any(all(key.search(head) for key in keys) for keys in _KEYS)
+    head = read_head(folder, path)
+    return any(looks_like(head, *keys, start=b"[") for keys in _KEYS)
 
 
 def find_exports(folder: Folder) -> list[str]:

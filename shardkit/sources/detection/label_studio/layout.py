@@ -41,8 +41,7 @@ from shardkit.sources.listing import (
     encodable_path,
     rejected_row,
 )
-from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import images_count
+from shardkit.sources.unlisted_images import count_unnamed, images_count
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
@@ -99,7 +98,7 @@ class LabelStudio(ImageRecords[Export, Task]):
         """See CountingSource; images next to those that the export names."""
         [export] = self.files
         return images_count(
-            count_unlisted(self.folder, self.keys(export)), f"that {printable(export.path)} does not name"
+            count_unnamed(self.folder, self.keys(export)), f"that {printable(export.path)} does not name"
         )
 
     def image_rows(self, file: Export, record: Task, skipped: dict[str, int]) -> Iterator[ListingRow]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import ending
 
 _UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
 # Keys of JSON-MIN that are not results.

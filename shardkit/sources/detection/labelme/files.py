@@ -1,18 +1,16 @@
 """Find Labelme's files in a folder, and the image of each."""
 
 import posixpath
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shardkit.naming import relative_path_problem, split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, relative_path_problem, split_of_folder
 from shardkit.sources.detection.paired_files import GroupFiles
-from shardkit.sources.listing import IMAGE_ENDINGS, count_skipped, ending
-from shardkit.sources.walking import children, files_below, files_in, folders_in, join, parent_of, read_head
+from shardkit.sources.listing import count_skipped, ending
+from shardkit.sources.walking import children, files_below, files_in, folders_in, join, looks_like, parent_of, read_head
 from shardkit.storage import Entry, Folder
 
-_HEAD = 1 << 16  # 64 KiB: `shapes` comes before the image's bytes
-_KEYS = (re.compile(rb'"shapes"\s*:\s*\['), re.compile(rb'"(version|flags|imagePath|imageData|imageHeight)"\s*:'))
+_KEYS = (rb'"shapes"\s*:\s*\[', rb'"(version|flags|imagePath|imageData|imageHeight)"\s*:')
 _TRIED = 4  # JSON files of a folder that are tested
 _JSON_FOLDERS = frozenset({"json", "jsons", "labels", "annotations", "annotation", "ann", "labelme"})
 _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "image")
@@ -20,8 +18,7 @@ _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "image")
 
 def is_labelme_file(folder: Folder, path: str) -> bool:
     """Return whether a file is Labelme's, judging by its beginning."""
-    head = read_head(folder, path, _HEAD) or b""
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and all(key.search(head) for key in _KEYS)
+    return looks_like(read_head(folder, path), *_KEYS, start=b"{")
 
 
 def has_labelme(folder: Folder) -> bool:

@@ -9,11 +9,10 @@ from typing import NamedTuple
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.detection.paired_files import FolderPair, StemFiles
 from shardkit.sources.listing import ending
-from shardkit.sources.walking import children, folders_in, is_folder, join, read_head
+from shardkit.sources.walking import children, folders_in, is_folder, join, looks_like, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
-_HEAD = 4096  # bytes that are read to recognise a file; <annotation> is the first element
-_ANNOTATION = re.compile(rb"<annotation[\s>]")  # not CVAT's <annotations>
+_ANNOTATION = rb"<annotation[\s>]"  # not CVAT's <annotations>
 _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
 _IMAGES = ("jpegimages", "images")
 _LISTS = {"train": "train", "val": "validation", "test": "test"}
@@ -40,8 +39,8 @@ def is_voc(folder: Folder) -> bool:
     for found, entries in _listed(folder):
         for entry in entries:
             # A special file is rejected when it is listed.
-            if _is_xml(entry) and (head := read_head(folder, join(found.annotations, entry.name), _HEAD)) is not None:
-                return _ANNOTATION.search(head) is not None
+            if _is_xml(entry) and (head := read_head(folder, join(found.annotations, entry.name))) is not None:
+                return looks_like(head, _ANNOTATION)
     return False
 
 

@@ -18,14 +18,13 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable, relative_path_problem
+from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.detection.rows import Object, counted, detection_schema, image_row
 from shardkit.sources.listing import (
-    IMAGE_ENDINGS,
     LINE,
     MAX_OBJECTS,
     BadRecord,
@@ -36,8 +35,7 @@ from shardkit.sources.listing import (
     rejected_row,
 )
 from shardkit.sources.tables.formats.lines import Line, read_lines
-from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import count_unlisted_images, images_count
+from shardkit.sources.unlisted_images import count_unlisted_images, count_unnamed, images_count
 from shardkit.sources.walking import file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder
 
@@ -87,7 +85,7 @@ class WiderFace(ImageRecords[AnnotationFile, FaceImage]):
 
     def rows(self, part: AnnotationFile, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """See CountingSource; in the list's order."""
-        skipped |= images_count(count_unlisted(self.folder, self.keys(part)), f"that {part.path} does not name")
+        skipped |= images_count(count_unnamed(self.folder, self.keys(part)), f"that {part.path} does not name")
         for image in self.records(part):
             if image.path:
                 yield from self.image_rows(part, image, skipped)

@@ -11,7 +11,6 @@ Paths start at the trainer's folder, often ``data/``, which is not in the export
 """
 
 import posixpath
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -27,17 +26,17 @@ from shardkit.sources.walking import (
     folders_in,
     is_folder,
     join,
+    looks_like,
     read_head,
     read_label_file,
 )
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
-_HEAD = 1 << 16  # 64 KiB that are read to recognise a YAML
 _MAX_NAMES_BYTES = 16 << 20  # 16 MiB
 _MAX_DARKNET_BYTES = 1 << 16  # 64 KiB
 _NAMES = "names"
-_KEYS = (re.compile(rb"^names\s*:", re.MULTILINE), re.compile(rb"^(train|val|test)\s*:", re.MULTILINE))
+_KEYS = (rb"^names\s*:", rb"^(train|val|test)\s*:")
 _CLASS_FILES = ("classes.txt", "obj.names")
 IMAGES, LABELS = "images", "labels"
 
@@ -94,8 +93,8 @@ def find_yaml(folder: Folder) -> str | None:
     others = [name for name in names if name.lower().endswith((".yaml", ".yml"))]
     chosen = usual[:1] or (others if len(others) == 1 else [])
     for name in chosen:
-        head = read_head(folder, name, _HEAD)
-        if head is None or all(key.search(head) for key in _KEYS):  # reading a special file names it
+        head = read_head(folder, name)
+        if head is None or looks_like(head, *_KEYS):  # reading a special file names it
             return name
     return None
 

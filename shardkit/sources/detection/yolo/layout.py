@@ -16,9 +16,10 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
-from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file
+from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo.labels import parse_labels, too_many
 from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
@@ -89,6 +90,9 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
         """See PairedFiles."""
         path, image = pair
         label_path, label = files.labels.find(path)
+        if label and (message := files.ambiguity(path, label_path)):
+            yield rejected_image(path, files.group.split, image, NO_LABEL, message)
+            return
         found = self.read(label_path, label) if label else Annotation(size=(0, 0))
         yield from self.image_rows(files, path, files.group.split, image, found)
 

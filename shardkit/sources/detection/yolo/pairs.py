@@ -4,11 +4,11 @@ import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from shardkit.naming import printable, relative_path_problem
+from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem
 from shardkit.reject_reasons import BAD_NAME, MISSING
 from shardkit.sources.detection.paired_files import GroupFiles
 from shardkit.sources.detection.yolo.image_folders import YoloImages, is_class_file, label_folder
-from shardkit.sources.listing import IMAGE_ENDINGS, RecordProblem, count_skipped, encodable_path, ending
+from shardkit.sources.listing import RecordProblem, count_skipped, encodable_path, ending
 from shardkit.sources.walking import children, file_or_folder, files_below, is_folder, join, parent_of
 from shardkit.storage import Entry, Folder, os_errors_as
 
@@ -46,10 +46,23 @@ class LabelFiles:
 
 @dataclass(slots=True)
 class YoloFiles(GroupFiles[YoloImages, tuple[str, Entry]]):
-    """Images of a split, sorted or in their list's order; their labels; and the lines of the list without image."""
+    """Images of a split, sorted or in their list's order; their labels; and the lines of the list without image.
+
+    `same_stem` has the paths of images that differ only in their endings, by path without it: a label file of this stem
+    may belong to any of them.
+    """
 
     labels: LabelFiles = field(kw_only=True)
     problems: list[RecordProblem] = field(default_factory=list)
+    same_stem: dict[str, list[str]] = field(default_factory=dict)
+
+    def ambiguity(self, image: str, label: str) -> str | None:
+        """Return why a label file cannot be given to an image; None if no other image has the same stem."""
+        same = self.same_stem.get(posixpath.splitext(image)[0], ())
+        if not same:
+            return None
+        names = " or ".join(repr(printable(posixpath.basename(one))) for one in same)
+        return f"{printable(label)} may belong to {names}, which differ in their endings only; rename or remove one"
 
 
 def scan_images(folder: Folder, images: YoloImages, base: str) -> YoloFiles:
@@ -66,7 +79,15 @@ def scan_images(folder: Folder, images: YoloImages, base: str) -> YoloFiles:
     else:
         files.pairs = list(_in_folder(folder, images.path, files.skipped))
     files.num_parsed = files.num_files = len(files.pairs)
+    files.same_stem = _of_same_stem(path for path, _ in files.pairs)
     return files
+
+
+def _of_same_stem(paths: Iterable[str]) -> dict[str, list[str]]:
+    found = dict[str, list[str]]()
+    for path in dict.fromkeys(paths):
+        found.setdefault(posixpath.splitext(path)[0], []).append(path)
+    return {stem: same for stem, same in found.items() if len(same) > 1}
 
 
 def _in_folder(folder: Folder, path: str, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
@@ -24,7 +24,6 @@ from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, ma
 from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs, listed_stem
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
-    IMAGE_ENDINGS,
     LISTING_SCHEMA,
     MASK_COLOURS,
     MASK_PATH,

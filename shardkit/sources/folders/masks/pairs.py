@@ -15,10 +15,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shardkit.naming import split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
 from shardkit.sources.folders.split_folders import split_of_name
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
 from shardkit.sources.walking import children, folders_in, is_folder, join
 from shardkit.storage import Folder

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, BAD_SPLIT
-from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending
+from shardkit.sources.listing import BadRecord, ending
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.records import ListRecord, RecordReader, checked_key, read_fields, rejected
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join

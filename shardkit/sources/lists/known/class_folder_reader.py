@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shardkit.sources.listing import IMAGE_ENDINGS, count_skipped, ending
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import count_skipped, ending
 from shardkit.sources.lists.records import ListRecord, RecordReader
 from shardkit.sources.walking import files_below, folders_in, join
 from shardkit.storage import Folder

@@ -15,9 +15,9 @@ import re
 from collections.abc import Sequence
 
 from shardkit.errors import CallError
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.commands import Command, refusal
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.sources.lists.finding import find_lists
 from shardkit.sources.lists.known.class_folder_reader import class_folders
 from shardkit.sources.lists.known.fixed_columns import FieldList

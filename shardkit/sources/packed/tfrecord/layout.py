@@ -89,10 +89,7 @@ class Tfrecords(Source):
         """See Source; the names of the numbers, if a file has them."""
         return self.names.names if self.names else None
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return LAYOUTS["tfrecord"].title
+    layout = LAYOUTS["tfrecord"].title
 
     def describe(self) -> str:
         """Return how the source is read, one line for each role of a feature."""

@@ -11,8 +11,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.naming import counted
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.naming import IMAGE_ENDINGS, counted
+from shardkit.sources.listing import ending
 from shardkit.sources.tables.column_names import plain
 from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, Line, read_lines
 from shardkit.sources.tables.formats.records import Record, TableFile, TablePart, check_columns, shown

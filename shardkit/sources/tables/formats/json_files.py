@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.json_stream import top_level_items
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import ending
 from shardkit.sources.tables.formats.lines import READ_BYTES, Line, read_lines
 from shardkit.sources.tables.formats.records import (
     MAX_COLUMNS,

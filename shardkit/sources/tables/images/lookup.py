@@ -7,11 +7,11 @@ import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending, unicode_problem
+from shardkit.sources.listing import BadRecord, ending, unicode_problem
 from shardkit.sources.tables.formats.records import shown
-from shardkit.sources.tables.unlisted import list_if_allowed
-from shardkit.sources.walking import join
+from shardkit.sources.walking import join, list_if_allowed
 from shardkit.storage import Folder
 
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shardkit.errors import MachineError
-from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import BadRecord, ending
 from shardkit.sources.tables.images.lookup import NameResolver
-from shardkit.sources.tables.unlisted import list_if_allowed
-from shardkit.sources.walking import file_or_folder, join
+from shardkit.sources.walking import file_or_folder, join, list_if_allowed
 from shardkit.storage import Folder, LocalFolder, RemoteFolder, open_folder
 
 NUM_SEARCHED = 10  # images that are searched in each folder
