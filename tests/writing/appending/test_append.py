@@ -451,4 +451,3 @@ def test_a_missing_old_shard_stops_an_append_before_anything_is_read(dataset, ne
 def test_manifests_without_generations_do_not_have_the_field(converted):
     fields = json.loads((converted / "manifest.json").read_bytes())
     assert "generations" not in fields
-    assert fields["format_version"] == 1
