@@ -1,7 +1,6 @@
 """Read the annotations of chosen examples, without their images."""
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -11,8 +10,7 @@ from shardkit.dataset.shard_indexes import shard_errors
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.errors import DataError, RecordError
 from shardkit.statistics.indexes import Location
-
-_THREADS = 16  # on object stores, each read is a request of some 20 ms
+from shardkit.storage.concurrent_reads import read_many
 
 
 def read_annotations(manifest: Manifest, locations: Iterable[Location], feature: str) -> Iterator[dict[str, Any]]:
@@ -27,8 +25,7 @@ def read_annotations(manifest: Manifest, locations: Iterable[Location], feature:
         DataError: A shard is missing, or a record is damaged.
         MachineError: A shard cannot be read.
     """
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="sample") as pool:
-        yield from pool.map(partial(_read, manifest, feature), locations)
+    yield from read_many(partial(_read, manifest, feature), locations)
 
 
 def _read(manifest: Manifest, feature: str, location: Location) -> dict[str, Any]:
