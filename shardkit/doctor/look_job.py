@@ -12,8 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 
 from shardkit import naming
-from shardkit.doctor.source_view import SourceView
-from shardkit.doctor.worker_report import PROBES, LookJob, WorkerReport, as_payload, merged, of_payload
+from shardkit.doctor.worker_report import PROBES, LookJob, SourceView, WorkerReport, as_payload, merged, of_payload
 from shardkit.errors import ShardkitError
 from shardkit.parallel.for_each import Divided, Executor, for_each
 from shardkit.parallel.progress import Phase, Silent

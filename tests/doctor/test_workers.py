@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from shardkit.doctor.source_view import SourceView
 from shardkit.doctor.worker_report import (
     PROBES,
     LookJob,
+    SourceView,
     WorkerReport,
     as_payload,
     look,
