@@ -227,7 +227,7 @@ _ROWS = (
         ("class folders", "split and class folders"),
         "`<label>/**/image`, `<split>/<label>/**/image` or `<label>/<split>/**/image`; see [Class "
         "folders](#class-folders)",
-        open="folders.given_class_folders:open_class_folders",
+        open="folders.class_folders:open_class_folders",
         options=("class_level",),
     ),
     LayoutSpec(

@@ -33,7 +33,7 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.tables.split_names import split_of_text
+from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import children, files_below, folders_in
 from shardkit.storage import Entry, Folder

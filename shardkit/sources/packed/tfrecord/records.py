@@ -41,7 +41,7 @@ from shardkit.sources.packed.tfrecord.feature_values import (
     whole_number,
 )
 from shardkit.sources.packed.tfrecord.objects import annotated_size, read_objects
-from shardkit.sources.tables.split_names import is_discard, split_of_text
+from shardkit.sources.tables.column_names import is_discard, split_of_text
 
 _TYPES = {"int64": pa.int64(), "float": pa.float32(), "bytes": pa.string()}
 _MAX_NAME = 200  # characters of a file name in a key; longer ones are no names
