@@ -21,10 +21,9 @@ from apache_beam.options.pipeline_options import (
 )
 
 from shardkit.doctor.addresses import check_addresses
-from shardkit.doctor.cause import cause_line
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.engine import Engine
-from shardkit.doctor.failure import failure_sentence
+from shardkit.doctor.failure import cause_line, failure_sentence
 from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.engine_log import EngineLog

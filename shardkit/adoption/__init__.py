@@ -2,13 +2,10 @@
 
 | module | contents |
 |---|---|
-| `files` | which files, their dataset's folder, their splits |
-| `first_records` | the layout of the records, inferred from the first ones |
-| `record_parser` | one record, quickly |
-| `masks` | which masks the reader reads as they are |
+| `files` | which files, and their splits |
+| `records` | one record: what the reader needs of it, and its row of the index |
 | `scanning` | one file to the rows of its index: framing, CRCs, features, headers of images |
 | `scan_files` | what a worker leaves of each file in the work folder |
-| `threads` | scan files in threads of this process |
 | `features` | the dataset's features, from what all records hold |
 | `class_names` | class names from a file, TFDS's metadata, the records or numbers |
 | `keys` | keys from a feature, else from file and record number |
@@ -21,5 +18,6 @@
 | `messages` | the lines that say what was found |
 | `adopting` | all of it, in order |
 
-The TFRecords are only read. No Beam here: `parallel.for_each` scans on a runner.
+How files are found to be TFRecords, and what their features are, is in `dataset.foreign`, which the source of TFRecords
+uses, too. The TFRecords are only read. No Beam here: `parallel.for_each` scans on a runner.
 """

@@ -25,7 +25,7 @@ from shardkit.dataset.manifest.readopting import ADOPT
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.folder import remove_temporaries
-from shardkit.storage.output_lock import locked
+from shardkit.storage.kernel_locks import locked
 
 _LOCK = f"{TEMPORARY}lock"  # in the folder of the indexes, while they are written
 

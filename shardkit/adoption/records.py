@@ -1,13 +1,14 @@
 """Check one record that is adopted, and make its row of the index. Only the headers of images are decoded."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
 from shardkit import images
+from shardkit.dataset.foreign.box_features import box_sides
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Features, Kind, Record, kind_of
 from shardkit.dataset.index import SCHEMA
@@ -219,22 +220,11 @@ def _check_mask(mask: bytes, info: images.ImageInfo) -> None:
 def _check_boxes(features: Features, layout: RecordLayout, num_labels: int, found: Found) -> None:
     if layout.boxes is None:
         return
-    sides = [features.get(name) for name in layout.boxes.sides]
-    for name, side in zip(layout.boxes.sides, sides, strict=True):
-        expected = num_labels * (4 if len(sides) == 1 else 1)
-        if len(side or []) != expected:
-            has = "is missing" if side is None else f"has {len(side)} values"
-            msg = f"its feature {printable(name)!r} {has}; its {num_labels} labels need {expected}"
-            raise RecordError(msg)
+    sides = box_sides(layout.boxes.sides, features, num_labels)
     for name, _, _ in layout.boxes.extra:
         if len(features.get(name, [])) != num_labels and name not in found.uneven:
             found.uneven.append(name)
-    found.num_bad_boxes += sum(not has_area(box) for box in _boxes([side or [] for side in sides]))
-
-
-def _boxes(sides: Sequence[Sequence[Any]]) -> Iterator[tuple[float, float, float, float]]:
-    columns: list[Any] = [*sides] if len(sides) > 1 else [iter(sides[0])] * 4
-    return zip(*columns, strict=True)
+    found.num_bad_boxes += sum(not has_area(box) for box in zip(*sides, strict=True))
 
 
 def _key_text(features: Mapping[str, Sequence[Any]], name: str | None) -> bytes | None:

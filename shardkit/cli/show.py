@@ -37,7 +37,7 @@ def show(dataset: str, key: str, split: str | None, output: Path | None) -> None
         ("classes", ", ".join(dict.fromkeys(example.label_names)) or "none"),
         *((name, described(value)) for name, value in example.items() if name != "key"),
     ]
-    from shardkit.cli.printing.tables import feature_rows
+    from shardkit.cli.printing.lines import feature_rows
 
     terminal.show(feature_rows(rows))
     if output is not None:

@@ -14,8 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from shardkit import naming
-from shardkit.doctor.source_view import SourceView
-from shardkit.doctor.worker_report import DRIVER_FILE, LookJob, WorkerReport, as_payload, look, merged, of_payload
+from shardkit.doctor.worker_report import (
+    DRIVER_FILE,
+    LookJob,
+    SourceView,
+    WorkerReport,
+    as_payload,
+    look,
+    merged,
+    of_payload,
+)
 from shardkit.parallel.for_each import Divided, Executor
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.storage import LocalFolder, open_folder, os_errors_as

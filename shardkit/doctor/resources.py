@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardkit import naming
+from shardkit.doctor.addresses import is_local
 from shardkit.doctor.check import Check
-from shardkit.doctor.paths import is_local
 from shardkit.errors import MissingExtraError, ShardkitError
 from shardkit.extras import require_extra
 from shardkit.host import available_memory

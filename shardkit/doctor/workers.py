@@ -4,8 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from shardkit import software
 from shardkit.doctor.check import Check
-from shardkit.doctor.source_view import SourceView
-from shardkit.doctor.worker_report import WorkerReport
+from shardkit.doctor.worker_report import SourceView, WorkerReport
 from shardkit.naming import counted
 
 

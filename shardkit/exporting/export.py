@@ -18,7 +18,7 @@ from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
 from shardkit.options.words import named
 from shardkit.storage import Folder
-from shardkit.storage.os_errors import os_errors_as
+from shardkit.storage.store_errors import os_errors_as
 
 Target = Literal["croissant", "dali-index", "dataset-card"]
 TARGETS: tuple[Target, ...] = get_args(Target)

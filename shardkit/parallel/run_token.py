@@ -8,7 +8,7 @@ Why no file of an ended run can appear in a local output: a writer makes its tem
 renames. A new driver writes its token, removes all temporary files, and then clears the output. A comparison that
 succeeded came before the new token, so the temporary file is removed before its rename, or the renamed file is cleared.
 
-A local output is also locked by the kernel (see `storage.output_lock`). Object stores have no locks: there the driver
+A local output is also locked by the kernel (see `storage.kernel_locks`). Object stores have no locks: there the driver
 rewrites the file every HEARTBEAT_SECONDS, and a second driver is refused until it is STALE_SECONDS old by the store's
 own clock.
 """

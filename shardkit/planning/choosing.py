@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit.errors import DataError
 from shardkit.inventory.inventory import Inventory
@@ -24,11 +25,14 @@ from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import Relations, assign_splits, find_relations
-from shardkit.planning.splits.unsplit import reject_unsplit
 from shardkit.planning.user_call import UserCall
-from shardkit.reject_reasons import DUPLICATE
+from shardkit.reject_reasons import BAD_SPLIT, DUPLICATE
 
 _KINDS_SHOWN = 12  # of skipped files in a message; each class folder without an image is a kind
+_MESSAGE = (
+    "it has no split, but other images of the source have one, such as {split!r}; move it into a file or folder that "
+    "is named like a split, or convert it separately"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +159,16 @@ def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
         found = first_of(kinds, _KINDS_SHOWN, more="more kinds")
         return DataError(f"there are no images to convert in the source; skipped: {found}")
     return DataError("there are no images in the source; its folders are empty")
+
+
+def reject_unsplit(inventory: pa.Table) -> pa.Table:
+    """Return the inventory with good rows without a split rejected as ``bad_split``, if other good rows have one."""
+    good = pc.is_null(inventory["reason"])
+    unsplit = pc.and_(good, pc.is_null(inventory["split"]))
+    given = pc.drop_null(pc.unique(inventory["split"].filter(good))).to_pylist()
+    if not given or not pc.any(unsplit).as_py():
+        return inventory
+    for name, text in (("reason", BAD_SPLIT), ("message", _MESSAGE.format(split=min(given)))):
+        values = pc.if_else(unsplit, text, inventory[name].cast(pa.string()))  # a column without values has no type
+        inventory = inventory.set_column(inventory.schema.get_field_index(name), name, values)
+    return inventory

@@ -14,16 +14,14 @@ from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import check_start_step
-from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
 from shardkit.reader.iterators.restore_guard import refuse_restore
-from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
+from shardkit.reader.iterators.start_steps import StartStep, check_start, dataset_per_iterator, warn_of_skipped_steps
 from shardkit.reader.not_data import NotData
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
-from shardkit.reader.remote.independent_streams import IndependentStreams
-from shardkit.reader.remote.placement import Placement, check_traced
+from shardkit.reader.remote.placement import IndependentStreams, Placement, check_traced
 from shardkit.reader.table.classes import count_classes
 from shardkit.reader.table.records import RecordTable
 

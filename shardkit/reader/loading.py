@@ -1,13 +1,15 @@
 """From validated arguments to an input function: read manifests and indexes, select, copy, and choose the order."""
 
 import inspect
+import logging
 import os
 import re
 import warnings
+from dataclasses import replace
 
 from shardkit.dataset.features import OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.errors import UnknownNameError
+from shardkit.errors import CallError, UnknownNameError
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
 from shardkit.order import steps_per_epoch
@@ -15,7 +17,8 @@ from shardkit.order.training import check_order
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
-from shardkit.reader.cache.read_location import check_remote_reading, with_local_copies
+from shardkit.reader.arguments.values import Cache
+from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
@@ -31,6 +34,8 @@ from shardkit.reader.training_dataset import remember_training
 _EVALUATION_SPLITS = {"validation", "test"}
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 _SLICE = re.compile(r"(?P<split>[^\[\]]+)\[(?P<start>\d+%?)?:(?P<stop>\d+%?)?\]")
+READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"
+_LOG = logging.getLogger(__name__)
 
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:
@@ -186,3 +191,39 @@ def _place(text: str | None, num_examples: int, otherwise: int) -> int:
     if text is None:
         return otherwise
     return round(int(text[:-1]) / 100 * num_examples) if text.endswith("%") else int(text)
+
+
+def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
+    """Return the table with the paths of local copies of its shards; see `ShardCache.fetch`."""
+    paths = ShardCache(os.fspath(cache.folder), cache.max_bytes).fetch(table.roots, table.shards)
+    return replace(table, paths=paths)
+
+
+def check_remote_reading(table: RecordTable, *, in_blocks: bool) -> None:
+    """Check that TensorFlow can read the shards where they are stored; warn if that will be slow.
+
+    Args:
+        table: The split's record table.
+        in_blocks: Whether one request reads many records.
+
+    Raises:
+        CallError: TensorFlow cannot read them.
+    """
+    for url in dict.fromkeys(root.url for root in table.roots):
+        scheme = url.partition("://")[0] if "://" in url else "file"
+        if scheme == "s3":
+            raise CallError(f"{url}: TensorFlow does not read s3://; give cache=, a local folder to copy the shards to")
+        if scheme != "file" and not in_blocks:
+            _LOG.warning(
+                "%s: reading records one by one from an object store is slow; cache= copies the shards to a local "
+                "disk, order='block' reads many with each request",
+                url,
+            )
+        if scheme == "gs" and READ_AHEAD not in os.environ:
+            # TensorFlow reads this variable when it is imported: it is too late to set it here.
+            _LOG.warning(
+                "%s: TensorFlow reads 64 MiB ahead at every seek in gs://, most of it for nothing; set %s=0 (with "
+                "order='full': somewhat more than a record's bytes) before Python starts, or give cache=",
+                url,
+                READ_AHEAD,
+            )

@@ -21,22 +21,21 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_L
 from shardkit.dataset.stored_names import DERIVED
 from shardkit.errors import CallError
 from shardkit.reader.arguments.options import ImageOptions, ReadOptions
-from shardkit.reader.autograph import without_autograph
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
+from shardkit.reader.python_calls import without_autograph
 from shardkit.reader.records.batch_check import CheckBatches
 from shardkit.reader.records.block_reader import BlockReader
 from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, KEY_HASH, LOCATION_COLUMNS, ReadInstructions
 from shardkit.reader.records.manifest_check import manifest_check
 from shardkit.reader.records.parsing import Parser
-from shardkit.reader.records.range_reader import RangeReader
+from shardkit.reader.records.range_reader import RangeReader, unbatched
 from shardkit.reader.records.record_keys import KEY, RecordKeys
 from shardkit.reader.records.record_reader import RecordReader
 from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.records.retry import retry_failed_steps
-from shardkit.reader.records.unbatching import unbatched
 from shardkit.reader.records.undecodable_images import find_undecodable_images
 from shardkit.reader.table.records import RecordTable
 

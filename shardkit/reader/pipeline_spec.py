@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader.arguments.options import ReadOptions
-from shardkit.reader.iterators.random_start import RandomStart
-from shardkit.reader.iterators.start_steps import StartStep
+from shardkit.reader.iterators.start_steps import RandomStart, StartStep
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.records.damaged_records import DamagedRecords
 from shardkit.reader.table.records import RecordTable

@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ _CALLABLE, _STOPPED = 0, 1
 # From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.
 _GRACE_SECONDS = 0.05
 _MAX_WAIT_SECONDS = 30.0
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Memory(np.ndarray[Any, np.dtype[np.int64]]):
@@ -95,3 +96,13 @@ def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Call
         return list(tf.nest.flatten(results))
 
     return in_graph
+
+
+def without_autograph(function: Function) -> Function:
+    """Return a function that AutoGraph does not convert.
+
+    AutoGraph is for users' functions. Converting the reader's own ones takes nine tenths of the time to trace them, and
+    replaces the errors that they raise by AutoGraph's.
+    """
+    unconverted: Function = tf.autograph.experimental.do_not_convert(function)
+    return unconverted

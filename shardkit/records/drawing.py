@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from shardkit.errors import CallError
 from shardkit.records.lettering import lettering
-from shardkit.storage.whole_file import whole_file
+from shardkit.storage.open_files import whole_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -30,8 +30,7 @@ from shardkit.report.collection import (
 )
 from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
 from shardkit.report.rejected_files import first_rejected, opened_file
-from shardkit.statistics.indexes import annotations_location
-from shardkit.statistics.sample import read_annotations
+from shardkit.statistics.indexes import annotations_location, read_annotations
 from shardkit.storage import Folder
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 | module | contents |
 |---|---|
-| `indexes` | image sizes, changes, labels per image: exact, from the indexes |
-| `sample` | the annotations of evenly spaced examples: exact for small datasets |
+| `indexes` | image sizes, changes, labels per image: exact; the annotations of evenly spaced examples |
 | `annotations` | boxes, mask values and numbers of such a sample |
 
 Printing belongs in `cli`.

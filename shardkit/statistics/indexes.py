@@ -1,20 +1,26 @@
 """Statistics of all examples, from one pass over the indexes."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.dataset.example import decode, decode_features
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.shard_indexes import read_columns, shard_errors
+from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES
+from shardkit.errors import DataError, RecordError
 
 _COLUMNS = ["offset", "length", "image_start", "image_bytes", "width", "height", "changes", "labels", "source_bytes"]
+_THREADS = 16  # on object stores, each read is a request of some 20 ms
 
 
 class Span(NamedTuple):
@@ -159,3 +165,38 @@ def annotations_location(path: str, offset: int, length: int, behind: int, *, is
     """
     behind = 0 if is_adopted else behind
     return Location(path, offset + HEADER_BYTES + behind, length - behind)
+
+
+def read_annotations(manifest: Manifest, locations: Iterable[Location], feature: str) -> Iterator[dict[str, Any]]:
+    """Yield the features of each example whose names follow "image": labels, objects, numbers and masks.
+
+    Args:
+        manifest: The dataset's manifest, read from its folder.
+        locations: See IndexStatistics.sample.
+        feature: Name of the feature that each example must have.
+
+    Raises:
+        DataError: A shard is missing, or a record is damaged.
+        MachineError: A shard cannot be read.
+    """
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="sample") as pool:
+        yield from pool.map(partial(_read, manifest, feature), locations)
+
+
+def _read(manifest: Manifest, feature: str, location: Location) -> dict[str, Any]:
+    root = manifest.root
+    where = f"{root.url}/{location.path}"
+    with shard_errors(root, location.path):
+        data = root.read_range(location.path, location.start, location.num_bytes)
+    try:
+        features: dict[str, Any] = (
+            with_own_names(decode(data), manifest.stored_as, manifest.features)
+            if manifest.is_adopted
+            else decode_features(data)
+        )
+    except RecordError as error:
+        raise DataError(f"{where}: {error}; run `shardkit verify` on the dataset") from None
+    if feature not in features:
+        msg = f"{where}: the record before byte {location.start + location.num_bytes} has no feature {feature!r}; "
+        raise DataError(f"{msg}run `shardkit verify` on the dataset")
+    return features

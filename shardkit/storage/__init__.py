@@ -4,14 +4,12 @@ Here belong reading, writing and listing files, locks between processes, retries
 the files mean does not: nothing here knows about datasets, shards or archives.
 """
 
-from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, remove_temporaries
+from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, WrappedFolder, remove_temporaries
 from shardkit.storage.local import FileIdentity, LocalFolder, write_fully
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.opening import open_folder
-from shardkit.storage.os_errors import is_out_of_space, os_errors_as, unreadable
 from shardkit.storage.remote import RemoteFolder
-from shardkit.storage.store_errors import raise_store_failure
-from shardkit.storage.wrapped_folder import WrappedFolder
+from shardkit.storage.store_errors import is_out_of_space, os_errors_as, raise_store_failure, unreadable
 
 __all__ = [
     "COPY_BYTES",

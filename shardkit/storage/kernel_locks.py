@@ -3,6 +3,12 @@
 import contextlib
 import fcntl
 import os
+from collections.abc import Iterator
+
+from shardkit import naming
+from shardkit.errors import MachineError
+from shardkit.storage.folder import Folder
+from shardkit.storage.local import LocalFolder
 
 
 def lock_file(path: str, operation: int, *, for_writing: bool = False, create_folder: bool = False) -> int:
@@ -54,3 +60,35 @@ def _open(path: str) -> int:
 
 def _is_writable(descriptor: int) -> bool:
     return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
+
+
+@contextlib.contextmanager
+def locked(output: Folder, name: str | None = None) -> Iterator[None]:
+    """Hold the folder's lock during the block; do nothing in object stores.
+
+    Workers on other machines do not hold it, and object stores have no locks: `run_token` covers those.
+
+    Args:
+        output: The folder.
+        name: Path of the lock's file in it, which is removed at the end; None for that of conversions, which is removed
+            together with their work folder.
+
+    Raises:
+        MachineError: Another process holds it.
+    """
+    if not isinstance(output, LocalFolder):
+        yield
+        return
+    path = f"{output.path}/{name or f'{naming.WORK_FOLDER}/lock'}"
+    try:
+        # A conversion that ends removes the folder with the lock in it.
+        descriptor = lock_file(path, fcntl.LOCK_EX | fcntl.LOCK_NB, create_folder=True)
+    except BlockingIOError:
+        msg = f"{output.url}: another shardkit is writing into this folder; wait for it to end"
+        raise MachineError(msg) from None
+    try:
+        yield
+    finally:
+        if name is not None:
+            os.remove(path)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Read ranges of the files of a folder, with a few local files kept open.
+"""Read ranges of the files of a folder, with a few local files kept open; write one local file whole or not at all.
 
 Opening, checking and closing a file takes several times as long as reading a small record from the page cache.
 """
@@ -6,8 +6,10 @@ Opening, checking and closing a file takes several times as long as reading a sm
 import contextlib
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from shardkit.errors import MachineError
 from shardkit.storage.folder import Folder
 from shardkit.storage.local import LocalFolder
 
@@ -69,3 +71,26 @@ class OpenFiles:
             if len(data) == num_bytes:
                 return data
         return self._folder.read_range(path, start, num_bytes)  # a network file system may return fewer at once
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, what: str) -> Iterator[Path]:
+    """Give the block a temporary path, and rename it to the file's when the block ends without an error.
+
+    Args:
+        path: The file.
+        what: What it is, for the error: "the page".
+
+    Raises:
+        MachineError: The file cannot be written.
+    """
+    temporary = path.with_name(f"{path.name}.unfinished")
+    try:
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        msg = f"{path}: {what} cannot be written: {error.strerror or error}"
+        raise MachineError(msg) from error
+    finally:
+        with contextlib.suppress(OSError):  # it is not there
+            temporary.unlink()

@@ -8,17 +8,20 @@ import contextlib
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, BinaryIO
 
 from shardkit.errors import CallError, DataError, StoreError
 from shardkit.storage import amazon, google
+from shardkit.storage.amazon import ANSWERS_EVERYTHING
 from shardkit.storage.folder import TEMPORARY, Entry, Folder
 from shardkit.storage.store_errors import store_errors
-from shardkit.storage.store_probes import check_absence, check_presence
 
 UPLOAD_BYTES = 16 << 20  # 16 MiB: in gs:// each part costs a request, and its size must be a multiple of 256 KiB
+_VALID_SECONDS = 60.0  # a pipeline opens a folder for each task: one question a minute for all of them
+_believed: dict[tuple[str, str], float] = {}  # when the answers of a kind were believed, by kind and bucket
 
 
 class RemoteFolder(Folder):
@@ -196,3 +199,59 @@ def _entry(info: Any) -> Entry:
     from pyarrow import fs
 
     return Entry(info.base_name, info.type == fs.FileType.Directory, info.size or 0, info.mtime_ns or 0)
+
+
+def check_presence(filesystem: Any, root: str, url: str) -> None:
+    """Check that the store does not find an object whose name is random.
+
+    A login page or a proxy that answers in the place of a store answers 200 to everything. By a HEAD every object is
+    there, so that a folder looks like a file, and by a listing without XML no object is: pyarrow passes both on as
+    answers of the store. So the first answer of each kind is believed only after a request that no store grants.
+
+    Args:
+        filesystem: pyarrow's S3FileSystem.
+        root: The folder's path in the store.
+        url: The folder, for the message.
+
+    Raises:
+        StoreError: It does.
+    """
+
+    def is_found() -> bool:
+        filesystem.open_input_file(f"{_bucket(root)}/shardkit-{secrets.token_hex(16)}").close()
+        return True
+
+    _check("presence", root, url, is_found)
+
+
+def check_absence(filesystem: Any, root: str, url: str) -> None:
+    """Check that the store does not list a bucket whose name is random; see check_presence."""
+    from pyarrow import fs
+
+    def is_found() -> bool:
+        filesystem.get_file_info(fs.FileSelector(f"shardkit-{secrets.token_hex(16)}"))
+        return True
+
+    _check("absence", root, url, is_found)
+
+
+def forget() -> None:
+    """Believe no answer any more."""
+    _believed.clear()
+
+
+def _bucket(root: str) -> str:
+    return root.partition("/")[0]
+
+
+def _check(kind: str, root: str, url: str, is_found: Callable[[], bool]) -> None:
+    now, key = time.monotonic(), (kind, _bucket(root))
+    if now - _believed.get(key, -_VALID_SECONDS) < _VALID_SECONDS:
+        return
+    try:
+        found = is_found()
+    except OSError:  # a store refuses it: no such bucket, or no permission
+        found = False
+    if found:
+        raise StoreError(f"{url}: {ANSWERS_EVERYTHING}") from PermissionError()  # `is_transient`: no use to try again
+    _believed[key] = now

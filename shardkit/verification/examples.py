@@ -1,5 +1,6 @@
 """Compare an example with the manifest and with its row of the index."""
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,9 @@ def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec,
     labels = _labels(stored)
     if row is not None:
         yield from _row_problems(row, data, image, stored, labels)
+        # Without a change the image is the raw file, whose size and hash the index has.
+        if deep and not row["changes"]:
+            yield from _raw_file_problems(row, image)
     for label in sorted({label for label in labels or () if not 0 <= label < len(spec.classes)}):
         yield f"label {label} is none of the manifest's {len(spec.classes)} classes"
     if row is not None and row["label"] is not None and row["label"] < len(spec.classes):
@@ -129,6 +133,13 @@ def _row_problems(
     for name, value in found.items():
         if row[name] != value:
             yield f"{name} is {value!r}, the index says {row[name]!r}"
+
+
+def _raw_file_problems(row: dict[str, Any], image: bytes) -> Iterator[str]:
+    if row["source_bytes"] != len(image):
+        yield f"the image has {len(image)} bytes, the index says {row['source_bytes']} of an unchanged file"
+    elif hashlib.sha256(image).digest() != row["content_sha256"]:
+        yield "the image's sha256 is not the one of an unchanged file in the index"
 
 
 def _box_problems(stored: _Stored) -> Iterator[str]:

@@ -34,7 +34,7 @@ from shardkit.reject_reasons import NOT_COUNTED, UNREADABLE
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
-from shardkit.storage.output_lock import locked
+from shardkit.storage.kernel_locks import locked
 from shardkit.writing.appending.addition import Addition
 from shardkit.writing.output import output_folder as outputs
 from shardkit.writing.output.finished_shards import count_written, finished_shards

@@ -18,7 +18,7 @@ from PIL import Image
 from timing import print_table
 
 from shardkit.images.jpeg_header import read_jpeg_header
-from shardkit.images.stored.recoding import recode_jpeg
+from shardkit.images.normalising import recode_jpeg
 
 SUBSAMPLINGS = ("4:4:4", "4:2:0")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shardkit.doctor.cause import cause_line
+from shardkit.doctor.failure import cause_line
 
 JAVA = """java.util.concurrent.ExecutionException: org.apache.flink.runtime.client.JobExecutionException: Job failed.
 \tat java.base/java.util.concurrent.CompletableFuture.reportGet(CompletableFuture.java:396)

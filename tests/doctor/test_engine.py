@@ -29,7 +29,7 @@ def answering():
 @pytest.fixture
 def reached(monkeypatch):
     """All addresses answer."""
-    for module in ("addresses", "environment"):
+    for module in ("addresses", "driver"):
         monkeypatch.setattr(f"shardkit.doctor.{module}.reach", lambda _: "")
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from shardkit.doctor.failure import failure_sentence
-from shardkit.doctor.hints import HINTS, hint_for
+from shardkit.doctor.failure import HINTS, failure_sentence, hint_for
 
 TEXTS = {
     "flink-version": [

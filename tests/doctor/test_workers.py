@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
-from shardkit.doctor.source_view import SourceView
 from shardkit.doctor.worker_report import (
     DRIVER_FILE,
     LookJob,
+    SourceView,
     WorkerReport,
     as_payload,
     look,

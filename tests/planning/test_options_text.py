@@ -8,7 +8,7 @@ import pytest
 from shardkit.call_arguments import option_values
 from shardkit.cli.convert import convert
 from shardkit.cli.options.conversion import arguments_from
-from shardkit.planning.options_text import options_text
+from shardkit.planning.options_text import option_differences, options_text
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,9 @@ def test_the_text_is_what_was_typed(command):
     _, options = option_values(arguments_from(given, "SOURCE"))
     stored = json.loads(json.dumps({"plan_version": 1, **options.as_json()}))
     assert sorted(shlex.split(options_text(stored))) == sorted(shlex.split(command))
+
+
+def test_a_change_of_the_splits_that_examples_keep_is_a_sentence():
+    kept, divided = {"kept_splits": "own"}, {}
+    assert option_differences(kept, divided) == ["the examples are divided into splits anew"]
+    assert option_differences(divided, kept) == ["the examples keep their splits"]

@@ -5,13 +5,14 @@ import pytest
 
 from shardkit.dataset.manifest import Balance
 from shardkit.planning.checks.finding import Finding
-from shardkit.report.advice import all_warnings, classes, contents, speed
+from shardkit.report.advice import classes, contents, speed
 from shardkit.report.collection import Header, Rejects, Split
 from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
 from shardkit.report.facts.counting import Counted, SizeCounts
 from shardkit.report.facts.gathering import Facts, ReportOptions
 from shardkit.report.facts.jpegs import JpegFacts, jpeg_facts
 from shardkit.report.facts.repeated import NO_SETS, Sets
+from shardkit.report.page.html import advise
 from shardkit.testing import picture
 
 CLASSES = ["cat", "dog", "emu"]
@@ -54,7 +55,7 @@ def facts(*, megapixels=0.19, resized=0.087, jpegs=None, splits=None, **changed)
 
 def test_a_sound_dataset_has_no_warnings():
     sound = facts(megapixels=0.05, resized=0.05, splits=[split("train", [90, 90, 90]), split("test", [30, 30, 30])])
-    assert all_warnings.advise(sound) == []
+    assert advise(sound) == []
 
 
 EVERY = [40] * 3
@@ -120,7 +121,7 @@ CLASS_CASES = [
 def test_what_classes_without_images_are_said_to_be(counts, split_by, said):
     splits = [split(name, one) for name, one in zip(("train", "test"), counts, strict=True)]
     sound = facts(megapixels=0.05, resized=0.05, splits=splits, split_by=split_by)
-    found = [one for one in all_warnings.advise(sound) if one.code != "class_shares_differ"]
+    found = [one for one in advise(sound) if one.code != "class_shares_differ"]
     assert len(found) == len(said)
     for one, (sentence, remedy) in zip(found, said, strict=True):
         assert sentence in one.sentence
@@ -212,7 +213,7 @@ def test_gps_positions_are_said_with_the_sample():
     assert found.sentence.startswith("1 image carries a GPS position")
     assert not [*contents.gps_positions(facts(jpegs=jpegs, num_gps=0))]
     finding = Finding("gps_positions", "hints", "3 of 100 images have GPS positions")
-    assert "gps" not in codes(all_warnings.advise(facts(jpegs=jpegs), [finding]))
+    assert "gps" not in codes(advise(facts(jpegs=jpegs), [finding]))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +229,7 @@ def test_shards_are_compared_with_the_hosts(shards, hosts, warns):
 
 def test_duplicates_are_problems_and_come_first():
     counted = replace(facts().counted, leaks=Sets(2, ((0, 1),)), conflicts=Sets(1, ((0, 1),)), group_leaks=Sets(3, ()))
-    found = all_warnings.advise(facts(counted=counted))
+    found = advise(facts(counted=counted))
     assert codes(found)[:3] == ["leaks", "group_leaks", "conflicts"]
     assert {one.level for one in found[:3]} == {"problem"}
 
@@ -240,7 +241,7 @@ def test_findings_of_a_plan_replace_the_same_warnings():
         "duplicate_in_several_splits", "warns", "2 images with exact duplicates", ("a and b",), "drop them"
     )
     hint = Finding("no_validation_split", "hints", "all are in train")
-    found = all_warnings.advise(replace(small, counted=counted), [finding, hint])
+    found = advise(replace(small, counted=counted), [finding, hint])
     assert codes(found) == ["duplicate_in_several_splits"]
     assert found[0].sentence == "2 images with exact duplicates: a and b."
     assert found[0].remedy == "Drop them."

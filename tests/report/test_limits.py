@@ -9,7 +9,7 @@ from shardkit.dataset.manifest import Balance
 from shardkit.report.collection import Picture, Split
 from shardkit.report.page.class_table import MAX_TABLE_BYTES, class_table
 from shardkit.report.page.parts import cut, percent, size_text
-from shardkit.report.page.thumbnails import MAX_PICTURE_BYTES, Thumbnails
+from shardkit.report.page.picture_sections import MAX_PICTURE_BYTES, Thumbnails
 
 BALANCE = Balance(count_spread=0, class_spread=0, bytes_spread=0)
 

@@ -5,11 +5,11 @@ import pytest
 
 from shardkit.errors import MachineError
 from shardkit.storage import open_folder
-from shardkit.storage.output_lock import locked
+from shardkit.storage.kernel_locks import locked
 
 HOLDER = """
 import sys, time
-from shardkit.storage.output_lock import locked
+from shardkit.storage.kernel_locks import locked
 from shardkit.storage import open_folder
 with locked(open_folder(sys.argv[1])):
     print("held", flush=True)

@@ -8,7 +8,7 @@ import pytest
 
 from shardkit.errors import MachineError, StoreError
 from shardkit.parallel import run_token
-from shardkit.storage import amazon, open_folder, os_errors_as, raise_store_failure, retry, store_probes, unreadable
+from shardkit.storage import amazon, open_folder, os_errors_as, raise_store_failure, remote, retry, unreadable
 from shardkit.storage.retry import is_transient, retried
 from shardkit.testing import write_class_folders
 
@@ -91,7 +91,7 @@ def test_a_server_that_answers_everything_is_no_store(pattern, answer, s3_bucket
     s3_server.fail(pattern, body=answer)
     url = f"{s3_bucket}/folder"
     for words in (["plan", url], ["convert", source, url], ["verify", url]):
-        store_probes.forget()
+        remote.forget()
         done = call(*words)
         assert (done.exit_code, NO_STORE in done.stderr) == (3, True), (words, done.output)
         assert s3_bucket in done.stderr
@@ -99,7 +99,7 @@ def test_a_server_that_answers_everything_is_no_store(pattern, answer, s3_bucket
 
 
 def test_a_store_is_asked_for_what_is_not_there_once_a_minute(folder, s3_server):
-    store_probes.forget()
+    remote.forget()
     s3_server.fail("shardkit-", seconds=0)  # counts them
     before = s3_server.num_failed()
     for _ in range(3):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.table import Table
 
-from shardkit.cli.printing.dataset_summary import ties_lines
-from shardkit.cli.printing.generations import generations_part
+from shardkit.cli.printing.dataset_summary import generations_part, ties_lines
 from shardkit.cli.printing.lines import Paragraph, Verbatim
 from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.old_exports import old_exports_lines

@@ -5,7 +5,7 @@ from rich.table import Table
 from shardkit.bench.advice import MIN_GAIN, NOTABLE_CORES, Advice, gain, sorted_advice, storage_binds
 from shardkit.bench.measurements import Measurement
 from shardkit.bench.result import BenchResult
-from shardkit.cli.printing.tables import table
+from shardkit.cli.printing.lines import table
 from shardkit.naming import counted
 from shardkit.planning.sizing import format_size
 

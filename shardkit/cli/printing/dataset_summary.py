@@ -1,18 +1,16 @@
 """The summary of a dataset that `info` prints. It needs the base install only, but for the values of masks."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 
-from shardkit.cli.printing.generations import generations_part
-from shardkit.cli.printing.lines import Paragraph
+from shardkit.cli.printing.lines import Paragraph, table
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
-from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABELS, LABEL, LABELS, MASK, OBJECT_LABELS
-from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest import Balance, Manifest
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import DataError, MissingExtraError
 from shardkit.extras import require_extra
@@ -21,14 +19,12 @@ from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import shown
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
-from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
-from shardkit.statistics.sample import read_annotations
+from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics, read_annotations
 
 KINDS_SHOWN = 12  # of skipped files
 CLASSES_LISTED = 40  # in a table
 SAMPLE = 1000  # examples whose annotations are read
 MASK_SAMPLE = 200  # masks that are decoded
-
 Part = Table | Paragraph | str
 
 
@@ -252,3 +248,24 @@ def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
 def rejected_line_of(row: dict[str, Any]) -> str:
     """Return the line that `info --rejected` prints for a rejected image."""
     return printable(f"{row['key']}: {row['reason']}: {shown(row['message'])}")
+
+
+def generations_part(manifest: Manifest) -> list[Table | str]:
+    """Return the table of the balance over all generations and in each, and a blank line; nothing for a single one."""
+    if not manifest.generations:
+        return []
+    made = table("generation", "split", "shards", "examples", "count\nspread", "class\nspread", "bytes\nspread")
+    made.columns[1].justify = "left"
+    whole = [(name, len(one.shards), one.num_examples, one.balance) for name, one in manifest.splits.items()]
+    _add_rows(made, "all", whole)
+    for one in manifest.generations:
+        splits = [(name, part.num_shards, part.num_examples, part.balance) for name, part in one.splits.items()]
+        _add_rows(made, one.folder or "(first)", splits)
+    return [made, ""]
+
+
+def _add_rows(made: Table, generation: str, splits: Iterable[tuple[str, int, int, Balance]]) -> None:
+    for split, num_shards, num_examples, balance in splits:
+        counts = (f"{num_shards:,}", f"{num_examples:,}", f"{balance.count_spread:,}", f"{balance.class_spread:,}")
+        made.add_row(generation, split, *counts, f"{balance.bytes_spread:,.1%}")
+        generation = ""

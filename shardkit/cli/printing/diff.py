@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.table import Table
 
-from shardkit.cli.printing.tables import table
+from shardkit.cli.printing.lines import table
 from shardkit.comparison.difference import Change, Changes, DatasetDiff, ListDiff
 from shardkit.naming import counted, first_of, printable
 

@@ -5,9 +5,8 @@ from itertools import groupby
 
 from rich.table import Table
 
-from shardkit.cli.printing.tables import table
-from shardkit.doctor.source_view import SourceView
-from shardkit.doctor.worker_report import WorkerReport
+from shardkit.cli.printing.lines import table
+from shardkit.doctor.worker_report import SourceView, WorkerReport
 from shardkit.doctor.workers import other_versions
 from shardkit.naming import printable
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from shardkit.cli.printing.tables import table
+from shardkit.cli.printing.lines import table
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
 from shardkit.dataset.manifest import Balance, Manifest
 from shardkit.dataset.manifest.parts import Generation

@@ -7,12 +7,13 @@ objects/bbox, objects/label, objects/…
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from shardkit.dataset.foreign.found_features import FoundFeatures, Sampled, listed
 from shardkit.dataset.foreign.image_feature import HEIGHTS, WIDTHS
 from shardkit.dataset.foreign.record_layout import BoxFeatures
-from shardkit.dataset.foreign.values import Kind
-from shardkit.errors import DataError
+from shardkit.dataset.foreign.values import Features, Kind
+from shardkit.errors import DataError, RecordError
 from shardkit.naming import printable
 
 MODELS_OBJECTS = "image/object/"
@@ -60,20 +61,8 @@ def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, nam
     if missing := [side for side in sides if side not in found]:
         msg = f"{printable(label)} is no list of objects' classes, as there is no feature {missing[0]!r}; found:"
         raise DataError(msg + listed(found))
-    for where, features in sampled:
-        num = len(features.get(label, []))
-        values = [features.get(side, []) for side in sides]
-        if any(len(one) != num * 4 // len(sides) for one in values):
-            counts = " and ".join(f"{len(one)} of {side}" for side, one in zip(sides, values, strict=True))
-            msg = f"{where} has {num} values of {label} and {counts}; each object needs a class and a box"
-            raise DataError(msg)
-        far = [one for side in values for one in side if isinstance(one, bytes) or not abs(one) <= MAX_FRACTION]
-        if far:
-            msg = (
-                f"{where}: a box of {sides[0].rpartition('/')[0]} has a side at {far[0]!r}, and sides are read as "
-                "fractions of the image's height and width; divide pixels by them"
-            )
-            raise DataError(msg)
+    for one in sampled:
+        _check_sampled(one, sides, label)
     extra = list[tuple[str, str, Kind]]()
     if names is not None:
         extra.append((label, "category_id", "int64"))
@@ -88,3 +77,43 @@ def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, nam
             extra.append((name, field, feature.kind))
     size = [next((name for name in names_ if name in found), None) for names_ in (HEIGHTS, WIDTHS)]
     return BoxFeatures(sides, tuple(extra), tuple(name for name in size if name) if all(size) else ())
+
+
+def _check_sampled(one: Sampled, sides: Sequence[str], label: str) -> None:
+    try:
+        refuse_pixels(box_sides(sides, one.features, len(one.features.get(label, []))))
+    except RecordError as error:
+        raise DataError(f"{one.where}: {error}") from None
+
+
+def box_sides(names: Sequence[str], features: Features, num_objects: int) -> list[Sequence[Any]]:
+    """Return the boxes of a record as four lists of equal length: ymin, xmin, ymax, xmax.
+
+    Args:
+        names: The features of the sides: four of them, or one that has all sides of each box after each other.
+        features: The record's features.
+        num_objects: Number of the record's objects.
+
+    Raises:
+        RecordError: There is not one box for each object.
+    """
+    sides: list[Sequence[Any]] = [features.get(name, []) for name in names]
+    if any(len(side) != num_objects * 4 // len(names) for side in sides):
+        counts = " and ".join(
+            f"{len(side)} values of {printable(name)!r}" for name, side in zip(names, sides, strict=True)
+        )
+        raise RecordError(f"{num_objects} objects have {counts}; each object needs a class and a box")
+    return sides if len(sides) > 1 else [sides[0][i::4] for i in range(4)]
+
+
+def refuse_pixels(sides: Sequence[Sequence[Any]]) -> None:
+    """Refuse boxes whose sides are no fractions of the image's; see `box_sides`.
+
+    Raises:
+        RecordError: There are such boxes.
+    """
+    for side in sides:
+        for one in side:
+            if isinstance(one, bytes) or not abs(one) <= MAX_FRACTION:
+                msg = f"a box has a side at {one!r}, and sides are fractions of the image's height and width"
+                raise RecordError(f"{msg}; divide pixels by them")

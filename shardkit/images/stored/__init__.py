@@ -4,7 +4,6 @@
 |---|---|
 | `options` | `StoredForm`: the options |
 | `placement` | which part of an image is stored, at which size, and where in the stored picture |
-| `recoding` | encode a JPEG again with its own quantisation tables |
 | `stripping` | remove metadata from a JPEG or PNG without decoding it |
 
 `normalising` applies them.

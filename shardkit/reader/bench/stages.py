@@ -14,11 +14,11 @@ from shardkit.reader import pipeline
 from shardkit.reader.api import make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import CACHE_BYTES
-from shardkit.reader.autograph import without_autograph
 from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.pipeline_spec import PipelineSpec
+from shardkit.reader.python_calls import without_autograph
 from shardkit.reader.records.instructions import ReadInstructions
 from shardkit.reader.records.record_reader import RecordReader
 from shardkit.reader.records.recovery import RecordRecovery

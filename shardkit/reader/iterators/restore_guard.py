@@ -17,10 +17,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.reader.autograph import without_autograph
-from shardkit.reader.iterators.iterator_start import dataset_per_iterator
-from shardkit.reader.iterators.random_start import drawn_number
-from shardkit.reader.iterators.start_steps import StartStep
+from shardkit.reader.iterators.start_steps import StartStep, dataset_per_iterator, drawn_number
+from shardkit.reader.python_calls import without_autograph
 
 _SENTENCE = (
     "an iterator of shardkit's reader cannot be restored from a checkpoint: leave it out, save the number of steps, "

@@ -1,15 +1,21 @@
-"""The first step of an iterator: the value of `start_step` at `iter()`, in training and in evaluation."""
+"""The first step of an iterator: the value of `start_step` at `iter()`, or one that is drawn for each iterator."""
 
 import logging
+import math
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.core.protobuf.snapshot_pb2 import SnapshotMetadataRecord
 
 from shardkit.errors import CallError
 from shardkit.order.batches import MAX_STEP
-from shardkit.reader.iterators.iterator_start import dataset_per_iterator
+from shardkit.reader.python_calls import without_autograph
 
 _LOG = logging.getLogger(__name__)
+_FOLDER = "ram://shardkit/iterator_start"
+# Twice this is still an int64, so no stream ends.
+MAX_POSITION = 1 << 60
 
 
 def check_start(step: int, num_steps: int | None) -> None:
@@ -85,3 +91,74 @@ class StartStep:
         msg = tf.strings.join([before, tf.strings.as_string(step), after])
         with tf.control_dependencies([tf.debugging.Assert(within, [msg])]):
             return tf.identity(step)
+
+
+def dataset_per_iterator(
+    make: Callable[[], Any], spec: Any, *, keep: Any = None, num_elements: int = tf.data.UNKNOWN_CARDINALITY
+) -> Any:
+    """Return a dataset that each `iter()`, of it or of a dataset derived from it, makes again.
+
+    `flat_map` calls its function at the first `next`: a variable that it reads may have changed since `iter()`. Of
+    TensorFlow's datasets, only `LoadDataset` calls a function while its iterator is initialised, to let users choose
+    how files are read. Here it reads no files, only the metadata record that it requires, in TensorFlow's file system
+    in memory.
+
+    Args:
+        make: Function that returns the dataset; traced once. `iter()` raises the errors of its graph.
+        spec: The dataset's `element_spec`.
+        keep: Object that must exist as long as the dataset, such as a variable that `make` reads.
+        num_elements: Cardinality of the dataset; not checked.
+    """
+
+    @without_autograph
+    def read(files: Any) -> Any:
+        return tf.data.experimental.to_variant(make())
+
+    with tf.device("CPU:0"):
+        record = SnapshotMetadataRecord(version=2, num_elements=num_elements)
+        folder = f"{_FOLDER}/{num_elements}"
+        tf.io.write_file(f"{folder}/snapshot.metadata", record.SerializeToString())
+        traced = tf.function(read, autograph=False).get_concrete_function(tf.TensorSpec([], tf.variant))
+        specs = tf.nest.flatten(spec)
+        variant = tf.raw_ops.LoadDataset(
+            path=folder,
+            reader_func_other_args=traced.captured_inputs,
+            # A dataset holds ragged and sparse tensors as variants.
+            output_types=[one.dtype if isinstance(one, tf.TensorSpec) else tf.variant for one in specs],
+            output_shapes=[one.shape if isinstance(one, tf.TensorSpec) else tf.TensorShape(None) for one in specs],
+            reader_func=traced,
+        )
+    dataset = tf.data.experimental.from_variant(variant, spec)
+    dataset.kept = traced, keep  # derived datasets refer to this one
+    return dataset
+
+
+class RandomStart:
+    """A random start step at the beginning of an epoch, another one for each iterator.
+
+    Choice k is position k * lcm(num_examples, global_batch_size). There are at least 50 million choices for 20 million
+    examples in batches of 1,024, so two of 100 workers have the same one in at most one of 10,000 runs.
+    """
+
+    def __init__(self, num_examples: int, global_batch_size: int) -> None:
+        self._stride = num_examples // math.gcd(num_examples, global_batch_size)
+        self._num_choices = MAX_POSITION // (self._stride * global_batch_size)
+        self.end_step = 2 * MAX_POSITION // global_batch_size
+
+    def as_dataset(self) -> Any:
+        """Return a dataset of one element, the int64 step, which each iterator draws."""
+        return tf.data.Dataset.from_tensors(0).map(lambda _: self.read_value())
+
+    def read_value(self) -> Any:
+        """Return an int64 step, drawn each time this op runs."""
+        return drawn_number() % self._num_choices * self._stride
+
+
+def drawn_number() -> Any:
+    """Return an int64 number from 0 to 2**63 - 1 from the operating system, another one each time this op runs.
+
+    Not one of TensorFlow's random ops: under `enable_op_determinism` they refuse to run without a seed, and with
+    `tf.random.set_seed` all iterators and all workers would draw the same number.
+    """
+    drawn = tf.raw_ops.NonDeterministicInts(shape=tf.constant([], tf.int64), dtype=tf.int64)
+    return tf.bitwise.bitwise_and(drawn, tf.int64.max)

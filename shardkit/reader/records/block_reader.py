@@ -12,10 +12,9 @@ import tensorflow as tf
 
 from shardkit.order import BatchLayout
 from shardkit.order.blocks import BlockLayout
-from shardkit.reader.autograph import without_autograph
 from shardkit.reader.orders import blocks as block_ops
-from shardkit.reader.records.range_reader import RangeReader
-from shardkit.reader.records.unbatching import unbatched
+from shardkit.reader.python_calls import without_autograph
+from shardkit.reader.records.range_reader import RangeReader, unbatched
 from shardkit.reader.table.records import RecordTable
 
 

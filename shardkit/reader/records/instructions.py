@@ -7,12 +7,11 @@ import numpy as np
 import tensorflow as tf
 
 from shardkit.dataset.stored_names import RECORD_DIGITS, names_in_records
-from shardkit.reader.autograph import without_autograph
 from shardkit.reader.images import crops
 from shardkit.reader.orders import permutation as permutation_ops
 from shardkit.reader.orders import sequential
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.python_calls import callable_in_graph
+from shardkit.reader.python_calls import callable_in_graph, without_autograph
 from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.table.column_lookup import column_lookup
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from shardkit.reader.autograph import without_autograph
+from shardkit.reader.python_calls import without_autograph
 from shardkit.reader.table.column_lookup import ANONYMOUS
 
 _FOREVER = np.iinfo(np.int64).max

@@ -1,13 +1,15 @@
 """Where a pipeline runs: in this process, on a tf.data service, or on each worker of a ParameterServerStrategy."""
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import tensorflow as tf
 
 from shardkit.errors import CallError
+from shardkit.reader import pipeline
 from shardkit.reader.arguments.values import Service
+from shardkit.reader.iterators.start_steps import RandomStart
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.remote.independent_streams import IndependentStreams
 from shardkit.reader.remote.service import ServicePlacement
 
 
@@ -44,3 +46,28 @@ def check_traced(placement: Placement | None) -> None:
             "read the same batches; give independent_workers=True, and for any other strategy call it outside "
             "tf.function"
         )
+
+
+class IndependentStreams:
+    """Placement on workers of a ParameterServerStrategy that each start at a random epoch.
+
+    The coordinator traces the input function once, with the same context for all, and every worker runs that graph. So
+    the graph cannot contain the worker's index. Instead, each iterator draws a random number when it is made, and reads
+    the endless order from the start of that epoch. The strategy gives steps to any free worker and repeats those of a
+    lost worker, so that it cannot read each example exactly once over all workers.
+    """
+
+    def __call__(self, spec: PipelineSpec) -> Any:
+        """Return the dataset of every worker; `spec.start_step` is not read.
+
+        Raises:
+            CallError: There are several input pipelines, which ParameterServerStrategy does not have.
+        """
+        if spec.layout.num_workers > 1:
+            raise CallError(
+                f"independent_workers is for ParameterServerStrategy, whose workers share one input pipeline; found "
+                f"{spec.layout.num_workers}; leave it out, and each example is read once"
+            )
+        start = RandomStart(spec.table.num_examples, spec.layout.global_batch_size)
+        dataset = pipeline.build(replace(spec, start_step=start, damaged=None, is_remote=True))
+        return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))

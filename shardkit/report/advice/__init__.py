@@ -4,5 +4,4 @@
 |---|---|
 | `warning` | `Advice`: one warning |
 | `classes`, `contents`, `speed` | the warnings by their subject |
-| `all_warnings` | `advise`: all of them, the most serious first |
 """

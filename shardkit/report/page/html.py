@@ -9,15 +9,34 @@ from typing import TYPE_CHECKING
 
 from shardkit.naming import counted
 from shardkit.parallel.progress import ProgressListener, Silent
-from shardkit.report.advice.all_warnings import advise
-from shardkit.report.advice.contents import unreadable_pictures
+from shardkit.planning.checks.finding import Finding
+from shardkit.report.advice.classes import (
+    absent_classes,
+    differing_shares,
+    small_and_large_classes,
+    unused_classes,
+)
+from shardkit.report.advice.contents import (
+    finding_advice,
+    gps_positions,
+    rejected_files,
+    repeated_images,
+    unreadable_pictures,
+)
+from shardkit.report.advice.speed import costly_jpegs, few_shards, large_images, uneven_shards
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Collection
 from shardkit.report.facts.gathering import Facts, ReportOptions, gather_facts
 from shardkit.report.page.annotation_sections import annotation_sections
 from shardkit.report.page.class_table import ROWS_SHOWN, class_table
 from shardkit.report.page.parts import Section, about_size
-from shardkit.report.page.picture_sections import conflicts_section, contact_sheets, leaks_section, rejected_section
+from shardkit.report.page.picture_sections import (
+    Thumbnails,
+    conflicts_section,
+    contact_sheets,
+    leaks_section,
+    rejected_section,
+)
 from shardkit.report.page.sections import (
     classes_section,
     origin_section,
@@ -25,13 +44,11 @@ from shardkit.report.page.sections import (
     storage_section,
 )
 from shardkit.report.page.shards_section import shards_section
-from shardkit.report.page.thumbnails import Thumbnails
 from shardkit.software import __version__
-from shardkit.storage.whole_file import whole_file
+from shardkit.storage.open_files import whole_file
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
 # In the list of sections at the top.
 _SHORT_TITLES = {
     "conflicts": "Wrong labels?",
@@ -181,3 +198,29 @@ def save_page(page: str, path: Path) -> None:
     """
     with whole_file(path, "the page") as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def advise(facts: Facts, findings: Sequence[Finding] = ()) -> list[Advice]:
+    """Return all warnings, the most serious first.
+
+    Args:
+        facts: The facts.
+        findings: Findings of a plan. They replace the warnings about the same thing, because they have ready commands.
+    """
+    known = {finding.code for finding in findings if finding.kind == "warns"}
+    found = [
+        *finding_advice(findings),
+        *unused_classes(facts.classes, facts.splits, is_known="class_without_image" in known),
+        *absent_classes(facts.classes, facts.splits, facts.split_by, is_known="class_absent_from_split" in known),
+        *small_and_large_classes(facts.classes, facts.splits),
+        *differing_shares(facts.classes, facts.splits),
+        *repeated_images(facts, known),
+        *rejected_files(facts),
+        *large_images(facts),
+        *costly_jpegs(facts),
+        *(() if any(finding.code == "gps_positions" for finding in findings) else gps_positions(facts)),
+        *uneven_shards(facts.splits, facts.place),
+        *few_shards(facts.splits, facts.hosts, is_dataset=facts.is_dataset),
+    ]
+    levels = ("problem", "check", "speed")
+    return sorted(found, key=lambda one: levels.index(one.level))

@@ -1,6 +1,9 @@
 """The sections with pictures: contact sheets, duplicates, rejected files."""
 
+import base64
+import io
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,13 +13,58 @@ from shardkit.report.collection import Collection, Picture, total_class_counts
 from shardkit.report.facts.gathering import Facts
 from shardkit.report.facts.repeated import SETS_SHOWN, Sets
 from shardkit.report.page.parts import Section, Sheet, SheetGroup, Table, Thumbnail, cut, percent
-from shardkit.report.page.thumbnails import Thumbnails
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 
 SIDE, ANNOTATED_SIDE = 176, 288  # pixels of a thumbnail; boxes and masks need more
 _ANNOTATED_OF_CLASS = 4  # pictures of a class, of the larger ones
 _REJECTED_PICTURES = 24
 _FEW_CLASSES = 12  # all contact sheets are unfolded
 _LABEL_LENGTH = 40  # in the title of a set of images
+MAX_PICTURE_BYTES = 5 << 19  # 2.5 MiB of data URIs, of the page's 5 MB
+_QUALITY = 72
+_ZOOM = 1.6  # pixels of a picture to a CSS pixel: sharp on phones, and half the bytes of 2
+
+
+class Thumbnails:
+    """Makes thumbnails until their total size is used up.
+
+    Attributes:
+        num_left_out: Number of pictures without a thumbnail for want of space.
+        num_unreadable: Number of examples that could not be read.
+    """
+
+    def __init__(self, max_bytes: int = MAX_PICTURE_BYTES) -> None:
+        self._left = max_bytes
+        self.num_left_out = self.num_unreadable = 0
+
+    def of_example(self, picture: Picture, *, with_labels: bool = True) -> Thumbnail:
+        """Return the thumbnail of an example: its split and size, its labels if wanted, and its key."""
+        name = cut(picture.key)
+        width, height = picture.size
+        title = cut(picture.labels) if with_labels else ""
+        size = f" · {width} x {height}" if width else ""
+        lines = [f"{picture.split}{size}", cut(picture.key.rpartition("/")[2])]
+        if picture.problem:
+            self.num_unreadable += 1
+            return Thumbnail("", "", 0, 0, name, title, [*lines, cut(picture.problem, 400)])
+        shown = f"{cut(picture.labels)}: {name}" if picture.labels else name
+        return self._of(picture.image, shown, name, title, lines)
+
+    def of_file(self, image: "Image | None", title: str, lines: list[str]) -> Thumbnail:
+        """Return the thumbnail of a file; without a picture if it does not open."""
+        return self._of(image, title, title, title.rpartition("/")[2], lines)
+
+    def _of(self, image: "Image | None", alt: str, key: str, title: str, lines: list[str]) -> Thumbnail:
+        src = "" if image is None else data_uri(image)
+        if image is None or len(src) > self._left:
+            self.num_left_out += bool(src)
+            return Thumbnail("", "", 0, 0, key, title, lines)
+        self._left -= len(src)
+        width, height = (max(1, round(side / _ZOOM)) for side in image.size)
+        return Thumbnail(src, alt, width, height, key, title, lines)
 
 
 def contact_sheets(facts: Facts, collection: Collection, thumbnails: Thumbnails) -> Section:
@@ -181,3 +229,10 @@ def rejected_section(facts: Facts, collection: Collection, thumbnails: Thumbnail
     )
     groups = [SheetGroup(f"Those that open ({len(opened)})", [Sheet("", "", opened)], is_open=True)] if opened else []
     return Section("rejected", "Rejected files", intro, tables=[counts, listed], groups=groups)
+
+
+def data_uri(image: "Image") -> str:
+    """Return a picture as a data URI."""
+    out = io.BytesIO()
+    image.convert("RGB").save(out, "WEBP", quality=_QUALITY, method=4)
+    return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"

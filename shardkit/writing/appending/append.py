@@ -27,7 +27,7 @@ from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
 from shardkit.sources.commands import Command, for_append, refusal
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
-from shardkit.storage.output_lock import locked
+from shardkit.storage.kernel_locks import locked
 from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
 from shardkit.writing.appending.merging import merged_manifest, moved_shards
 from shardkit.writing.conversion import REJECTED_IN_WORK, Conversion

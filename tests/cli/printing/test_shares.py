@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from rich.console import Console
 
-from shardkit.cli.printing.shares import SplitCounts, shares_parts
+from shardkit.cli.printing.summary import SplitCounts, shares_parts
 
 WANTED = {"train": Fraction(4, 5), "test": Fraction(1, 5)}
 

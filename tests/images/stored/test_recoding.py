@@ -8,6 +8,7 @@ from PIL import Image, ImageCms
 
 from shardkit import images
 from shardkit.images.jpeg_header import read_jpeg_header
+from shardkit.images.normalising import recode_jpeg
 from tests.images.gps_making import exif_with_gps
 from tests.images.image_making import encode, picture
 
@@ -111,7 +112,7 @@ def test_a_subsampling_that_pillow_does_not_write_loses_no_chroma(factors: int) 
     data = encode(picture(width=64, height=64), "JPEG", subsampling="4:4:4")
     at = data.index(b"\xff\xc0") + 11
     odd = data[:at] + bytes([factors]) + data[at + 1 :]
-    header = read_jpeg_header(images.stored.recoding.recode_jpeg(odd, None))
+    header = read_jpeg_header(recode_jpeg(odd, None))
     assert header is not None
     assert header.subsampling == "4:4:4"
 
@@ -121,7 +122,7 @@ def test_noise_is_written_too(quality: int, capfd: pytest.CaptureFixture[str]) -
     """Pillow's buffer for optimal Huffman tables is too small for noise of the highest quality."""
     noise = np.random.default_rng(0).integers(0, 256, (200, 200, 3), np.uint8)
     data = encode(Image.fromarray(noise), "JPEG", quality=quality, subsampling="4:4:4")
-    found = images.stored.recoding.recode_jpeg(data, None)
+    found = recode_jpeg(data, None)
     assert np.abs(pixels(data) - pixels(found)).mean() < 2
     assert capfd.readouterr().err == ""  # libjpeg prints there
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from shardkit import read_manifest, reader
 from shardkit.errors import CallError, MachineError
-from shardkit.reader.cache.read_location import check_remote_reading
+from shardkit.reader.loading import check_remote_reading
 from shardkit.reader.table.records import load_table
 from shardkit.testing import upload
 

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.reader.iterators.random_start import RandomStart
+from shardkit.reader.iterators.start_steps import RandomStart
 
 dataset, result, other = sys.argv[1:]
 tf.config.set_logical_device_configuration(

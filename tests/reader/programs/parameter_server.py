@@ -10,7 +10,7 @@ import sys
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.reader.iterators.random_start import RandomStart
+from shardkit.reader.iterators.start_steps import RandomStart
 
 dataset, result, batch = sys.argv[1:]
 global_batch_size = int(batch)

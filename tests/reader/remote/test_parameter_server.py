@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from shardkit import reader
 from shardkit.errors import CallError
-from shardkit.reader.iterators.random_start import RandomStart
+from shardkit.reader.iterators.start_steps import RandomStart
 
 from ..conftest import texts
 from ..processes import DEVNULL, PIPE, Process

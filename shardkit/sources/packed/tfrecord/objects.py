@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from shardkit.dataset.foreign.box_features import MAX_FRACTION
+from shardkit.dataset.foreign.box_features import box_sides, refuse_pixels
 from shardkit.dataset.foreign.record_layout import BoxFeatures
 from shardkit.dataset.foreign.values import Features, Kind, kind_of
+from shardkit.errors import RecordError
 from shardkit.images import BadImage, inspect
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.listing import MAX_OBJECTS, BadRecord
@@ -23,21 +24,14 @@ def read_objects(boxes: BoxFeatures, names: Sequence[str], features: Features) -
     Raises:
         BadRecord: BAD_ANNOTATION: boxes and classes differ in number, or boxes are in pixels.
     """
-    sides = [features.get(side, []) for side in boxes.sides]
-    if any(len(side) != len(names) * 4 // len(sides) for side in sides):
-        counts = ", ".join(f"{len(features.get(side, []))} values of {side!r}" for side in boxes.sides)
-        msg = f"{len(names)} objects have {counts}; write a class and a box for each"
-        raise BadRecord(BAD_ANNOTATION, msg)
-    if len(sides) == 1:
-        sides = [sides[0][i::4] for i in range(4)]
+    try:
+        sides = box_sides(boxes.sides, features, len(names))
+        refuse_pixels(sides)
+    except RecordError as error:
+        raise BadRecord(BAD_ANNOTATION, str(error)) from None
     if len(names) > MAX_OBJECTS:
         msg = f"it has {len(names):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
         raise BadRecord(BAD_ANNOTATION, msg)
-    for side in sides:
-        for one in side:
-            if isinstance(one, bytes) or not abs(one) <= MAX_FRACTION:
-                msg = f"a box has a side at {one!r}, and sides are fractions of the image's; divide pixels by them"
-                raise BadRecord(BAD_ANNOTATION, msg)
     extra = [(name, _one_each(feature, kind, features, len(names))) for feature, name, kind in boxes.extra]
     return [
         {
