@@ -1,7 +1,4 @@
-"""Read segmentation: images and their masks, paired by name.
-
-`pairs` finds the folders, `class_names` reads what the pixels mean, and `layout` pairs and lists.
-"""
+"""Read segmentation: images and their masks, paired by name."""
 
 from shardkit.sources.folders.masks.layout import is_masks, open_masks
 
