@@ -38,8 +38,16 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.packed.webdataset_labels import JSON_KEYS, LabelReader
-from shardkit.sources.packed.webdataset_pieces import MAX_DIVIDED_TARS, Tar, divide_tar
-from shardkit.sources.packed.webdataset_samples import is_junk, labels_of, probe, samples, suffix
+from shardkit.sources.packed.webdataset_samples import (
+    MAX_DIVIDED_TARS,
+    Tar,
+    divide_tar,
+    is_junk,
+    labels_of,
+    probe,
+    samples,
+    suffix,
+)
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
