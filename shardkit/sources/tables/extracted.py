@@ -40,7 +40,8 @@ from shardkit.sources.listing import (
 )
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.records import Record, TablePart, shown
+from shardkit.sources.tables.formats.records import Record, TablePart
+from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder, os_errors_as
 
