@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, ending
-from shardkit.sources.walking import are_of_dataset, children, join, list_if_allowed, parent_of
+from shardkit.sources.walking import ancestors, are_of_dataset, children, join, list_if_allowed, parent_of
 from shardkit.storage import Folder
 
 FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together
@@ -82,7 +82,7 @@ def count_unlisted_images(
     """
     walk = _Walk(folder, covered, named)
     for path in below:
-        above = [folder.resolve(one) for one in _ancestors(path)]
+        above = [folder.resolve(one) for one in ancestors(path)]
         walk.look(path, None, tuple(above))
     counts = [(path, count) for path, count in walk.counts.items() if count]
     found = {_phrase(count, path, why): count for path, count in counts[:FOLDERS_SHOWN]}
@@ -109,9 +109,9 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self._covered = {self.folder.resolve(path) for path in self.covered}
-        self._partly = {above for path in self.covered for above in _ancestors(path)}
+        self._partly = {above for path in self.covered for above in ancestors(path)}
         folders = {parent_of(path) for path in self.named}
-        self._partly |= folders | {above for path in folders for above in _ancestors(path)}
+        self._partly |= folders | {above for path in folders for above in ancestors(path)}
 
     def look(self, path: str, counted_as: str | None, above: tuple[str, ...]) -> None:
         here = self.folder.resolve(path)
@@ -130,12 +130,6 @@ class _Walk:
         for entry in entries:
             if entry.is_folder:
                 self.look(join(path, entry.name), counted_as, (*above, here))
-
-
-def _ancestors(path: str) -> Iterator[str]:
-    """Return the folders above a path, the root first."""
-    parts = path.split("/") if path else []
-    return ("/".join(parts[:depth]) for depth in range(len(parts)))
 
 
 class NamedImages(Collection[str]):

@@ -5,29 +5,25 @@ from dataclasses import dataclass, replace
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
+from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
+from shardkit.sources.folders.image_tree import WITHOUT_LABELS, image_rows
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
-from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
+    BadRecord,
     Listing,
     ListingRow,
-    RecordProblem,
     Source,
     batched,
     count_skipped,
-    ending,
     is_ignored,
-    rejected_row,
-    unicode_problem,
 )
 from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.walking import are_of_dataset, is_dataset, join
+from shardkit.sources.walking import ancestors, are_of_dataset, is_dataset, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
-_UNLABELLED = "which has no labels"
 _MISPLACED = "the image lies outside every label folder; move it into one"
 
 
@@ -150,7 +146,7 @@ class ClassFolders(Source):
     def list_part(self, part: Part | LeftOut, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""
         if isinstance(part, LeftOut):
-            counts = count_unlisted_images(self.folder, _UNLABELLED, below=part.paths, covered=self._covered)
+            counts = count_unlisted_images(self.folder, WITHOUT_LABELS, below=part.paths, covered=self._covered)
             yield from batched(self.schema, (), batch_rows, counts)
             return
         skipped: dict[str, int] = {}
@@ -169,23 +165,14 @@ class ClassFolders(Source):
             count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
 
     def _files_as_rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        for path, entry in self._files(part.path, part.recursive, self._above(part.path)):
-            kind = ending(entry.name)
-            if kind not in IMAGE_ENDINGS:
-                if part.label_name is not None and (problem := unsupported_format(path)):
-                    yield rejected_row(problem, part.split, entry)
-                else:
-                    count_skipped(skipped, kind)
-            elif problem := unicode_problem(path):
-                yield rejected_row(problem, part.split, entry)
-            elif part.label_name is None:
-                yield rejected_row(RecordProblem(path, NO_LABEL, _MISPLACED), part.split, entry)
-            else:
-                yield ListingRow(path, part.split, part.label_name, entry.num_bytes, entry.mtime_ns)
+        def row(path: str, entry: Entry) -> ListingRow:
+            if part.label_name is None:
+                raise BadRecord(NO_LABEL, _MISPLACED)
+            return ListingRow(path, part.split, part.label_name, entry.num_bytes, entry.mtime_ns)
 
-    def _above(self, path: str) -> tuple[str, ...]:
-        folders = path.split("/") if path else []
-        return tuple(self.folder.resolve("/".join(folders[:depth])) for depth in range(len(folders)))
+        above = tuple(self.folder.resolve(one) for one in ancestors(part.path))
+        files = self._files(part.path, part.recursive, above)
+        return image_rows(files, part.split, row, skipped, rejects_others=part.label_name is not None)
 
     def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
         here = self.folder.resolve(path)

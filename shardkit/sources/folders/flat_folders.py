@@ -64,7 +64,7 @@ def open_flat_folders(
     if labelled and len(labelled) + len(test_only) == len(flat.roots):
         return FileNames(
             folder,
-            re.compile(_WORD_AND_NUMBER),
+            pattern=re.compile(_WORD_AND_NUMBER),
             label_group=1,
             folder_splits=tuple(
                 (root.path.split("/")[0], root.split) for root in flat.roots if root.split and root.path in labelled

@@ -225,12 +225,7 @@ class Masks(CountingSource):
         """Yield path, path below the folder, and entry of every image; count other files."""
         if above is None:
             return
-        left_out = None if self.excluded is None else f"{self.excluded}/"
-        folders = above.split("/")
-        upward = tuple(self.folder.resolve("/".join(folders[:depth])) for depth in range(len(folders)))
-        for path, entry in files_below(self.folder, above, upward):
-            if left_out and path.startswith(left_out):
-                continue
+        for path, entry in files_below(self.folder, above, () if self.excluded is None else (self.excluded,)):
             kind = ending(entry.name)
             if kind in IMAGE_ENDINGS or unsupported_format(path):
                 yield path, path[len(above) + 1 :], entry

@@ -44,9 +44,7 @@ class ClassFolder(RecordReader):
 
     def records(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListRecord]:
         """See RecordReader; sorted by path, folder by folder."""
-        folders = self.path.split("/")
-        above = tuple(folder.resolve("/".join(folders[:depth])) for depth in range(len(folders)))
-        for path, entry in files_below(folder, self.path, above):
+        for path, entry in files_below(folder, self.path):
             kind = ending(entry.name)
             if kind in IMAGE_ENDINGS:
                 yield ListRecord(path, self.split, (self.label,), entry=entry)
