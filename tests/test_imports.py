@@ -1,7 +1,12 @@
+import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pytest
+
+import shardkit
 
 HEAVY = ["tensorflow", "keras", "apache_beam", "pyarrow", "numpy", "PIL", "pydantic", "pandas"]
 PROBE = """
@@ -73,3 +78,43 @@ def test_the_reader_loads_no_beam_and_no_keras_whose_backend_may_not_be_there():
 
 def test_reading_a_manifest_loads_neither_tensorflow_nor_beam():
     assert loaded("import shardkit.dataset.manifest", ["tensorflow", "keras", "apache_beam"]) == []
+
+
+# Imports inside a function that close a circle, each for its reason.
+CLOSED_INSIDE_FUNCTIONS = {
+    ("shardkit.options.words", "shardkit.options.groups"),  # messages of the groups' own modules name options, too
+    ("shardkit.options.words", "shardkit.options.definition"),
+    ("shardkit.__main__", "shardkit.cli.main"),  # the program answers Ctrl-C before it loads the command line
+    ("shardkit.sources.datasets.layout", "shardkit.sources.datasets.removed"),  # reads the dataset that it is part of
+}
+
+
+def imports_of_modules():
+    """For each module its imports by others than type checkers, with those inside of functions."""
+    root = Path(shardkit.__file__).parent
+    names = {path: ".".join(path.relative_to(root.parent).with_suffix("").parts) for path in root.rglob("*.py")}
+    names = {path: name.removesuffix(".__init__") for path, name in names.items()}
+    modules = set(names.values())
+    for path, name in names.items():
+        tree = ast.parse(path.read_text())
+        for_types = {
+            one for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+            for part in node.body for one in ast.walk(part)
+        }  # fmt: skip
+        found = set()
+        for node in ast.walk(tree):
+            if node in for_types or not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            if isinstance(node, ast.Import):
+                found |= {one.name for one in node.names}
+            else:
+                whole = {f"{node.module}.{one.name}" for one in node.names}
+                found |= whole & modules or {node.module}
+        yield name, (found & modules) - {name}
+
+
+def test_no_circles_of_imports():
+    graph = {name: {one for one in found if (name, one) not in CLOSED_INSIDE_FUNCTIONS}
+             for name, found in imports_of_modules()}  # fmt: skip
+    assert len(graph) > 500
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle

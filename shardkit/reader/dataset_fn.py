@@ -15,8 +15,13 @@ from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import check_start_step
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
-from shardkit.reader.iterators.restore_guard import refuse_restore
-from shardkit.reader.iterators.start_steps import StartStep, check_start, dataset_per_iterator, warn_of_skipped_steps
+from shardkit.reader.iterators.start_steps import (
+    StartStep,
+    check_start,
+    dataset_per_iterator,
+    refuse_restore,
+    warn_of_skipped_steps,
+)
 from shardkit.reader.not_data import NotData
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec

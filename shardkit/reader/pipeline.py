@@ -35,8 +35,7 @@ from shardkit.reader.records.range_reader import RangeReader, unbatched
 from shardkit.reader.records.record_keys import KEY, RecordKeys
 from shardkit.reader.records.record_reader import RecordReader
 from shardkit.reader.records.recovery import RecordRecovery
-from shardkit.reader.records.retry import retry_failed_steps
-from shardkit.reader.records.undecodable_images import find_undecodable_images
+from shardkit.reader.records.retry import find_undecodable_images, retry_failed_steps
 from shardkit.reader.table.records import RecordTable
 
 # Columns of an example whose record is parsed with its batch.

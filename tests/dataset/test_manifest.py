@@ -129,7 +129,7 @@ def test_no_value_can_be_changed_without_the_digest_or_the_model_telling(path):
 @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 10**30])
 def test_a_newer_version_is_refused_with_a_clear_sentence_whatever_else_is_in_it(version):
     changed = plain() | {"format_version": version, "something_new": {}}
-    with pytest.raises(ManifestError, match=r"is newer than this shardkit's 2; install a newer one"):
+    with pytest.raises(ManifestError, match=r"is newer than this shardkit's 1; install a newer one"):
         parsed(changed)
 
 

@@ -12,9 +12,7 @@ from shardkit.errors import ManifestError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.options.words import convert_again
 
-# A manifest with generations has version 2, one without version 1.
-FORMAT_VERSION = 2
-_WITHOUT_GENERATIONS = 1
+FORMAT_VERSION = 1
 _SHOWN = 200  # characters of a value in an error
 
 
@@ -24,8 +22,7 @@ def seal_manifest(fields: dict[str, Any]) -> Manifest:
     Raises:
         ManifestError: The fields contradict each other, so that no reader would accept the manifest.
     """
-    version = FORMAT_VERSION if fields.get("generations") else _WITHOUT_GENERATIONS
-    unsealed = Manifest(format_version=version, digest="0" * 64, **fields)
+    unsealed = Manifest(format_version=FORMAT_VERSION, digest="0" * 64, **fields)
     if problem := manifest_problem(unsealed):
         msg = f"the manifest of {unsealed.name!r} was not written, because it would contradict itself: {problem}"
         raise ManifestError(msg)

