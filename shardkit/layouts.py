@@ -105,8 +105,8 @@ _ROWS = (
         ("KITTI",),
         "`training/label_2/*.txt` with `training/image_2/`, or `labels/` with `images/`; without DontCare regions and "
         "3D values",
-        open="detection.kitti.layout:open_kitti",
-        recognise="detection.kitti.layout:is_kitti",
+        open="detection.kitti:open_kitti",
+        recognise="detection.kitti:is_kitti",
     ),
     LayoutSpec(
         "yolo",
@@ -164,8 +164,8 @@ _ROWS = (
         "wider-face",
         ("WIDER FACE",),
         "`wider_face_split/wider_face_train_bbx_gt.txt` with `WIDER_train/images/`, and the same of `val`",
-        open="detection.wider_face.layout:open_wider_face",
-        recognise="detection.wider_face.layout:is_wider_face",
+        open="detection.wider_face:open_wider_face",
+        recognise="detection.wider_face:is_wider_face",
     ),
     LayoutSpec(
         "box-table",
@@ -227,7 +227,7 @@ _ROWS = (
         ("class folders", "split and class folders"),
         "`<label>/**/image`, `<split>/<label>/**/image` or `<label>/<split>/**/image`; see [Class "
         "folders](#class-folders)",
-        open="folders.given_class_folders:open_class_folders",
+        open="folders.class_folders:open_class_folders",
         options=("class_level",),
     ),
     LayoutSpec(

@@ -35,6 +35,7 @@ _GENERATION = re.compile(r"append-(?P<number>[0-9]{4,})")
 _EARLIER_MANIFEST = re.compile(r"[0-9a-f]{64}\.json")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MAX_SPLIT = 100  # characters; file systems allow 255 bytes for the name of a shard's index
+_BETWEEN_WORDS = re.compile(r"[^A-Za-z]+")
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 _DEL = 0x7F  # the only control that json.dumps leaves in ASCII
 _SPLIT_SHOWN = 80  # characters of a bad name shown in an error
@@ -249,3 +250,16 @@ def relative_path_problem(path: str) -> str | None:
     if any(unicodedata.category(char) == "Cc" for char in path):
         return "it holds a control character"
     return None
+
+
+def split_of_path(path: str) -> str | None:
+    """Return the split of the nearest folder with a split's name, else of the file name's words; None for neither.
+
+    A file name with words for two splits has none.
+    """
+    *folders, name = path.split("/")
+    for folder in reversed(folders):
+        if split := split_of_folder(folder):
+            return split
+    found = {split for word in _BETWEEN_WORDS.split(name) if (split := split_of_folder(word))}
+    return found.pop() if len(found) == 1 else None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from shardkit.cli.terminal import Terminal
     from shardkit.doctor.check import Check
+    from shardkit.parallel.for_each import Executor
     from shardkit.pipelines.options import RunnerConfig
 
 ANSWER_SECONDS = 60.0  # an engine takes 10 s to start a job
@@ -51,7 +52,7 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     for step in (
         lambda: () if runner is None else check_runner(runner.engine, SOURCE=source, OUTPUT=output),
         lambda: (*check_resources(source, output), *_check_output(output)),
-        lambda: _check_here(source, output) if runner is None else _check_workers(runner, source, output, terminal),
+        lambda: _check_workers(runner, source, output, terminal),
     ):
         for check in step():
             _show(check, terminal)
@@ -88,39 +89,39 @@ def _check_output(output: str) -> "Iterator[Check]":
         yield Check("OUTPUT", "failed", str(error), is_call=isinstance(error, CallError))
 
 
-def _check_here(source: str, output: str) -> "list[Check]":
-    """Check that this process sees SOURCE and writes into OUTPUT."""
-    from shardkit.doctor.look_job import look_job
-    from shardkit.doctor.worker_report import look
-    from shardkit.doctor.workers import check_workers
-
-    with look_job(source, output) as job:
-        report = look(job)
-        return list(check_workers([report], report.versions, job.source, {report.probe}))
-
-
-def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "Terminal") -> "list[Check]":
-    """Run the tiny job, print the table of hosts, and return the checks."""
+def _check_workers(runner: "RunnerConfig | None", source: str, output: str, terminal: "Terminal") -> "list[Check]":
+    """Run the tiny job, print the table of hosts if there is a runner, and return the checks."""
     from shardkit import software
     from shardkit.cli.printing.hosts import hosts_table
     from shardkit.doctor.look_job import look_job, worker_reports
     from shardkit.doctor.silence import likely_causes
     from shardkit.doctor.workers import check_workers
     from shardkit.parallel.progress import NoAnswerError
-    from shardkit.pipelines.executor import BeamExecutor
 
-    versions = software.environment()
-    seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS
-    terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
-    with look_job(source, output) as job:
+    versions, seconds = software.environment(), ANSWER_SECONDS
+    if runner is not None:
+        seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS
+        terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
+    with look_job(source, output) as (job, run):
         try:
-            reports, probes = worker_reports(BeamExecutor(runner), job, seconds, terminal.say)
+            reports, probes = worker_reports(_executor(runner), job, run, seconds, terminal.say)
         except NoAnswerError:
-            for cause in likely_causes(runner.engine):
+            for cause in likely_causes(runner.engine) if runner is not None else ():
                 terminal.show(f"possible cause: {cause}")
             raise
-    terminal.show("", hosts_table(reports, versions, job.source, probes), "")
+    if runner is not None:
+        terminal.show("", hosts_table(reports, versions, job.source, probes), "")
     return list(check_workers(reports, versions, job.source, probes))
+
+
+def _executor(runner: "RunnerConfig | None") -> "Executor":
+    if runner is None:
+        from shardkit.parallel.threads import ThreadExecutor
+
+        return ThreadExecutor(1)
+    from shardkit.pipelines.executor import BeamExecutor
+
+    return BeamExecutor(runner)
 
 
 def _show(check: "Check", terminal: "Terminal") -> None:

@@ -6,7 +6,6 @@ differ, or the images have to be compared, are both records read whole and parse
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -25,11 +24,11 @@ from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_proble
 from shardkit.errors import RecordError
 from shardkit.naming import printable
 from shardkit.storage import LocalFolder
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried
 
 BATCH = 1024  # records of each dataset that are read at a time
 SMALL_IMAGE = 16 << 10  # 16 KiB: up to this size, one read with the image is cheaper than two around it
-_REMOTE_THREADS = 16  # object stores are slow to answer
 
 Numbers = npt.NDArray[np.int64]
 _Read = TypeVar("_Read")
@@ -201,8 +200,7 @@ class _Batch:
     def _each(self, read: Callable[[int], _Read], at: npt.NDArray[np.intp]) -> list[_Read]:
         if isinstance(self._root, LocalFolder):
             return [read(int(i)) for i in at]
-        with ThreadPoolExecutor(_REMOTE_THREADS) as pool:
-            return [*pool.map(read, at.tolist())]
+        return [*read_many(read, at.tolist())]
 
     def _position(self, i: int) -> tuple[int, int, int, int]:
         """Return start and length of the data in the shard, start and length of the image in the data."""

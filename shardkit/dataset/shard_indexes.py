@@ -1,8 +1,6 @@
 """Read the indexes of shards, and compare them with the manifest."""
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -14,6 +12,7 @@ from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import INDEXES
 from shardkit.storage import Folder, LocalFolder, open_folder, unreadable
+from shardkit.storage.concurrent_reads import read_many
 
 # Indexes are small files, in object stores that are slow to answer. These threads only read and hash: if they also
 # parsed, they would spend two thirds of the time of a large split waiting for the interpreter's lock.
@@ -40,14 +39,7 @@ def read_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
         return _read(root, shard)
 
     num_threads = LOCAL_READING_THREADS if isinstance(root, LocalFolder) else READING_THREADS
-    with ThreadPoolExecutor(num_threads) as pool:
-        waiting = deque[Future[bytes]]()
-        for shard in shards:
-            waiting.append(pool.submit(read, shard))
-            if len(waiting) > 2 * num_threads:  # bounds the memory
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    yield from read_many(read, shards, num_threads)
 
 
 def _made_again(root: Folder, shard: Shard) -> str:

@@ -1,74 +1,61 @@
-"""A tiny job that shows what an engine's workers see: as many elements as reach every worker, each a look around.
+"""A tiny job that shows what the workers of a runner see: as many elements as reach every worker, each a look around.
 
-Driver and workers see each other through a folder in the output. The result is a file in it. If the workers cannot
-write there, the job fails on purpose: engines pass on the text of an error, and nothing else, from a worker that shares
-no storage with the driver.
+Driver and workers meet in a folder in OUTPUT, by the same means as those of a conversion. If the workers do not reach
+it, the job fails on purpose: engines pass on the text of an error, and nothing else, from a worker that shares no
+storage with the driver.
 """
 
 import base64
 import contextlib
 import re
-import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 
 from shardkit import naming
-from shardkit.doctor.worker_report import (
-    DRIVER_FILE,
-    LookJob,
-    SourceView,
-    WorkerReport,
-    as_payload,
-    look,
-    merged,
-    of_payload,
-)
-from shardkit.parallel.for_each import Divided, Executor
+from shardkit.doctor.worker_report import PROBES, LookJob, SourceView, WorkerReport, as_payload, merged, of_payload
+from shardkit.errors import ShardkitError
+from shardkit.parallel.for_each import Divided, Executor, for_each
 from shardkit.parallel.progress import Phase, Silent
-from shardkit.storage import LocalFolder, open_folder, os_errors_as
+from shardkit.parallel.reports import Reports, work_folder
+from shardkit.parallel.run_token import Fence, Run, claimed
+from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as
 
 NUM_ELEMENTS = 256  # more than a usual cluster has slots
-REPORTS = "reports.json"
 _MARK = "shardkit-doctor-reports:"
 _MARKED = re.compile(rf"{_MARK}([A-Za-z0-9+/=]+):")
 
 
 @contextlib.contextmanager
-def look_job(source_url: str, output_url: str) -> Iterator[LookJob]:
-    """Make a folder in the output for one call, and remove it at the end with everything that was made for it.
+def look_job(source_url: str, output_url: str) -> Iterator[tuple[LookJob, Run]]:
+    """Begin a run in a folder of its own in the output, and remove it at the end with everything that was made for it.
 
     Raises:
         MachineError: The driver cannot write into the output.
     """
     output = open_folder(output_url)
-    with os_errors_as("write into the output", output.url):
-        there = [path for path in ("", naming.WORK_FOLDER) if output.stat(path) is not None]
-        output.create()
-        # After OUTPUT was made, which may lie in SOURCE.
-        view, folder = SourceView.of(source_url), f"{naming.WORK_FOLDER}/doctor-{secrets.token_hex(8)}"
-        job = LookJob(source_url, view, output, folder, secrets.token_hex(16))
-        with output.atomic_write(f"{job.folder}/{DRIVER_FILE}") as file:
-            file.write(job.token.encode())
+    there = [path for path in ("", naming.WORK_FOLDER) if output.stat(path) is not None]
     try:
-        yield job
+        with contextlib.ExitStack() as stack:
+            with os_errors_as("write into the output", output.url):
+                output.create()
+                folder = stack.enter_context(work_folder(f"{output.url}/{naming.WORK_FOLDER}"))
+                run = stack.enter_context(claimed(folder))
+            yield LookJob(source_url, SourceView.of(source_url)), run  # after OUTPUT was made, which may lie in SOURCE
     finally:
-        output.remove_tree(job.folder)
         for path in (naming.WORK_FOLDER, ""):
             if path not in there and isinstance(output, LocalFolder) and not output.scan(path):
                 output.remove_tree(path)
 
 
 def worker_reports(
-    executor: Executor, job: LookJob, seconds: float, say: Callable[[str], None]
+    executor: Executor, job: LookJob, run: Run, seconds: float, say: Callable[[str], None]
 ) -> tuple[list[WorkerReport], set[str]]:
     """Run the tiny job; return one report for each process, and the paths of their files that the driver sees.
-
-    No run claims the output, so the work has no fence: it writes only into the folder that was made for it.
 
     Args:
         executor: The executor.
         job: The job; see `look_job`.
+        run: Its run.
         seconds: Time after which the job is given up, and stopped on its engine.
         say: Receives a sentence about a job that Ctrl-C could not stop.
 
@@ -83,12 +70,14 @@ def worker_reports(
         return bool(answers)
 
     phase = Phase(_Saying(say), "asking", None, int, seconds=seconds, is_answer=is_answer)
-    work = Divided(partial(_look, job), gather=partial(_write_reports, job))
-    executor.for_each("LookAround", range(NUM_ELEMENTS), work, phase)
+    work = Divided(job.look, gather=_write_reports)
+    for_each(executor, run, "LookAround", range(NUM_ELEMENTS), work, phase, refuses_unlike=False)
     if answers:
         return answers[0], set()
-    probes = {f"{job.folder}/{entry.name}" for entry in job.output.scan(job.folder)}
-    return of_payload(job.output.read(f"{job.folder}/{REPORTS}").decode()), probes
+    found = [
+        one for report in _reports(run.folder).found() for one in of_payload(run.folder.read(report.path).decode())
+    ]
+    return found, {f"{PROBES}/{entry.name}" for entry in run.folder.scan(PROBES)}
 
 
 def reports_in(text: str) -> list[WorkerReport] | None:
@@ -104,16 +93,15 @@ class _Saying(Silent):
         self.say = say  # type: ignore[assignment, method-assign] # levels do not matter here
 
 
-def _look(job: LookJob, _number: int) -> Iterator[str]:
-    yield look(job).as_json()
+def _reports(work: Folder) -> Reports:
+    """Return the reports of the job: a single one, since a worker that cannot write sends its own to another worker."""
+    return Reports(work, "looks")
 
 
-def _write_reports(job: LookJob, reports: Iterable[str]) -> bool:
+def _write_reports(reports: Iterable[str], fence: Fence) -> None:
     payload = as_payload(merged(map(WorkerReport.of_json, reports))).encode()
-    with contextlib.suppress(OSError):
-        if job.output.read(f"{job.folder}/{DRIVER_FILE}") == job.token.encode():
-            with job.output.atomic_write(f"{job.folder}/{REPORTS}") as file:
-                file.write(payload)
-            return False
+    with contextlib.suppress(OSError, ShardkitError):
+        _reports(fence.folder).write(fence, 0, data=payload)
+        return
     msg = f"{_MARK}{base64.b64encode(zlib.compress(payload)).decode()}:"
     raise RuntimeError(msg)

@@ -1,4 +1,4 @@
-"""What a worker reports about itself: its host, versions, what it sees of SOURCE and whether it can write into OUT."""
+"""What a worker reports about itself: its host, versions, its view of SOURCE, and whether it can write into OUTPUT."""
 
 import dataclasses
 import functools
@@ -7,16 +7,18 @@ import os
 import platform
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from shardkit import software
-from shardkit.errors import ShardkitError
+from shardkit.errors import MachineError, ShardkitError, StaleRunError
+from shardkit.naming import WORK_FOLDER
+from shardkit.parallel.run_token import Fence, RunToken
 from shardkit.sources.visibility import FolderView, seen_again
 from shardkit.storage import Folder, open_folder
 
-DRIVER_FILE = "driver"  # name of the file that the driver writes
+PROBES = f"{WORK_FOLDER}/probes"  # folder of the files that workers write
 PROBE_BYTES = 1 << 20  # 1 MiB: written and read back
 
 
@@ -61,21 +63,20 @@ class SourceView:
 
 @dataclass(frozen=True, slots=True)
 class LookJob:
-    """What each worker needs to look; small and pickled into the pipeline's graph.
+    """What each worker needs to look; small and pickled into the job.
 
     Attributes:
         source_url: The source.
         source: What the driver sees of it.
-        output: The output folder.
-        folder: Path in it of the folder that the driver made for this call.
-        token: Content of the file DRIVER_FILE, random in that folder.
     """
 
     source_url: str
     source: SourceView
-    output: Folder
-    folder: str
-    token: str
+
+    def look(self, number: int, fence: Fence) -> Iterator[str]:
+        """Yield the report of this process, as JSON."""
+        del number
+        yield look(self, fence.folder, fence.token).as_json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,8 @@ class WorkerReport:
         process: Number of the process.
         versions: Versions of everything that decides bytes, and of Python, Beam and numpy.
         source: What it sees of SOURCE.
-        output_error: Why it cannot write into OUT; empty if it can.
-        probe: Path in OUT of the file that it wrote; empty if it could not.
+        output_error: Why it cannot write into OUTPUT; empty if it can.
+        probe: Path of the file in the run's folder that it wrote; empty if it could not.
         seconds: Duration of looking, writing and reading back.
         num_elements: Number of the job's elements that the process got.
     """
@@ -114,13 +115,19 @@ class WorkerReport:
 
 
 @functools.lru_cache(maxsize=4)
-def look(job: LookJob) -> WorkerReport:
-    """Look around, once in each process for each job."""
+def look(job: LookJob, work: Folder, token: RunToken) -> WorkerReport:
+    """Look around, once in each process for each run.
+
+    Args:
+        job: What to look at.
+        work: The run's folder, which the driver made in OUTPUT.
+        token: The run's token, which the driver wrote there.
+    """
     started = time.monotonic()
     source = seen_again(functools.partial(SourceView.of, job.source_url), job.source) or SourceView()
-    probe, error = f"{job.folder}/probe-{secrets.token_hex(8)}", ""
+    probe, error = f"{PROBES}/{secrets.token_hex(8)}", ""
     try:
-        error = _try_output(job, probe)
+        error = _try_output(Fence(work, token), probe)
     except (OSError, ShardkitError) as failure:
         error = str(getattr(failure, "strerror", None) or failure)
     seconds = time.monotonic() - started
@@ -129,17 +136,17 @@ def look(job: LookJob) -> WorkerReport:
     )
 
 
-def _try_output(job: LookJob, probe: str) -> str:
+def _try_output(fence: Fence, probe: str) -> str:
     try:
-        found = job.output.read(f"{job.folder}/{DRIVER_FILE}")
-    except FileNotFoundError:
-        return "it does not see the file that the driver wrote there"
-    if found != job.token.encode():
+        fence.check()
+    except StaleRunError:
         return "it sees another file than the driver wrote there"
+    except MachineError:
+        return "it does not see the file that the driver wrote there"
     data = secrets.token_bytes(PROBE_BYTES)
-    with job.output.atomic_write(probe) as file:
+    with fence.folder.atomic_write(probe) as file:
         file.write(data)
-    return "" if job.output.read(probe) == data else "it reads other bytes than it wrote"
+    return "" if fence.folder.read(probe) == data else "it reads other bytes than it wrote"
 
 
 def merged(reports: Iterable[WorkerReport]) -> list[WorkerReport]:

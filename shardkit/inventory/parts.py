@@ -7,10 +7,8 @@ files and does not decode them again.
 import hashlib
 import json
 import platform
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -25,6 +23,7 @@ from shardkit.inventory.table import compact, concat_sorted, map_columns, ordere
 from shardkit.option_values import Check
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
@@ -143,7 +142,7 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
     tables, totals = list[pa.Table](), ListingTotals({}, {})
     block: list[pa.Table] = []
     num_rows = 0
-    for listed, rows in _read_ahead(output, names):
+    for listed, rows in read_many(partial(_read_part, output), names, READING_THREADS):
         totals.add(**json.loads(listed))
         if rows is not None:
             block.append(rows)
@@ -163,17 +162,6 @@ def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
     parts_of_block.clear()
     release_unused()
     return block
-
-
-def _read_ahead(output: Folder, names: Iterable[str]) -> Iterator[tuple[bytes, pa.Table | None]]:
-    """Yield the result of `_read_part` for each name, in their order, read by threads that are a little ahead."""
-    remaining = iter(names)
-    with ThreadPoolExecutor(READING_THREADS) as pool:
-        ahead = deque(pool.submit(_read_part, output, name) for name in islice(remaining, 2 * READING_THREADS))
-        while ahead:
-            found = ahead.popleft().result()
-            ahead.extend(pool.submit(_read_part, output, name) for name in islice(remaining, 1))
-            yield found
 
 
 def _read_part(output: Folder, name: str) -> tuple[bytes, pa.Table | None]:

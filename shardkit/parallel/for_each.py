@@ -86,6 +86,7 @@ def for_each(
     phase: Phase,
     *,
     reads: Sequence[Folder] = (),
+    refuses_unlike: bool = True,
 ) -> None:
     """Do the work for each item, and wait for its end.
 
@@ -101,6 +102,8 @@ def for_each(
         work: Function of an item and a Fence, or several of them; pickled.
         phase: The phase, for the progress.
         reads: Folders that workers read; each worker process compares what it sees in them with the driver first.
+        refuses_unlike: Whether a worker that does not see the run's folder, or differs from the driver, does no work.
+            False if the work is to find that out.
 
     Raises:
         CallError: A worker found that the options do not fit.
@@ -110,7 +113,7 @@ def for_each(
     """
     folder = run.folder
     folder.remove(FAILURE)  # of an earlier run
-    guard = Guard(folder, run.token, DriverView.of(reads) if executor.is_remote else None)
+    guard = Guard(folder, run.token, DriverView.of(reads) if executor.is_remote else None, refuses_unlike)
     watched = replace(phase, watch=lambda: stop_after_failure(run), stop=run.stop_workers)
     with run.checked():
         executor.for_each(name, items, guarded(work, guard), watched)
@@ -125,11 +128,13 @@ class Guard:
         folder: The folder that receives results and failures.
         run: The run that the workers belong to.
         driver: What the driver runs and sees; None if workers are threads of the driver.
+        refuses_unlike: See `for_each`.
     """
 
     folder: Folder
     run: RunToken
     driver: DriverView | None = None
+    refuses_unlike: bool = True
 
     def call(self, function: Callable[..., Iterable[Any] | None], item: Any) -> Iterator[Any]:
         """Yield what a function of an item and a Fence gives.
@@ -139,8 +144,9 @@ class Guard:
         fence = Fence(self.folder, self.run, is_remote=self.driver is not None)
         with contextlib.suppress(StaleRunError):
             try:
-                fence.check()
-                check_worker(self.driver)
+                if self.refuses_unlike:
+                    fence.check()
+                    check_worker(self.driver)
                 yield from function(item, fence) or ()
             except StaleRunError:
                 raise

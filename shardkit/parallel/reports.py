@@ -9,7 +9,6 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +16,9 @@ from shardkit.errors import MachineError
 from shardkit.naming import WORK_FOLDER
 from shardkit.parallel.run_token import Fence
 from shardkit.storage import Folder, LocalFolder, open_folder
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried
 
-READING_THREADS = 16  # reports are small; object stores have a long latency but a high throughput
 _ENDING = ".report"
 
 
@@ -99,8 +98,7 @@ class Reports:
             MachineError: Some are missing.
         """
         paths = [report.path for report in self.complete(num_items)]
-        with ThreadPoolExecutor(READING_THREADS) as pool:
-            return list(pool.map(lambda path: retried(lambda: self.folder.read(path)), paths))
+        return list(read_many(lambda path: retried(lambda: self.folder.read(path)), paths))
 
     def remove(self) -> None:
         """Remove all reports."""

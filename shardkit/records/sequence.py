@@ -11,7 +11,6 @@ import itertools
 import operator
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
 import numpy as np
@@ -32,12 +31,12 @@ from shardkit.records.key_lookup import KeyLookup, similar_keys
 from shardkit.records.record import Schema, damaged
 from shardkit.records.runs import LOCAL, REMOTE, runs
 from shardkit.storage import OpenFiles
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.open_files import MAX_OPEN_FILES
 
 _LOCATING = ["offset", "length"]
 # Rows that an iteration plans at once: few at first, so that the first example comes soon.
 _FIRST_ROWS, _MAX_ROWS = 16, 4096
-_REQUESTS = 16  # at once to an object store
 
 
 class Examples(Sequence[Example]):
@@ -134,8 +133,7 @@ class Examples(Sequence[Example]):
         """
         rows = [self._row_at(at) for at in places]
         if not self._files.is_local:
-            with ThreadPoolExecutor(min(_REQUESTS, max(1, len(places)))) as pool:
-                return [*pool.map(self._read, rows)]
+            return [*read_many(self._read, rows)]
         found = []
         for first in range(0, len(rows), MAX_OPEN_FILES):  # with more, files would be opened twice
             part = rows[first : first + MAX_OPEN_FILES]

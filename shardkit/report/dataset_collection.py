@@ -1,7 +1,6 @@
 """A dataset as the subject of a report: its indexes, and records of chosen examples."""
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,13 +31,13 @@ from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
 from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.statistics.indexes import annotations_location, read_annotations
 from shardkit.storage import Folder
+from shardkit.storage.concurrent_reads import read_many
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _COLUMNS = ["key_hash", "label", "labels", "width", "height", "image_bytes", "content_sha256", "format", "changes"]
 _LOCATING = ["key", "offset", "length", "image_start", "image_bytes", "width", "height"]
-_THREADS = 16  # on object stores, each read is a request of some 20 ms
 
 
 class _Row(NamedTuple):
@@ -121,8 +120,7 @@ class DatasetCollection:
                 return Picture(row.key, row.split, "", (row.width, row.height), None, str(error))
             return Picture(row.key, row.split, _labels_text(found), (row.width, row.height), drawn)
 
-        with ThreadPoolExecutor(_THREADS, thread_name_prefix="pictures") as pool:
-            yield from pool.map(picture, self._rows(numbers))
+        yield from read_many(picture, self._rows(numbers))
 
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield the features behind the images of examples."""
@@ -141,8 +139,7 @@ class DatasetCollection:
             with shard_errors(root, row.shard.path):
                 return Header(bytes(root.read_range(row.shard.path, start, min(HEADER_BYTES, row.image_bytes))))
 
-        with ThreadPoolExecutor(_THREADS, thread_name_prefix="headers") as pool:
-            yield from pool.map(header, self._rows(numbers))
+        yield from read_many(header, self._rows(numbers))
 
     def rejects(self, per_reason: int) -> Rejects:
         """Return what the conversion rejected."""

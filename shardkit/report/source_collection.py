@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,12 +33,12 @@ from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.software import versions
 from shardkit.sources import Source
 from shardkit.sources.listing import GROUP, MASK_COLOURS
+from shardkit.storage.concurrent_reads import read_many
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _BATCH_ROWS = 1 << 16
-_THREADS = 8
 
 
 class SourceCollection:
@@ -151,8 +150,7 @@ class SourceCollection:
                 return Picture(row["key"], split, "", size, None, str(error))
             return Picture(row["key"], split, text, image.size, draw(image, annotations, side))
 
-        with ThreadPoolExecutor(_THREADS, thread_name_prefix="pictures") as pool:
-            yield from pool.map(picture, self._rows(numbers))
+        yield from read_many(picture, self._rows(numbers))
 
     def _decoded(self, row: Mapping[str, Any]) -> tuple["Image", Annotations, str]:
         """Return the upright picture, its boxes or mask, and its labels as text."""
@@ -223,8 +221,7 @@ class SourceCollection:
                 return Header(b"")
             return Header(data, is_stored=not (row["changes"] or _is_scaled(row, form)))
 
-        with ThreadPoolExecutor(_THREADS, thread_name_prefix="headers") as pool:
-            yield from (one for one in pool.map(header, self._rows(numbers)) if one.data)
+        yield from (one for one in read_many(header, self._rows(numbers)) if one.data)
 
     def rejects(self, per_reason: int) -> Rejects:
         """Return what the conversion would reject."""

@@ -18,16 +18,15 @@ from shardkit.sources.datasets.opening import refuse_unfinished
 from shardkit.sources.detection.box_tables.layout import holds_boxes
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.other_exports import refuse_other_export
-from shardkit.sources.ignoring.filtered_folder import FilteredFolder
-from shardkit.sources.ignoring.globs import IgnoreGlob
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together
 from shardkit.sources.packed.webdataset import holds_samples
-from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
+from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.walking import children
 from shardkit.storage import Folder, open_folder, os_errors_as

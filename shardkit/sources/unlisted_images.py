@@ -6,17 +6,17 @@ name, is next to them. The walk skips folders that a part lists itself, so that 
 
 import abc
 import hashlib
-import posixpath
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, ending
-from shardkit.sources.walking import are_of_dataset, children, join, list_if_allowed, parent_of
+from shardkit.sources.walking import ancestors, are_of_dataset, children, join, list_if_allowed, parent_of
 from shardkit.storage import Folder
 
 FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together
@@ -82,7 +82,7 @@ def count_unlisted_images(
     """
     walk = _Walk(folder, covered, named)
     for path in below:
-        above = [folder.resolve(one) for one in _ancestors(path)]
+        above = [folder.resolve(one) for one in ancestors(path)]
         walk.look(path, None, tuple(above))
     counts = [(path, count) for path, count in walk.counts.items() if count]
     found = {_phrase(count, path, why): count for path, count in counts[:FOLDERS_SHOWN]}
@@ -109,9 +109,9 @@ class _Walk:
 
     def __post_init__(self) -> None:
         self._covered = {self.folder.resolve(path) for path in self.covered}
-        self._partly = {above for path in self.covered for above in _ancestors(path)}
+        self._partly = {above for path in self.covered for above in ancestors(path)}
         folders = {parent_of(path) for path in self.named}
-        self._partly |= folders | {above for path in folders for above in _ancestors(path)}
+        self._partly |= folders | {above for path in folders for above in ancestors(path)}
 
     def look(self, path: str, counted_as: str | None, above: tuple[str, ...]) -> None:
         here = self.folder.resolve(path)
@@ -132,36 +132,70 @@ class _Walk:
                 self.look(join(path, entry.name), counted_as, (*above, here))
 
 
-def _ancestors(path: str) -> Iterator[str]:
-    """Return the folders above a path, the root first."""
-    parts = path.split("/") if path else []
-    return ("/".join(parts[:depth]) for depth in range(len(parts)))
+class NamedImages(Collection[str]):
+    """A set of keys that answers whether it contains one; iterating over it yields one key of each folder.
+
+    It takes eight bytes for each key. With hashes of 64 bits, about one in 10**13 images that no list names is taken
+    for a named one. The set is used only to count and compare images.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        hashes = array("Q")
+        self._one_of_folder: dict[str, str] = {}
+        for key in keys:
+            hashes.append(_hash(key))
+            self._one_of_folder.setdefault(parent_of(key), key)
+        self.hashes: npt.NDArray[np.uint64] = np.unique(np.frombuffer(hashes, np.uint64))
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and bool(_are_in(self.hashes, [key])[0])
+
+    def count_others(self, keys: Iterable[str]) -> int:
+        """Return the number of keys that are not in the set."""
+        return int((~_are_in(self.hashes, keys)).sum())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._one_of_folder.values())
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+
+class SharedImages:
+    """The keys that more than one of several sets of keys contains."""
+
+    def __init__(self, sets: Iterable[NamedImages]) -> None:
+        every = np.concatenate([np.zeros(0, np.uint64), *(one.hashes for one in sets)])
+        found, counts = np.unique(every, return_counts=True)
+        self._hashes: npt.NDArray[np.uint64] = found[counts > 1]
+
+    def __contains__(self, key: str) -> bool:
+        return bool(_are_in(self._hashes, [key])[0])
 
 
 def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:
     """Return the number of images in the keys' folders that have none of these keys.
 
     Every folder is listed once; other folders are not listed. A folder that may be read but not listed counts 0.
-    Memory: eight bytes per key, a hash of 64 bits.
     """
-    named = array("Q")
-    folders: dict[str, None] = {}
-    for key in keys:
-        named.append(_hash(key))
-        folders[posixpath.dirname(key)] = None
-    # Sorted once: np.isin sorts again for each of a thousand folders.
-    hashes = np.sort(np.frombuffer(named, np.uint64))
-    num_unnamed = 0
-    for path in folders:
-        there = [
-            _hash(join(path, entry.name))
+    named = NamedImages(keys)
+    return sum(
+        named.count_others(
+            join(path, entry.name)
             for entry in list_if_allowed(folder, path)
             if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS
-        ]
-        wanted = np.array(there, np.uint64)
-        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
-        num_unnamed += int((hashes[at] != wanted).sum())
-    return num_unnamed
+        )
+        for path in map(parent_of, named)
+    )
+
+
+def _are_in(hashes: npt.NDArray[np.uint64], keys: Iterable[str]) -> npt.NDArray[np.bool_]:
+    """Return for each key whether it is among sorted hashes; np.isin would sort these again for every folder."""
+    wanted = np.array([_hash(key) for key in keys], np.uint64)
+    if not len(hashes):
+        return np.zeros(len(wanted), bool)
+    found: npt.NDArray[np.bool_] = hashes[np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)] == wanted
+    return found
 
 
 def _hash(key: str) -> int:

@@ -2,7 +2,7 @@
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from shardkit.errors import MachineError, SpecialFileError
 from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
@@ -137,13 +137,24 @@ def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -
     return data if len(data) <= max_bytes else f"it has {len(data):,} bytes, more than {max_bytes:,}"
 
 
-def files_below(folder: Folder, path: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Entry]]:
+def files_below(folder: Folder, path: str, left_out: Collection[str] = ()) -> Iterator[tuple[str, Entry]]:
     """Yield path and entry of every file below a folder, sorted by name, folder by folder.
 
     Links that lead to a folder above, and datasets that were written into the source, are skipped.
+
+    Args:
+        folder: The source.
+        path: Path of the folder below it.
+        left_out: Paths of folders that are skipped.
     """
+    return _files_below(folder, path, left_out, tuple(folder.resolve(one) for one in ancestors(path)))
+
+
+def _files_below(
+    folder: Folder, path: str, left_out: Collection[str], above: tuple[str, ...]
+) -> Iterator[tuple[str, Entry]]:
     here = folder.resolve(path)
-    if here in above:
+    if here in above or path in left_out:
         return
     entries = children(folder, path)
     if are_of_dataset(entries):
@@ -153,7 +164,13 @@ def files_below(folder: Folder, path: str, above: tuple[str, ...] = ()) -> Itera
             yield join(path, entry.name), entry
     for entry in entries:
         if entry.is_folder:
-            yield from files_below(folder, join(path, entry.name), (*above, here))
+            yield from _files_below(folder, join(path, entry.name), left_out, (*above, here))
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """Return the folders above a path, the root first."""
+    parts = path.split("/") if path else []
+    return ("/".join(parts[:depth]) for depth in range(len(parts)))
 
 
 def num_slices(num_files: int) -> int:

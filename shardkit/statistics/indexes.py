@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,9 +17,9 @@ from shardkit.dataset.shard_indexes import read_columns, shard_errors
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.errors import DataError, RecordError
+from shardkit.storage.concurrent_reads import read_many
 
 _COLUMNS = ["offset", "length", "image_start", "image_bytes", "width", "height", "changes", "labels", "source_bytes"]
-_THREADS = 16  # on object stores, each read is a request of some 20 ms
 
 
 class Span(NamedTuple):
@@ -179,8 +178,7 @@ def read_annotations(manifest: Manifest, locations: Iterable[Location], feature:
         DataError: A shard is missing, or a record is damaged.
         MachineError: A shard cannot be read.
     """
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="sample") as pool:
-        yield from pool.map(partial(_read, manifest, feature), locations)
+    yield from read_many(partial(_read, manifest, feature), locations)
 
 
 def _read(manifest: Manifest, feature: str, location: Location) -> dict[str, Any]:

@@ -7,7 +7,6 @@ single folder or table keeps all workers busy. The driver calls `part_groups` be
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +34,7 @@ from shardkit.sources.visibility import (
     refuse_unseen_folders,
 )
 from shardkit.storage import Folder, os_errors_as
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.retry import retried, retried_iterator
 from shardkit.writing.refusals import ListingCheck, ListingSummary
 
@@ -100,11 +100,8 @@ def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, P
         whole = part.part if isinstance(part, FolderSlice) else part
         return count_folders(source, whole) if is_remote else filled_folders(source, whole)
 
-    if len(listed) <= LOOKING_THREADS:
-        seen = list(map(look, listed))
-    else:
-        with ThreadPoolExecutor(LOOKING_THREADS) as pool:
-            seen = list(pool.map(look, listed))
+    is_few = len(listed) <= LOOKING_THREADS
+    seen = list(map(look, listed) if is_few else read_many(look, listed, LOOKING_THREADS))
     starts = range(0, len(listed), size)
     return [
         (index, PartGroup(listed[start : start + size], seen[start : start + size], is_remote))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,7 @@ from shardkit.planning.choosing import nothing_left
 from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.plan import PLAN_VERSION, Plan
 from shardkit.storage import Folder
-from shardkit.writing.output.finished_shards import READING_THREADS
+from shardkit.storage.concurrent_reads import read_many
 from shardkit.writing.rejected import rejected_parquet
 
 COPIES_SHOWN = 10  # keys in a sentence
@@ -58,8 +57,7 @@ def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: s
     Raises:
         DataError: A check failed; the message names the file.
     """
-    with ThreadPoolExecutor(READING_THREADS) as pool:
-        return list(pool.map(lambda name: _check_finished_shard(output, name, plan_digest), names))
+    return list(read_many(lambda name: _check_finished_shard(output, name, plan_digest), names))
 
 
 def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:

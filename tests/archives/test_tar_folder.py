@@ -8,8 +8,8 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.sources.context import Opening
-from shardkit.sources.folders.given_class_folders import open_class_folders
-from shardkit.sources.recognising.archive_problems import with_archive_problems
+from shardkit.sources.folders.class_folders import open_class_folders
+from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.storage import open_folder
 from shardkit.testing import files_of, listed, write_tree
 

@@ -6,6 +6,8 @@ import pytest
 
 from shardkit.doctor import look_job
 from shardkit.doctor.worker_report import merged
+from shardkit.errors import MachineError
+from shardkit.parallel.run_token import Fence
 from shardkit.testing import write_class_folders
 
 from ..engines.conftest import job_service
@@ -68,9 +70,11 @@ def test_an_unknown_option_and_a_missing_source(source, tmp_path):
 def test_workers_that_share_no_output_are_told_by_the_error_of_the_job(source, tmp_path, monkeypatch):
     def losing(reports):
         found = merged(reports)
-        [driver_file] = (tmp_path / "out" / ".shardkit").glob("doctor-*/driver")
-        driver_file.unlink()
+        monkeypatch.setattr(Fence, "check", not_seen)
         return found
+
+    def not_seen(_):
+        raise MachineError("host far does not see this folder")
 
     monkeypatch.setattr(look_job, "merged", losing)  # workers share this memory
     result = call("doctor", source, tmp_path / "out", IN_PROCESS_RUNNER)

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from shardkit.doctor.worker_report import (
-    DRIVER_FILE,
+    PROBES,
     LookJob,
     SourceView,
     WorkerReport,
@@ -15,6 +15,8 @@ from shardkit.doctor.worker_report import (
     of_payload,
 )
 from shardkit.doctor.workers import check_workers, other_versions
+from shardkit.naming import WORK_FOLDER
+from shardkit.parallel.run_token import Run
 from shardkit.sources.visibility import view_folder
 from shardkit.storage import open_folder
 from shardkit.testing import write_class_folders
@@ -69,33 +71,30 @@ def test_reports_of_a_process_are_merged_and_travel_as_text():
 
 @pytest.fixture
 def job(tmp_path):
-    """A job whose folder the driver has made."""
+    """What a worker gets: a job, the folder that the driver has made, and the token in it."""
     source = write_class_folders(tmp_path / "source", {"ant": 1, "bee": 1})
     output = open_folder(str(tmp_path / "out"))
     output.create()
-    made = LookJob(str(source), SourceView.of(str(source)), output, "work/doctor", str(tmp_path))
-    with output.atomic_write(f"{made.folder}/{DRIVER_FILE}") as file:
-        file.write(made.token.encode())
-    return made
+    return LookJob(str(source), SourceView.of(str(source))), output, Run(output).start()
 
 
 def test_a_worker_looks_once_and_leaves_a_file_that_the_driver_sees(job):
-    report = look(job)
-    assert look(job) is report
-    assert (report.output_error, job.output.stat(report.probe).num_bytes) == ("", 1 << 20)
-    assert report.source == SourceView.of(job.source_url) != SourceView.of(f"{job.source_url}/ant")
+    report, (wanted, output, _) = look(*job), job
+    assert look(*job) is report
+    assert (report.output_error, output.stat(report.probe).num_bytes) == ("", 1 << 20)
+    assert report.source == SourceView.of(wanted.source_url) != SourceView.of(f"{wanted.source_url}/ant")
     assert {"python", "beam", "numpy", "shardkit", "pillow", "pyarrow", "jpeg_encoder"} <= report.versions.keys()
 
 
-@pytest.mark.parametrize("token", [None, b"of another driver"])
-def test_a_worker_that_sees_another_output_writes_nothing(token, job):
-    job.output.remove(f"{job.folder}/{DRIVER_FILE}")
-    if token is not None:
-        with job.output.atomic_write(f"{job.folder}/{DRIVER_FILE}") as file:
-            file.write(token)
-    report = look(job)
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_worker_that_sees_another_output_writes_nothing(is_replaced, job):
+    output = job[1]
+    output.remove_tree(WORK_FOLDER)
+    if is_replaced:
+        Run(output).start()
+    report = look(*job)
     assert "the driver wrote there" in report.output_error
-    assert not [entry for entry in job.output.scan(job.folder) if entry.name.startswith("probe")]
+    assert output.stat(PROBES) is None
 
 
 def test_what_is_not_there_is_an_error_and_not_an_empty_folder(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.pipelines.executor import BeamExecutor
-from shardkit.sources.packed import webdataset_pieces
+from shardkit.sources.packed import webdataset_samples
 from shardkit.sources.tables.formats import text_pieces
 from shardkit.testing import digests_of, picture, write_tree
 
@@ -49,7 +49,7 @@ SOURCES = {
 @pytest.fixture
 def tiny_pieces(monkeypatch):
     monkeypatch.setattr(text_pieces, "PIECE_BYTES", 300)
-    monkeypatch.setattr(webdataset_pieces, "PIECE_MEMBERS", 12)
+    monkeypatch.setattr(webdataset_samples, "PIECE_MEMBERS", 12)
 
 
 def check(name, options, executor, tmp_path, monkeypatch):

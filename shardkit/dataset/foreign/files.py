@@ -5,7 +5,6 @@ records that do not fit, is their own.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO, cast
@@ -31,6 +30,7 @@ from shardkit.dataset.foreign.values import Features, read_features
 from shardkit.errors import DataError, RecordError
 from shardkit.naming import counted, printable
 from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.storage.concurrent_reads import read_many
 
 HEAD_BYTES = 64 << 10  # 64 KiB
 _FIRST_RECORDS = 64  # of a file, in which readable ones are looked for
@@ -108,21 +108,20 @@ class ForeignFiles:
         stem_of = stems(entries)
         announced = _announced(folder)
         files, empty = list[ForeignFile](), list[ForeignFile]()
-        with ThreadPoolExecutor(_READING_THREADS) as pool:
-            heads = pool.map(lambda path: read_head(folder, path), entries)
-            for (path, entry), head in zip(entries.items(), heads, strict=True):
-                kind = compression_of(head)
-                of_empty = empty_compression(head) if kind is None and entry.num_bytes <= HEAD_BYTES else None
-                compression = of_empty if kind is None else kind
-                if compression is None:
-                    msg = (
-                        f"{folder.url}/{printable(path)}: this is no TFRecord file, plain, GZIP or ZLIB: it does not "
-                        f"start with a record's length and CRC. Restore it, or {leaving_out}"
-                    )
-                    raise DataError(msg)
-                kept = files if kind is not None else empty
-                known = (split_of_file(path), stem_of[path], announced.get(path))
-                kept.append(ForeignFile(path, entry.num_bytes, entry.mtime_ns, compression, *known))
+        heads = read_many(lambda path: read_head(folder, path), entries, _READING_THREADS)
+        for (path, entry), head in zip(entries.items(), heads, strict=True):
+            kind = compression_of(head)
+            of_empty = empty_compression(head) if kind is None and entry.num_bytes <= HEAD_BYTES else None
+            compression = of_empty if kind is None else kind
+            if compression is None:
+                msg = (
+                    f"{folder.url}/{printable(path)}: this is no TFRecord file, plain, GZIP or ZLIB: it does not "
+                    f"start with a record's length and CRC. Restore it, or {leaving_out}"
+                )
+                raise DataError(msg)
+            kept = files if kind is not None else empty
+            known = (split_of_file(path), stem_of[path], announced.get(path))
+            kept.append(ForeignFile(path, entry.num_bytes, entry.mtime_ns, compression, *known))
         if not files:
             msg = f"{folder.url}: all TFRecord files are empty, such as {printable(empty[0].path)}; write them again"
             raise DataError(msg)
@@ -151,9 +150,12 @@ class ForeignFiles:
             DataError: None of the first records of a file can be read.
         """
         nums = [num_first, *[num_others] * (len(files) - 1)]
-        with ThreadPoolExecutor(_READING_THREADS) as pool:
-            read = pool.map(lambda i: self._sample_file(files[i], nums[i], is_whole=i < WHOLE_FILES), range(len(files)))
-            return {file.path: found for file, found in zip(files, read, strict=True)}
+        read = read_many(
+            lambda i: self._sample_file(files[i], nums[i], is_whole=i < WHOLE_FILES),
+            range(len(files)),
+            _READING_THREADS,
+        )
+        return {file.path: found for file, found in zip(files, read, strict=True)}
 
     def _sample_file(self, file: ForeignFile, num: int, *, is_whole: bool) -> list[Sampled]:
         url = f"{self.folder.url}/{printable(file.path)}"

@@ -6,7 +6,7 @@ class each, no record is read before it is written. Other annotations are in the
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,10 +17,10 @@ from shardkit.archives.tar_members import buffered
 from shardkit.dataset import example
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import MASK, Feature
-from shardkit.dataset.manifest import Shard, find_dataset
+from shardkit.dataset.manifest import find_dataset
 from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.shard_indexes import read_columns
-from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_names
+from shardkit.dataset.stored_names import names_in_records, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, record_data
 from shardkit.errors import RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
@@ -29,8 +29,8 @@ from shardkit.options.words import convert_again, named
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
-from shardkit.sources.datasets.changes import RowChanges
-from shardkit.sources.datasets.shard_files import shard_files
+from shardkit.sources.datasets.members import DatasetPart, Member, shard_files
+from shardkit.sources.datasets.removed import removed_from
 from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, GROUP, OFFSET, PATH, Listing, Source
 from shardkit.storage import Folder, open_folder, os_errors_as
 
@@ -41,48 +41,6 @@ _INDEX_COLUMNS = [
 # Kinds of skipped examples; they are stored in the manifest, so they are the same however the user calls.
 REMOVED, LEFT_OUT = "removed by `drop`", "left out by `where`"  # see options.words.shown
 REMOVED_BEFORE = "removed from one of the datasets before"
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One of the datasets of a source.
-
-    Attributes:
-        url: Its folder.
-        digest: The digest of its manifest.
-        class_names: Its classes, in label order.
-        has_decoded: Whether its images were decoded before they were stored, so that they need not be again.
-        key_prefix: What its keys get at their start: '' or the name of its folder and a slash.
-        is_adopted: Whether others wrote its records.
-        stored_as: Names of features in records that others wrote; see `dataset.stored_names`.
-    """
-
-    url: str
-    digest: str
-    class_names: tuple[str, ...]
-    has_decoded: bool
-    key_prefix: str = ""
-    is_adopted: bool = False
-    stored_as: StoredAs = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetPart:
-    """A part of the source: one shard.
-
-    Attributes:
-        member: Number of its dataset.
-        shard: The shard, with paths below the source's folder.
-        split: Its split.
-        mtime_ns: Modification time of the TFRecord file.
-        changes: The rows that the user removes or corrects.
-    """
-
-    member: int
-    shard: Shard
-    split: str
-    mtime_ns: int
-    changes: RowChanges = RowChanges()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +146,6 @@ class ShardkitDataset(Source):
 
     def withdrawn(self) -> pa.Table | None:
         """See Source."""
-        from shardkit.sources.datasets.removed import removed_from
-
         return removed_from(self.folder, self.shards, self.members, readmits=self.readmits)
 
     def list_part(self, part: DatasetPart, batch_rows: int) -> Iterator[Listing]:

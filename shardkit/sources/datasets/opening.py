@@ -17,7 +17,8 @@ from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, 
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
-from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset
+from shardkit.sources.datasets.layout import ShardkitDataset
+from shardkit.sources.datasets.members import DatasetPart, Member, shard_files, size_problem
 from shardkit.sources.datasets.removed import without_removed
 from shardkit.sources.datasets.several import (
     common_folder,
@@ -26,7 +27,6 @@ from shardkit.sources.datasets.several import (
     refuse_other_features,
     refuse_repeated_keys,
 )
-from shardkit.sources.datasets.shard_files import shard_files, size_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import join
 from shardkit.storage import Folder

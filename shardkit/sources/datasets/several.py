@@ -15,7 +15,7 @@ from shardkit.errors import CallError
 from shardkit.naming import counted
 from shardkit.options.words import named
 from shardkit.sources.datasets.changes import some
-from shardkit.sources.datasets.layout import DatasetPart, Member
+from shardkit.sources.datasets.members import DatasetPart, Member
 from shardkit.storage import Folder, open_folder
 from shardkit.storage.opening import shared_folder
 

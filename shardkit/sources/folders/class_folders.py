@@ -1,30 +1,29 @@
 """List class folders: ``<label>/**/image``, ``<split>/<label>/**/image`` and ``<label>/<split>/**/image``."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import printable, split_of_folder
+from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.context import Opening
+from shardkit.sources.folders.image_tree import WITHOUT_LABELS, image_rows
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
-from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
+    BadRecord,
     Listing,
     ListingRow,
-    RecordProblem,
     Source,
     batched,
     count_skipped,
-    ending,
     is_ignored,
-    rejected_row,
-    unicode_problem,
 )
 from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.walking import are_of_dataset, is_dataset, join
+from shardkit.sources.walking import ancestors, are_of_dataset, is_dataset, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
-_UNLABELLED = "which has no labels"
 _MISPLACED = "the image lies outside every label folder; move it into one"
 
 
@@ -147,7 +146,7 @@ class ClassFolders(Source):
     def list_part(self, part: Part | LeftOut, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""
         if isinstance(part, LeftOut):
-            counts = count_unlisted_images(self.folder, _UNLABELLED, below=part.paths, covered=self._covered)
+            counts = count_unlisted_images(self.folder, WITHOUT_LABELS, below=part.paths, covered=self._covered)
             yield from batched(self.schema, (), batch_rows, counts)
             return
         skipped: dict[str, int] = {}
@@ -166,23 +165,14 @@ class ClassFolders(Source):
             count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
 
     def _files_as_rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        for path, entry in self._files(part.path, part.recursive, self._above(part.path)):
-            kind = ending(entry.name)
-            if kind not in IMAGE_ENDINGS:
-                if part.label_name is not None and (problem := unsupported_format(path)):
-                    yield rejected_row(problem, part.split, entry)
-                else:
-                    count_skipped(skipped, kind)
-            elif problem := unicode_problem(path):
-                yield rejected_row(problem, part.split, entry)
-            elif part.label_name is None:
-                yield rejected_row(RecordProblem(path, NO_LABEL, _MISPLACED), part.split, entry)
-            else:
-                yield ListingRow(path, part.split, part.label_name, entry.num_bytes, entry.mtime_ns)
+        def row(path: str, entry: Entry) -> ListingRow:
+            if part.label_name is None:
+                raise BadRecord(NO_LABEL, _MISPLACED)
+            return ListingRow(path, part.split, part.label_name, entry.num_bytes, entry.mtime_ns)
 
-    def _above(self, path: str) -> tuple[str, ...]:
-        folders = path.split("/") if path else []
-        return tuple(self.folder.resolve("/".join(folders[:depth])) for depth in range(len(folders)))
+        above = tuple(self.folder.resolve(one) for one in ancestors(part.path))
+        files = self._files(part.path, part.recursive, above)
+        return image_rows(files, part.split, row, skipped, rejects_others=part.label_name is not None)
 
     def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
         here = self.folder.resolve(path)
@@ -224,3 +214,50 @@ def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
         entries = folder.scan(path)
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
     return [name for name in names if join(path, name) != excluded and (path or not is_dataset(folder, name))]
+
+
+def open_class_folders(opening: Opening) -> ClassFolders:
+    """Return the class folders that ``layout=class-folders`` means: each folder is a class, or an exact split.
+
+    Raises:
+        DataError: There is no label folder, or none at `class_level`.
+    """
+    folder, excluded, level = opening.folder, opening.excluded, opening.options.class_level
+    found = _classes_or_splits(folder, excluded)
+    roots = found.roots
+    between: list[LabelRoot] = []
+    for _ in range(level - 1):
+        inner = {root: label_folders(folder, root.path, excluded) for root in roots}
+        between += [root for root in roots if root.path]
+        roots = tuple(LabelRoot(join(root.path, name), root.split) for root, names in inner.items() for name in names)
+    if level == 1:
+        return found
+    if not any(label_folders(folder, root.path, excluded) for root in roots):
+        msg = f"{folder.url}: there are no folders at level {level} of the tree, as {named('class_level', level)} says"
+        raise DataError(msg)
+    return replace(found, roots=roots, between=tuple(between), level=level)
+
+
+def _classes_or_splits(folder: Folder, excluded: str | None) -> ClassFolders:
+    names = label_folders(folder, "", excluded)
+    if not names:
+        msg = (
+            f"{folder.url}: there are no label folders; "
+            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label"
+        )
+        raise DataError(msg)
+    exact = {name: split for name in names if (split := split_of_folder(name))}
+    if len(exact) == len(names) and any(label_folders(folder, name, excluded) for name in names):
+        return ClassFolders(folder, tuple(LabelRoot(*one) for one in exact.items()), excluded)
+    return ClassFolders(folder, excluded=excluded, remark=read_as_classes(list(exact), names))
+
+
+def read_as_classes(as_labels: list[str], names: list[str]) -> str:
+    """Return the note that folders with names of splits are read as classes; '' if there are none."""
+    if not as_labels:
+        return ""
+    others = [name for name in names if name not in as_labels]
+    is_one = len(as_labels) == 1
+    it, are = ("it", "is read as a class, not as a split") if is_one else ("them", "are read as classes, not as splits")
+    why = f"{others[0]!r} is next to {it}" if others else "there are no label folders in " + it
+    return f"; note: {', '.join(map(repr, as_labels))} {are}, because {why}"

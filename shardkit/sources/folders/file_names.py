@@ -6,60 +6,42 @@ first group that has no other meaning), ``split`` is the split, and ``group`` na
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
+from shardkit.sources.folders.image_tree import ImageTree
 from shardkit.sources.folders.split_folders import splits_of
-from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
     GROUP,
     LISTING_SCHEMA,
     BadRecord,
-    Listing,
     ListingRow,
-    RecordProblem,
-    Source,
-    batched,
-    count_skipped,
-    ending,
-    rejected_row,
-    unicode_problem,
 )
-from shardkit.sources.tables.split_names import split_of_text
-from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.walking import children, files_below, folders_in
-from shardkit.storage import Entry, Folder
+from shardkit.sources.tables.column_names import split_of_text
+from shardkit.sources.walking import folders_in
+from shardkit.storage import Entry
 
 _SPLIT, _GROUP = "split", "group"
 
 
 @dataclass(frozen=True, slots=True)
-class FileNames(Source):
+class FileNames(ImageTree):
     """A tree of images with labels in their names.
 
     Attributes:
-        folder: Root of the source.
         pattern: Regular expression that is searched in the names.
         label_group: Number of the group that is the label.
-        folder_splits: Names of the source's folders that are splits, and these splits.
-        excluded: Path below the root that is not listed, because it is the output; None for none.
-        left_out: Folders whose images have no labels: they are counted, not listed.
     """
 
-    folder: Folder
-    pattern: "re.Pattern[str]"
-    label_group: int
-    folder_splits: tuple[tuple[str, str], ...]
-    excluded: str | None
-    left_out: tuple[str, ...] = ()
+    pattern: "re.Pattern[str]" = field(kw_only=True)
+    label_group: int = field(kw_only=True)
 
     @property
     def schema(self) -> pa.Schema:
@@ -81,54 +63,11 @@ class FileNames(Source):
         pattern = self.pattern.pattern
         return ", ".join([f"{self.folder.url}: read as {self.layout}, the label by {pattern!r} in the name", *more])
 
-    def parts(self) -> list[str]:
-        """Return the source's folders, and '' for the files next to them."""
-        return [*(name for name in folders_in(self.folder) if name != self.excluded), ""]
-
-    def listed_folders(self, part: str) -> tuple[str]:
-        """See Source."""
-        return (part,)
-
-    def sliceable_folder(self, part: str) -> str | None:
-        """See Source; the part '' also counts the images of `left_out`, which must happen once."""
-        return part if isinstance(part, str) and (part or not self.left_out) else None
-
-    def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
-        """See Source; files sorted by name, folder by folder."""
-        skipped: dict[str, int] = {}
-        if not part:
-            covered = () if self.excluded is None else (self.excluded,)
-            skipped = count_unlisted_images(self.folder, "which has no labels", below=self.left_out, covered=covered)
-        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
-
-    def _rows(self, part: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        folder_split = dict(self.folder_splits).get(part)
-        for path, entry in self._files(part):
-            kind = ending(entry.name)
-            if kind not in IMAGE_ENDINGS:
-                if problem := unsupported_format(path):
-                    yield rejected_row(problem, folder_split, entry)
-                else:
-                    count_skipped(skipped, kind)
-            elif problem := unicode_problem(path):
-                yield rejected_row(problem, folder_split, entry)
-            else:
-                try:
-                    label, split, group = self._read(entry.name, folder_split)
-                except BadRecord as error:
-                    yield rejected_row(RecordProblem(path, error.reason, str(error)), folder_split, entry)
-                else:
-                    extra = (group,) if self._has_groups else ()
-                    yield ListingRow(path, split, label, entry.num_bytes, entry.mtime_ns, extra=extra)
-
-    def _files(self, part: str) -> Iterator[tuple[str, Entry]]:
-        if not part:
-            yield from ((entry.name, entry) for entry in children(self.folder) if not entry.is_folder)
-            return
-        left_out = tuple(f"{path}/" for path in (self.excluded, *self.left_out) if path is not None)
-        for path, entry in files_below(self.folder, part, (self.folder.resolve(""),)):
-            if not path.startswith(left_out):
-                yield path, entry
+    def row(self, path: str, entry: Entry, split: str | None) -> ListingRow:
+        """See ImageTree."""
+        label, split, group = self._read(entry.name, split)
+        extra = (group,) if self._has_groups else ()
+        return ListingRow(path, split, label, entry.num_bytes, entry.mtime_ns, extra=extra)
 
     def _read(self, name: str, folder_split: str | None) -> tuple[str, str | None, str | None]:
         """Return label, split and group from a file's name.
@@ -170,7 +109,7 @@ def open_file_names(opening: Opening) -> FileNames:
     names = [name for name in folders_in(folder) if name != excluded]
     splits = splits_of(names)
     folder_splits = tuple(splits.items()) if len(splits) == len(names) else ()
-    return FileNames(folder, pattern, _label_group(pattern), folder_splits, excluded)
+    return FileNames(folder, folder_splits, excluded, pattern=pattern, label_group=_label_group(pattern))
 
 
 def _label_group(pattern: "re.Pattern[str]") -> int:

@@ -1,18 +1,23 @@
-"""Folders of images without label folders: read labels from names such as cat.0.jpg, else refuse with commands."""
+"""Folders without label folders: read labels from names such as cat.0.jpg, else refuse with commands.
 
+A folder without any image is refused with what it holds instead.
+"""
+
+import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from shardkit.errors import DataError, ShardkitError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.source_place import SourcePlace
-from shardkit.sources.folders.without_images import refuse_without_images
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ending
-from shardkit.sources.recognising.adjacent_masks import adjacent_masks
-from shardkit.sources.walking import children
+from shardkit.sources.recognising.annotated_data_check import adjacent_masks
+from shardkit.sources.walking import children, files_below
 from shardkit.storage import Folder
 
 # Dogs vs Cats and datasets modelled on it: cat.0.jpg. Only numbered photographs have similar names.
@@ -29,6 +34,13 @@ _GUESSES = (
 )
 _MIN_IMAGES = 2  # of each class on average: else the words are names, not classes
 _EXAMPLES = 2  # file names shown in a message
+_MAX_FILES = 1_000  # that are looked at
+_KINDS_SHOWN = 4
+_ARCHIVES = (".zip", ".tar")
+_PACKED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
+_ARRAYS = (".npy", ".npz", ".pkl", ".pickle", ".h5", ".hdf5", ".mat", ".pt", ".pth", ".mdb", ".lmdb", ".bin")
+_RECORDS = (".tfrecord", ".tfrecords", ".tfrec")
+_NO_ENDING = "(none)"
 
 
 def open_flat_folders(
@@ -52,7 +64,7 @@ def open_flat_folders(
     if labelled and len(labelled) + len(test_only) == len(flat.roots):
         return FileNames(
             folder,
-            re.compile(_WORD_AND_NUMBER),
+            pattern=re.compile(_WORD_AND_NUMBER),
             label_group=1,
             folder_splits=tuple(
                 (root.path.split("/")[0], root.split) for root in flat.roots if root.split and root.path in labelled
@@ -121,3 +133,45 @@ def guess_pattern(names: Sequence[str]) -> str | None:
 def _image_names(folder: Folder, path: str) -> list[str]:
     entries = children(folder, path)
     return [entry.name for entry in entries if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS]
+
+
+def refuse_without_images(folder: Folder, place: SourcePlace, remark: str) -> ShardkitError:
+    """Return the error for a tree that holds no image.
+
+    Args:
+        folder: Root of the tree.
+        place: The tree's place in the source.
+        remark: What the user should know about its tables; '' for nothing.
+    """
+    paths = list(itertools.islice(_files(folder), _MAX_FILES))
+    kinds = Counter(map(ending, paths))
+    shown = ", ".join(f"{count:,} {'without ending' if kind == _NO_ENDING else kind}" for kind, count in _most(kinds))
+    found = f"only other files ({shown})" if kinds else "the folder is empty"
+    problem = f"{place.shown}: no images found, {found}{remark}"
+    archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
+    if archives:
+        names = archives[:_KINDS_SHOWN]
+        commands = [Command(f"{place.shown}/{name}", (), f"the images are in {printable(name)}") for name in names]
+        return refusal(problem, commands)
+    return DataError(f"{problem}; {_remedy(kinds, paths)}")
+
+
+def _files(folder: Folder) -> Iterator[str]:
+    return (path for path, _ in files_below(folder, ""))
+
+
+def _most(kinds: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(kinds.items(), key=lambda one: (-one[1], one[0]))[:_KINDS_SHOWN]
+
+
+def _remedy(kinds: Counter[str], paths: list[str]) -> str:
+    if any(kind in _PACKED for kind in kinds):
+        return "unpack them, then give the folder with the images"
+    if any(kind in _RECORDS for kind in kinds):
+        return "give the folder that has the TFRecord files, itself or in split folders, and no images next to them"
+    foreign = next((problem for path in paths if (problem := unsupported_format(path))), None)
+    if foreign is not None:
+        return f"{foreign.key}: {foreign.message}"
+    if any(kind in _ARRAYS for kind in kinds) or kinds[_NO_ENDING]:
+        return "images inside arrays or databases are not read; write each image to a file, such as PNG"
+    return "give the folder that holds the images"

@@ -1,5 +1,4 @@
-"""Leave the parts of a source out that `ignore=GLOB` names, and count them.
+"""Leave the parts of a source out that the globs of `ignore` name, and count them.
 
-`globs` has the globs, `filtered_folder` the folder that hides files, `ignoring_source` the source that counts them.
-Layouts do not know of it.
+Layouts do not know of it: `filtered_folder` hides files from them, and `ignoring_source` counts these.
 """

@@ -17,9 +17,14 @@ from shardkit.sources.listing import (
     encodable_path,
     unicode_problem,
 )
-from shardkit.sources.lists.named_images import NamedImages, SharedImages
 from shardkit.sources.lists.records import ListRecord, RecordReader
-from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
+from shardkit.sources.unlisted_images import (
+    CountingSource,
+    NamedImages,
+    SharedImages,
+    UnlistedImages,
+    count_unlisted_images,
+)
 from shardkit.storage import Folder
 
 _UNLISTED = "that no list names"

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import WORK_FOLDER
+from shardkit.naming import WORK_FOLDER, split_of_folder, split_of_path
 from shardkit.reject_reasons import BAD_LINE, MISSING
 from shardkit.sources.context import Opening
 from shardkit.sources.listing import (
@@ -35,17 +35,18 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, image_column, is_binary
-from shardkit.sources.packed.hf_parquet_paths import configurations, parquet_paths
-from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.tables.columns import AnnotationReader, Columns
 from shardkit.sources.tables.formats.parquet_files import ParquetFile, open_parquet
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record
 from shardkit.sources.tables.labels.kinds import ReadAll
 from shardkit.sources.tables.roles import find_other_columns
+from shardkit.sources.walking import children, join
 from shardkit.storage import COPY_BYTES, Folder, os_errors_as
 
 _BATCH_RECORDS = 16  # records that are decoded at once, with their images
 _SPOOL = f"{WORK_FOLDER}/images"
+# Folders that are searched besides split folders: the usual one, and the one of the Hub's own conversion.
+_FOLDERS = frozenset({"data", "default"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,3 +231,43 @@ def open_hf_parquet(opening: Opening) -> HfParquet:
         first.columns.index(image), first, prefix, options, read_all, usual_splits=usual_splits, source=source
     )
     return HfParquet(spool, tuple(files), tuple(mtimes_ns), columns)
+
+
+def configurations(folder: Folder) -> dict[str, list[str]]:
+    """Return the Parquet files of a folder by configuration: the only one as '', or several by their folders' names."""
+    names = _folders(folder, "")
+    usual = [name for name in names if name in _FOLDERS or split_of_folder(name)]
+    if found := _files(folder, "") or [path for name in usual for path in _below(folder, name)]:
+        return {"": found}
+    # A folder of any name is a configuration if its files name splits; other folders may be classes.
+    below = {name: [path for path in _below(folder, name) if split_of_path(path)] for name in names}
+    return {name: paths for name, paths in below.items() if paths}
+
+
+def parquet_paths(folder: Folder) -> list[str]:
+    """Return the Parquet files of a folder's only configuration; none if there is no configuration.
+
+    Raises:
+        DataError: There are several configurations.
+    """
+    found = configurations(folder)
+    if len(found) > 1:
+        msg = f"{folder.url}: it holds {len(found)} configurations of one dataset ({', '.join(found)}); SOURCE is one"
+        raise DataError(msg)
+    return next(iter(found.values()), [])
+
+
+def _below(folder: Folder, path: str) -> list[str]:
+    """Return a folder's own files, else those of its split folders."""
+    return _files(folder, path) or [
+        file for name in _folders(folder, path) if split_of_folder(name) for file in _files(folder, join(path, name))
+    ]
+
+
+def _files(folder: Folder, path: str) -> list[str]:
+    entries = children(folder, path)
+    return [join(path, one.name) for one in entries if not one.is_folder and one.name.lower().endswith(".parquet")]
+
+
+def _folders(folder: Folder, path: str) -> list[str]:
+    return [one.name for one in children(folder, path) if one.is_folder]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder, split_of_path
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.context import Opening
@@ -38,9 +38,16 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.packed.webdataset_labels import JSON_KEYS, LabelReader
-from shardkit.sources.packed.webdataset_pieces import MAX_DIVIDED_TARS, Tar, divide_tar
-from shardkit.sources.packed.webdataset_samples import is_junk, labels_of, probe, samples, suffix
-from shardkit.sources.path_splits import split_of_path
+from shardkit.sources.packed.webdataset_samples import (
+    MAX_DIVIDED_TARS,
+    Tar,
+    divide_tar,
+    is_junk,
+    labels_of,
+    probe,
+    samples,
+    suffix,
+)
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Entry, Folder, os_errors_as
 

@@ -1,16 +1,32 @@
-"""WebDataset: group the members of a .tar into samples, and detect whether a .tar has samples at all."""
+"""WebDataset: group the members of a .tar into samples, and divide a large .tar into pieces.
+
+Workers list the pieces at the same time. Where a member begins is known only from the members before it, so the driver
+reads all headers once. It does so only where listing is what takes the time. If samples are so large that a disk takes
+longer to reach the next one, or if each read is a request to an object store, the .tar stays one part.
+"""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
+from typing import BinaryIO
 
-from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
+from shardkit.archives.tar_members import BrokenTar, IndivisibleTar, TarMember, buffered, member_end, tar_members
+from shardkit.errors import SourceChangedError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.listing import ending, is_ignored
 from shardkit.sources.packed.webdataset_labels import SUFFIXES, LabelReader
-from shardkit.storage import Folder, os_errors_as
+from shardkit.sources.visibility import seen_again, unfiltered
+from shardkit.storage import Entry, Folder, LocalFolder, os_errors_as
 
 _PROBED_SAMPLES = 200  # enough to tell shards from a tree that was packed folder by folder
+PIECE_MEMBERS = 40_000  # 20,000 samples of an image and a label, which are listed in half a second
+# Of a source. The driver reads the headers of one .tar after the other, each in half the time of listing it, so several
+# are listed faster as they are: each is a part.
+MAX_DIVIDED_TARS = 1
+MAX_MEMBER_BYTES = 32 << 10  # 32 KiB on average: a disk of 1 GB/s takes longer to read more than listing takes
+_HEADER_BYTES = 512  # of a member: a smaller archive has fewer
+_MEASURED_MEMBERS = 2000  # at the beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +122,88 @@ def sample_prefix(name: str) -> str:
     """Return what the names of a sample's members have in common: the path up to the first dot of the name."""
     above, separator, base = name.rpartition("/")
     return f"{above}{separator}{base.partition('.')[0]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tar:
+    """A part of the source: one shard, or successive samples of one; small and pickled into the pipeline's graph.
+
+    Attributes:
+        path: Path of the .tar.
+        split: The split of all samples, if its name or folder gives one.
+        start: Offset of the first member's header.
+        stop: Offset of the header after the last member; None for the end of the archive.
+        archive: The .tar as the driver saw it, if it is divided: offsets mean nothing in another one.
+    """
+
+    path: str
+    split: str | None
+    start: int = 0
+    stop: int | None = None
+    archive: Entry | None = None
+
+    def refuse_changed(self, folder: Folder) -> None:
+        """Refuse to list a piece of an archive that is not the one that was divided.
+
+        Raises:
+            SourceChangedError: It has another size or time.
+        """
+        if self.archive and seen_again(partial(folder.stat, self.path), self.archive) != self.archive:
+            url = f"{folder.url}/{self.path}"
+            msg = f"{url}: the archive has changed since the conversion began; convert again when it no longer changes"
+            raise SourceChangedError(msg)
+
+    def members(self, file: BinaryIO, num_bytes: int) -> Iterator[TarMember]:
+        """Yield the members; see tar_members."""
+        for member in tar_members(file, num_bytes, self.start):
+            # Its data begins after its header: not before byte `stop` + 512, if the header is at `stop` or later.
+            if self.stop is not None and member.offset > self.stop:
+                return
+            yield member
+
+
+def divide_tar(folder: Folder, tar: Tar) -> list[Tar]:
+    """Return the pieces of a .tar, or the .tar if it stays whole: it is small, damaged, in a store or of large samples.
+
+    Raises:
+        MachineError: The disk failed.
+    """
+    if tar.archive is not None or not isinstance(unfiltered(folder), LocalFolder):
+        return [tar]
+    with os_errors_as("read the archive", f"{folder.url}/{tar.path}"):
+        found = folder.stat(tar.path)
+        if found is None or found.num_bytes < 2 * PIECE_MEMBERS * _HEADER_BYTES:
+            return [tar]
+        try:
+            with folder.open(tar.path) as file:
+                starts = [0, *sample_starts(tar_members(buffered(file), found.num_bytes, may_divide=True))]
+        except (BrokenTar, IndivisibleTar):
+            return [tar]
+    if len(starts) == 1:
+        return [tar]
+    bounds = zip(starts, [*starts[1:], None], strict=True)
+    return [replace(tar, start=start, stop=stop, archive=found) for start, stop in bounds]
+
+
+def sample_starts(members: Iterable[TarMember]) -> Iterator[int]:
+    """Yield the offset of each piece after the first: between two samples, with nothing between them.
+
+    Raises:
+        IndivisibleTar: The members are large.
+    """
+    before: TarMember | None = None
+    of_piece = 0
+    for num_members, member in enumerate(members, 1):
+        of_piece += 1
+        if num_members == _MEASURED_MEMBERS and member.offset > num_members * MAX_MEMBER_BYTES:
+            raise IndivisibleTar
+        if of_piece > PIECE_MEMBERS and before is not None and _are_of_two_samples(before, member):
+            yield member_end(before)
+            of_piece = 1
+        before = member
+
+
+def _are_of_two_samples(one: TarMember, other: TarMember) -> bool:
+    if one.problem or other.problem or is_junk(one) or is_junk(other):
+        return False
+    return sample_prefix(one.name) != sample_prefix(other.name)

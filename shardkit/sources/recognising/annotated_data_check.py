@@ -1,4 +1,4 @@
-"""Detect annotated images in a tree that would be read as class folders.
+"""Detect annotated images in a tree that would be read as class folders, and masks among images.
 
 Without this check, masks of a layout that shardkit does not support would become images of the classes ``images`` and
 ``masks``, and a model would train on them without an error. The check looks at folder names, and at label files next to
@@ -30,6 +30,9 @@ _METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 _ROBOFLOW_BOXES = ("_annotations.csv", "_annotations.txt")
 _MAX_DEPTH = 3  # levels below a label folder that are searched for the first image
 _SHOWN = 4  # folders named in a message
+_MASK = re.compile(r"(?P<image>.+)(?P<suffix>[_-](?:masks?|seg(?:mentation)?|gt|labels?))(?:_[0-9]+)?", re.IGNORECASE)
+_IMAGE_SUFFIXES = ("", "_sat", "_image", "_img", "_rgb")
+_MIN_SHARE = 1 / 4  # masks among all images of a folder; their images are as many
 
 
 def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> str | None:
@@ -76,3 +79,18 @@ def _folders(path: str, names: Sequence[str]) -> str:
     shown = " and ".join(f"{printable(name)}/" for name in names[:_SHOWN])
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{'folders' if len(names) > 1 else 'a folder'} {shown}{more}" + (f" in {printable(path)}/" if path else "")
+
+
+def adjacent_masks(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return a mask among the images of a folder, and a glob for all of its kind; None if there are too few.
+
+    Args:
+        names: Names of the images of one folder.
+    """
+    stems = {posixpath.splitext(name)[0] for name in names}
+    found = []
+    for name in names:
+        mask = _MASK.fullmatch(posixpath.splitext(name)[0])
+        if mask and any(mask["image"] + suffix in stems for suffix in _IMAGE_SUFFIXES):
+            found.append((name, f"*{mask['suffix']}*"))
+    return found[0] if found and len(found) >= _MIN_SHARE * len(names) else None

@@ -1,6 +1,12 @@
-"""Usual names of a table's columns, compared without case, blanks, '_' and '-'."""
+"""Usual names of a table's columns, compared without case, blanks, '_' and '-', and of the splits in them."""
 
 from collections.abc import Sequence
+from functools import lru_cache
+
+from shardkit.errors import CallError
+from shardkit.naming import check_split_name, split_of_folder
+from shardkit.reject_reasons import BAD_SPLIT
+from shardkit.sources.listing import BadRecord
 
 # Accepted whatever the column holds.
 IMAGE_COLUMNS = ("image", "image_uri", "image_path", "file_name", "path", "filepath", "filename")
@@ -23,6 +29,8 @@ LIKELY_SPLIT_COLUMNS = ("dataset", "data_split", "split_name", "phase", "usage")
 
 # Parts of a name that say that whole numbers in the column are classes, not quantities.
 _OF_CLASSES = ("label", "class", "categor", "species", "breed", "diagnos", "identit", "code", "name")
+_UNASSIGNED = {"", "unassigned"}  # TFRecorder's and AutoML's word
+_DISCARD = "discard"  # TFRecorder's word for records that are left out
 
 
 def plain(name: str) -> str:
@@ -43,3 +51,31 @@ def named_like(columns: Sequence[str], usual: Sequence[str]) -> list[int]:
 def is_called_like_classes(name: str) -> bool:
     """Return whether a column's name says that whole numbers in it are classes and not quantities such as ages."""
     return any(part in plain(name) for part in _OF_CLASSES) or plain(name).endswith(("id", "idx", "index"))
+
+
+def is_split(text: str) -> bool:
+    """Return whether a text is a usual name of a split, UNASSIGNED or DISCARD; an empty text is not."""
+    word = text.strip().lower()
+    return word in {"unassigned", _DISCARD} or split_of_folder(word) is not None
+
+
+def is_discard(value: object) -> bool:
+    """Return whether a split's field says that the record is left out."""
+    return isinstance(value, str) and value.strip().lower() == _DISCARD
+
+
+@lru_cache(maxsize=256)
+def split_of_text(text: str) -> str | None:
+    """Return the split that a field means; None if it is not assigned.
+
+    Raises:
+        BadRecord: BAD_SPLIT: the text cannot be a split's name.
+    """
+    name = text.strip()
+    word = name.lower()
+    if word in _UNASSIGNED:
+        return None
+    try:
+        return check_split_name(name)
+    except CallError as error:
+        raise BadRecord(BAD_SPLIT, str(error)) from error

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT
 from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, BadRecord, ListingRow, feature_field
-from shardkit.sources.tables.formats.records import Record, enumerated, shown
-from shardkit.sources.tables.formats.values import as_text, converter, describe_type, unfit_value
+from shardkit.sources.tables.column_names import is_discard, split_of_text
+from shardkit.sources.tables.formats.records import Record, enumerated
+from shardkit.sources.tables.formats.values import as_text, converter, describe_type, shown, unfit_value
 from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.tables.split_names import is_discard, split_of_text
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]

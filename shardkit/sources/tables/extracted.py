@@ -38,9 +38,10 @@ from shardkit.sources.listing import (
     Source,
     batched,
 )
+from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.records import Record, TablePart, shown
-from shardkit.sources.tables.split_names import split_of_text
+from shardkit.sources.tables.formats.records import Record, TablePart
+from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder, os_errors_as
 

@@ -11,7 +11,7 @@ from shardkit.naming import PLAIN_PATH, relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.records import shown
+from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.prefixes import (
     PathPrefix,
     common_parts,

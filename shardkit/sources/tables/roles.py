@@ -7,14 +7,22 @@ from typing import Any
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_SPLIT_COLUMNS, SPLIT_COLUMNS, named_like, plain
+from shardkit.sources.tables.column_names import (
+    LABEL_COLUMNS,
+    LIKELY_SPLIT_COLUMNS,
+    SPLIT_COLUMNS,
+    is_discard,
+    is_split,
+    named_like,
+    plain,
+    split_of_text,
+)
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, enumerated
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.images.image_column import PlaceColumn, find_image
 from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
 from shardkit.sources.tables.labels.label_columns import find_labels
-from shardkit.sources.tables.split_names import is_discard, is_split, split_of_text
 
 
 def read_prefix(file: TableFile) -> list[Record]:

@@ -1,15 +1,12 @@
 """Find the finished shards: a shard's index is its done mark and names the plan that the shard was written from."""
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from shardkit import naming
 from shardkit.dataset.index import parse_summary
 from shardkit.errors import DataError
 from shardkit.storage import TEMPORARY, Folder
-
-# Index files are small; object stores have a long latency but a high throughput.
-READING_THREADS = 16
+from shardkit.storage.concurrent_reads import read_many
 
 
 def is_done(output: Folder, name: naming.ShardName, plan_digest: str) -> bool:
@@ -26,8 +23,7 @@ def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_dige
     """Return the names of the shards that are done; see `is_done`."""
     there = {entry.name for entry in output.scan()}
     candidates = [name for name in names if name.records in there and name.index in there]
-    with ThreadPoolExecutor(READING_THREADS) as pool:
-        done = list(pool.map(lambda name: is_done(output, name, plan_digest), candidates))
+    done = list(read_many(lambda name: is_done(output, name, plan_digest), candidates))
     return {name for name, is_one in zip(candidates, done, strict=True) if is_one}
 
 

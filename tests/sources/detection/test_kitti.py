@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.detection.kitti.layout import is_label_line
+from shardkit.sources.detection.kitti import is_label_line
 from shardkit.testing import listed, opened, read_source, write_tree
 
 # The example of KITTI's own readme, and a region of its devkit. The folders are those of data_object_image_2.zip and

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from shardkit.errors import CallError, DataError
 from shardkit.sources import walking
 from shardkit.sources.detection.yolo.image_folders import label_folder
-from shardkit.sources.detection.yolo.labels import parse_labels
-from shardkit.sources.detection.yolo.layout import is_yolo
+from shardkit.sources.detection.yolo.layout import is_yolo, parse_labels
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 

@@ -19,8 +19,8 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
 from shardkit.images.stored.options import StoredForm
 from shardkit.sources.context import Opening
+from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
-from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet

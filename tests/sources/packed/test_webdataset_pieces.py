@@ -8,7 +8,7 @@ import pytest
 from shardkit.errors import SourceChangedError
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
-from shardkit.sources.packed import webdataset_pieces
+from shardkit.sources.packed import webdataset_samples
 from shardkit.storage import open_folder
 
 from .test_webdataset import opened, source_of, tarred
@@ -18,8 +18,8 @@ IMAGE = b"image"
 
 @pytest.fixture(autouse=True)
 def few_is_many(monkeypatch):
-    monkeypatch.setattr(webdataset_pieces, "PIECE_MEMBERS", 4)
-    monkeypatch.setattr(webdataset_pieces, "_HEADER_BYTES", 1)
+    monkeypatch.setattr(webdataset_samples, "PIECE_MEMBERS", 4)
+    monkeypatch.setattr(webdataset_samples, "_HEADER_BYTES", 1)
     monkeypatch.setattr("shardkit.sources.packed.webdataset.MAX_DIVIDED_TARS", 2)
 
 
@@ -82,7 +82,7 @@ def pieces_of(source):
 @pytest.mark.parametrize("options", FORMATS.values(), ids=FORMATS)
 @pytest.mark.parametrize("samples", [1, 2, 3, 5])
 def test_the_pieces_of_a_tar_list_what_the_whole_lists(options, samples, tmp_path, monkeypatch):
-    monkeypatch.setattr(webdataset_pieces, "PIECE_MEMBERS", 2 * samples)
+    monkeypatch.setattr(webdataset_samples, "PIECE_MEMBERS", 2 * samples)
     root = source_of(tmp_path, train=archive(**options), test=archive(**options))
     (root / "more.txt").touch()
     source = opened(root)
@@ -104,9 +104,9 @@ def test_a_global_header_leaves_a_tar_in_one_part(tmp_path):
 
 def test_large_samples_are_not_worth_dividing(tmp_path, monkeypatch):
     source = opened(source_of(tmp_path, a=archive()))
-    monkeypatch.setattr(webdataset_pieces, "_MEASURED_MEMBERS", 8)
+    monkeypatch.setattr(webdataset_samples, "_MEASURED_MEMBERS", 8)
     assert len(pieces_of(source)) > 2
-    monkeypatch.setattr(webdataset_pieces, "MAX_MEMBER_BYTES", 500)
+    monkeypatch.setattr(webdataset_samples, "MAX_MEMBER_BYTES", 500)
     assert pieces_of(source) == source.parts()
 
 
@@ -116,7 +116,7 @@ def test_many_or_small_or_remote_tars_are_parts_enough(tmp_path, monkeypatch):
     remote = source.in_folder(open_folder("s3://bucket/tars?region=eu-west-1"))
     assert [remote.divided(part) for part in source.parts()] == [[part] for part in source.parts()]
     with monkeypatch.context() as patch:
-        patch.setattr(webdataset_pieces, "_HEADER_BYTES", 1 << 20)
+        patch.setattr(webdataset_samples, "_HEADER_BYTES", 1 << 20)
         assert pieces_of(source) == source.parts()
     monkeypatch.setattr("shardkit.sources.packed.webdataset.MAX_DIVIDED_TARS", 1)
     assert pieces_of(source) == source.parts()

@@ -13,13 +13,13 @@ from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.layout import open_coco
 from shardkit.sources.detection.voc.layout import open_voc
 from shardkit.sources.detection.yolo.layout import open_yolo
+from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
-from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.folders.masks import open_masks
 from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.lists.opening_lists import open_lists
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.archive_problems import with_archive_problems
+from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.testing import encoded, listed, plan_without_beam
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.tables.formats.records import shown
+from shardkit.sources.tables.formats.values import shown
 
 # Fractions reach a little beyond 1 in tables that were converted; a box of pixels is wider.
 LARGEST_FRACTION = 2.0

@@ -13,7 +13,7 @@ from shardkit.errors import DataError, UnknownNameError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.split_names import is_split
+from shardkit.sources.tables.column_names import is_split
 
 
 class BoxForm(Enum):

@@ -17,9 +17,9 @@ from shardkit.sources.detection.box_tables.boxes import has_box, number, read_bo
 from shardkit.sources.detection.box_tables.columns import BoxColumns
 from shardkit.sources.detection.rows import Object, encodable
 from shardkit.sources.listing import MAX_OBJECTS, BadRecord, RecordProblem, count_skipped
+from shardkit.sources.tables.column_names import is_discard, split_of_text
 from shardkit.sources.tables.formats.records import Record
 from shardkit.sources.tables.formats.values import as_text
-from shardkit.sources.tables.split_names import is_discard, split_of_text
 
 _NO_SIZE = (0, 0)
 _MAX_SIDE = 2**31

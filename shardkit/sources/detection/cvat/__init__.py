@@ -1,1 +1,1 @@
-"""CVAT for images 1.1: one XML file of all images. `images` parses it, `layout` finds and lists."""
+"""Read the XML files of CVAT for images 1.1."""

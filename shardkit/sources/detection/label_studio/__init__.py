@@ -1,1 +1,1 @@
-"""Label Studio's JSON exports. `tasks` parses a task, `regions` its boxes, `export` opens a file, `layout` lists."""
+"""Read Label Studio's JSON exports: boxes around shapes, or choices as classes."""

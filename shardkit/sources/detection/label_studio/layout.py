@@ -25,8 +25,7 @@ from shardkit.sources.detection.label_studio.export import (
     open_export,
     read_tasks,
 )
-from shardkit.sources.detection.label_studio.regions import has_box, is_region, is_turned, read_regions
-from shardkit.sources.detection.label_studio.tasks import Task, image_path
+from shardkit.sources.detection.label_studio.tasks import Task, has_box, image_path, is_region, is_turned, read_regions
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
 from shardkit.sources.listing import (
     LABEL_NAMES,

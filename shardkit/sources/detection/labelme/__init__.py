@@ -1,1 +1,1 @@
-"""Labelme: one JSON file per image. `shapes` parses a file, `files` finds files and images, `layout` lists."""
+"""Read Labelme's files: a JSON file for each image."""

@@ -1,1 +1,1 @@
-"""Pascal VOC: `image_folders` finds images and annotations, `annotation_xml` reads one file, `layout` pairs them."""
+"""Read Pascal VOC: an XML file for each image, and lists of the splits."""

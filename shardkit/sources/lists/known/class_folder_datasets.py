@@ -5,10 +5,15 @@ Caltech-101     101_ObjectCategories/, Annotations/
 Caltech-256     256_ObjectCategories/
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.options.words import named
-from shardkit.sources.lists.known.class_folder_reader import class_folders
+from shardkit.sources.listing import count_skipped, ending
 from shardkit.sources.lists.layout import ImageLists
-from shardkit.sources.walking import file_or_folder, folders_in, is_folder
+from shardkit.sources.lists.records import ListRecord, RecordReader
+from shardkit.sources.walking import file_or_folder, files_below, folders_in, is_folder, join
 from shardkit.storage import Folder
 
 _CALTECH = {"101_ObjectCategories": "Caltech-101", "256_ObjectCategories": "Caltech-256"}
@@ -16,6 +21,40 @@ _BACKGROUND = "BACKGROUND_Google"
 _LISTS = ("train_list.mat", "test_list.mat")
 _DOGS, _BOXES = "Images", "Annotation"
 _UNLISTED = "outside the class folders"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFolder(RecordReader):
+    """Reads every image below a folder as one class.
+
+    Attributes:
+        path: The folder.
+        label: The class.
+        split: The split; None if the source gives none.
+    """
+
+    path: str
+    label: str
+    split: str | None
+
+    @property
+    def own_folder(self) -> str:
+        """See RecordReader."""
+        return self.path
+
+    def records(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListRecord]:
+        """See RecordReader; sorted by path, folder by folder."""
+        for path, entry in files_below(folder, self.path):
+            kind = ending(entry.name)
+            if kind in IMAGE_ENDINGS:
+                yield ListRecord(path, self.split, (self.label,), entry=entry)
+            else:
+                count_skipped(skipped, kind)
+
+
+def class_folders(folder: Folder, path: str, split: str | None) -> tuple[ClassFolder, ...]:
+    """Return a reader for each folder in a folder; its name is the class."""
+    return tuple(ClassFolder(join(path, name), name, split) for name in folders_in(folder, path))
 
 
 def open_known_tree(folder: Folder, excluded: str | None) -> ImageLists | None:

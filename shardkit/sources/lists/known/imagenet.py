@@ -19,7 +19,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.finding import find_lists
-from shardkit.sources.lists.known.class_folder_reader import class_folders
+from shardkit.sources.lists.known.class_folder_datasets import class_folders
 from shardkit.sources.lists.known.fixed_columns import FieldList
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.records import RecordReader

@@ -13,12 +13,11 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, counted
 from shardkit.sources.listing import ending
-from shardkit.sources.tables.column_names import plain
+from shardkit.sources.tables.column_names import is_split, plain
 from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, Line, read_lines
-from shardkit.sources.tables.formats.records import Record, TableFile, TablePart, check_columns, shown
+from shardkit.sources.tables.formats.records import Record, TableFile, TablePart, check_columns
 from shardkit.sources.tables.formats.text_pieces import RecordRule, TextPiece, divide_text
-from shardkit.sources.tables.formats.values import kind_of_text, type_of_kinds
-from shardkit.sources.tables.split_names import is_split
+from shardkit.sources.tables.formats.values import kind_of_text, shown, type_of_kinds
 from shardkit.storage import Folder
 
 _CHUNK_RECORDS = 8192  # records of which each different value is classified once
@@ -44,10 +43,6 @@ class CsvFile(TableFile):
     delimiter: str
     num_skipped: int
     spaced: bool
-
-    def parts(self) -> list[int]:
-        """Return one part: the start of a record is known only from the records before it."""
-        return [0]
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """See TableFile; pieces of about 8 MiB."""

@@ -5,7 +5,7 @@ import datetime as dt
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -15,8 +15,8 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.extras import require_extra
 from shardkit.naming import counted
-from shardkit.sources.tables.formats.records import Record, TableFile, check_columns, shown
-from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
+from shardkit.sources.tables.formats.records import Record, TableFile, check_columns
+from shardkit.sources.tables.formats.values import shown
 from shardkit.storage import Folder, os_errors_as
 
 EXCEL_ENDINGS = (".xlsx", ".xlsm")
@@ -55,10 +55,6 @@ class ExcelFile(TableFile):
         """See TableFile."""
         return "" if self.is_only else f"sheet {self.sheet!r}; "
 
-    def parts(self) -> list[int]:
-        """Return one part: a sheet is one compressed stream."""
-        return [0]
-
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile; empty rows are skipped, and formulas have the values that Excel stored."""
         with _opened(self.folder, self.path) as book:
@@ -69,15 +65,6 @@ class ExcelFile(TableFile):
                     yield Record(line, (), f"it holds {shown(extra)} to the right of the table's columns")
                 elif any(value is not None for value in values):
                     yield Record(line, values, None)
-
-    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile; the types of the values."""
-        kinds: dict[int, set[str]] = {i: set() for i in columns}
-        for record in records:
-            if record.problem is None:
-                for i, found in kinds.items():
-                    found.update(kinds_of_value(record.values[i]))
-        return {i: type_of_kinds(found) for i, found in kinds.items()}
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
         """See TableFile; cells hold no lists or objects."""

@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from typing import Any, ClassVar, Literal
@@ -23,10 +23,9 @@ from shardkit.sources.tables.formats.records import (
     TablePart,
     first_repeated,
     refuse_many_columns,
-    shown,
 )
 from shardkit.sources.tables.formats.text_pieces import RecordRule, TextPiece, divide_text
-from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
+from shardkit.sources.tables.formats.values import shown
 from shardkit.storage import Folder, os_errors_as
 
 
@@ -36,10 +35,6 @@ class JsonLinesFile(TableFile):
 
     format_name: ClassVar[str] = "JSON Lines"
     holds_text: ClassVar[bool] = False
-
-    def parts(self) -> list[int]:
-        """Return one part, because lines have to be counted."""
-        return [0]
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """See TableFile; pieces of about 8 MiB."""
@@ -64,15 +59,6 @@ class JsonLinesFile(TableFile):
             lines = part.lines(self.folder, self.path)
             return _objects(takewhile(lambda line: not part.ends_before(line.number), lines))
         return _objects(read_lines(self.folder, self.path))
-
-    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile; the types of the values."""
-        kinds: dict[int, set[str]] = {i: set() for i in columns}
-        for record in records:
-            if record.problem is None:
-                for i, found in kinds.items():
-                    found.update(kinds_of_value(record.values[i]))
-        return {i: type_of_kinds(found) for i, found in kinds.items()}
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
         """See TableFile; a column of text may still get an object."""

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
 from shardkit.sources.tables.formats.records import Record, TableFile, check_columns
-from shardkit.sources.tables.formats.values import kinds_of_value, widened
+from shardkit.sources.tables.formats.values import widened
 from shardkit.storage import Folder, os_errors_as
 
 _BATCH_RECORDS = 8192
@@ -60,14 +60,9 @@ class ParquetFile(TableFile):
                     yield Record(line, () if problem else record, problem)
                     line += 1
 
-    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile; the declared types, except for missing or too large values."""
-        kinds: dict[int, set[str]] = {i: set() for i in columns}
-        for record in records:
-            if record.problem is None:
-                for i, found in kinds.items():
-                    found.update(kinds_of_value(record.values[i]))
-        return {i: widened(carried_type(self.arrow_types[i]), found) for i, found in kinds.items()}
+    def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
+        """See TableFile; the declared type, except for missing or too large values."""
+        return widened(carried_type(self.arrow_types[column]), kinds)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
         """See TableFile; no value can change a column of text."""

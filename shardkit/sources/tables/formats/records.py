@@ -1,7 +1,6 @@
 """The interface of table files: columns, their types, and records."""
 
 import abc
-import reprlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -12,6 +11,7 @@ from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.sources.listing import encodable_path
 from shardkit.sources.tables.formats.text_pieces import TextPiece
+from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder
 
 PREFIX_RECORDS = 1000  # records from the beginning that decide how columns are read
@@ -33,15 +33,6 @@ class Record(NamedTuple):
     line: int
     values: Sequence[Any]
     problem: str | None
-
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 100
-
-
-def shown(value: object) -> str:
-    """Return a value for a message: shortened, on one line, whatever it is and however deeply it is nested."""
-    return _SHORT.repr(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +67,9 @@ class TableFile(abc.ABC):
         """The file's path, for keys and messages."""
         return encodable_path(self.path)
 
-    @abc.abstractmethod
     def parts(self) -> list[int]:
-        """Return the numbers of the parts that can be read in parallel."""
+        """Return the numbers of the parts that can be read in parallel: one, unless a format has more."""
+        return [0]
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """Return smaller parts with the records of a part in the same order; the part itself if it stays whole.
@@ -96,12 +87,22 @@ class TableFile(abc.ABC):
             MachineError: The disk or the network failed.
         """
 
-    @abc.abstractmethod
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         """Return for each of the columns the type that fits all these records, as in feature_field; None if none does.
 
         Records with a problem are ignored.
         """
+        kinds: dict[int, set[str]] = {i: set() for i in columns}
+        for record in records:
+            if record.problem is None:
+                for i, found in kinds.items():
+                    found.update(kinds_of_value(record.values[i]))
+        return {i: self.type_of(i, found) for i, found in kinds.items()}
+
+    def type_of(self, column: int, kinds: set[str]) -> pa.DataType | None:
+        """Return the type of a column whose values are of some kinds; see `types`."""
+        del column
+        return type_of_kinds(kinds)
 
     @abc.abstractmethod
     def may_widen(self, type_: pa.DataType | None) -> bool:

@@ -7,6 +7,7 @@ lists, and NaN in a float32 column. int64 has no missing value, so integers with
 
 import math
 import re
+import reprlib
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -15,7 +16,6 @@ import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_VALUE
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.tables.formats.records import shown
 
 LARGEST_FLOAT32 = 3.4028235677973366e38  # halfway to what would round to infinity (IEEE 754)
 _INT64 = range(-(2**63), 2**63)
@@ -24,6 +24,15 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE
 )
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: shortened, on one line, whatever it is and however deeply it is nested."""
+    return _SHORT.repr(value)
 
 
 def kind_of_text(text: str) -> str:

@@ -12,7 +12,7 @@ from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.records import shown
+from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.lookup import ImageLocation, NameResolver
 from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, is_file, search_nearby
 from shardkit.sources.tables.images.prefixes import (

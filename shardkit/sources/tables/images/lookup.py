@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord, ending, unicode_problem
-from shardkit.sources.tables.formats.records import shown
+from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.walking import join, list_if_allowed
 from shardkit.storage import Folder
 

@@ -10,11 +10,10 @@ from shardkit.errors import CallError, DataError
 from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import is_called_like_classes
-from shardkit.sources.tables.formats.records import Record, TableFile, shown
-from shardkit.sources.tables.formats.values import is_number
-from shardkit.sources.tables.labels.indicators import decide_indicators
+from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.tables.formats.values import is_number, shown
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
-from shardkit.sources.tables.labels.profile import profile_of, separator_in
+from shardkit.sources.tables.labels.profile import decide_indicators, profile_of, separator_in
 from shardkit.sources.tables.labels.reading import Labels, column_phrase
 from shardkit.sources.tables.refusals import Choice, refuse
 

@@ -8,9 +8,14 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
 from shardkit.sources.tables.formats.values import as_text
-from shardkit.sources.tables.labels.indicators import decide_indicators, have_one_each, indicator_columns
 from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
-from shardkit.sources.tables.labels.profile import Profile, profile_of
+from shardkit.sources.tables.labels.profile import (
+    Profile,
+    decide_indicators,
+    have_one_each,
+    indicator_columns,
+    profile_of,
+)
 from shardkit.sources.tables.labels.reading import Labels
 from shardkit.sources.tables.refusals import Choice, refuse
 

@@ -1,19 +1,25 @@
-"""Judge from the first records whether a column holds classes, numbers, or something else."""
+"""Judge from the first records whether a column holds classes, numbers, or something else.
+
+Columns of 0 and 1 say whether the class of their name applies to an image; among them are one-hot columns.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
+from shardkit.sources.tables.labels.reading import INDICATORS, SIGNED_INDICATORS, Labels
 
 FEW_RECORDS = 20  # of fewer records all classes may differ
 MAX_REPEATED = 0.95  # share of different values among the records above which they are names of single images
 _SEPARATORS = ("|", ";", ",", " ")
 _TAGS = re.compile(r"(?:tags|keywords|attributes|findings?)(?:[ _-]?labels)?$", re.IGNORECASE)
+_TRUE = {word for word, applies in INDICATORS.items() if applies}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +90,62 @@ def separator_in(values: Sequence[Any], column: str) -> str | None:
         if are_tags and several and (separator in "|;" or len(parts) < num_parts):
             return separator
     return None
+
+
+def decide_indicators(
+    file: TableFile,
+    prefix: Sequence[Record],
+    columns: tuple[int, ...],
+    options: SourceOptions,
+    read_all: Callable[[frozenset[int]], Iterable[Record]],
+) -> Labels | None:
+    """Return how columns of 0 and 1 (or -1 and 1) are read; None if they hold other values.
+
+    Columns that the user names give several classes per image; those that shardkit finds, and columns with
+    `label_type="class"`, give one class if every record has exactly one 1.
+
+    Args:
+        file: The table.
+        prefix: Its first records.
+        columns: The columns.
+        options: Options of the source.
+        read_all: Yields all records.
+    """
+    words = {word for i in columns for word in words_of(prefix, i)}
+    if not words - {""} or not any(words <= known.keys() for known in (INDICATORS, SIGNED_INDICATORS)):
+        return None
+    signed = not words <= INDICATORS.keys()
+    names = tuple(file.columns[i] for i in columns)
+    may_be_one_hot = options.label_type == "class" or not options.label_columns
+    is_one_hot = may_be_one_hot and have_one_each(prefix, columns)
+    if is_one_hot:
+        is_one_hot = have_one_each(read_all(frozenset(columns)), columns)
+    return Labels(columns, names, "one-hot" if is_one_hot else "indicators", None, (), 0, signed=signed)
+
+
+def indicator_columns(prefix: Sequence[Record], columns: Iterable[int]) -> tuple[int, ...]:
+    """Return the columns that hold only 0 and 1, or only -1 and 1, in every one of the first records."""
+    found = {i: words_of(prefix, i) for i in columns}
+    plain = tuple(i for i, words in found.items() if words and words <= INDICATORS.keys() - {""})
+    signed = tuple(i for i, words in found.items() if words and words <= SIGNED_INDICATORS.keys())
+    # A column of ones only is both.
+    return signed if len(signed) > len(plain) else plain
+
+
+def words_of(records: Iterable[Record], column: int) -> set[str]:
+    """Return the different values of a column as lower-case text; lists and objects as the text ``[``."""
+    return {_word(record.values[column]) for record in records if record.problem is None}
+
+
+def _word(value: object) -> str:
+    try:
+        return as_text(value).strip().lower()
+    except ValueError:
+        return "["
+
+
+def have_one_each(records: Iterable[Record], columns: tuple[int, ...]) -> bool:
+    """Return whether exactly one of the columns applies in every record."""
+    return all(
+        sum(_word(record.values[i]) in _TRUE for i in columns) == 1 for record in records if record.problem is None
+    )

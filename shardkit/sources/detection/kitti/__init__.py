@@ -1,1 +1,0 @@
-"""KITTI's object labels: one text file per image."""

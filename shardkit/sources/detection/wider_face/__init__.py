@@ -1,1 +1,0 @@
-"""WIDER FACE: a list of images and faces for each split."""
