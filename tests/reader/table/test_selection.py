@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.index.shards import read_columns
 from shardkit.errors import CallError
 from shardkit.reader.table.records import load_table
 from shardkit.reader.table.selection import select
