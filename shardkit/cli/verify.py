@@ -42,7 +42,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         from shardkit.extras import require_extra
 
         require_extra("convert", "verify --deep, which decodes the images,")
-    from shardkit.cli.printing.old_exports import old_exports_lines
+    from shardkit.cli.printing.next_steps import old_exports_lines
     from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.dataset.manifest.pinning import pinned
