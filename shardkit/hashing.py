@@ -4,13 +4,15 @@ BLAKE2b (RFC 7693) decides splits and positions. SHA-256 identifies contents, be
 """
 
 import hashlib
+import io
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 MAX_SEED = (1 << 63) - 1
+_READ_BYTES = 1 << 20  # 1 MiB
 COLUMN_BLOCK = 1 << 18  # values converted to Python objects at once
 
 
@@ -57,3 +59,36 @@ def canonical_json(value: Any) -> bytes:
     import json
 
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+class HashedFile(io.RawIOBase):
+    """A file that is hashed while it is read, from its start.
+
+    Attributes:
+        num_bytes: Number of bytes read so far.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._digest = file, hashlib.sha256()
+        self.num_bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes read so far, in hexadecimal."""
+        return self._digest.hexdigest()
+
+    def buffered(self) -> io.BufferedReader:
+        """Return the file to read from: in blocks, because hashing one releases the interpreter's lock."""
+        return io.BufferedReader(self, _READ_BYTES)
+
+    def readable(self) -> bool:
+        """See RawIOBase."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """See RawIOBase."""
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        self._digest.update(data)
+        self.num_bytes += len(data)
+        return len(data)

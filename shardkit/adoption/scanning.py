@@ -3,8 +3,6 @@
 The file is read once, front to back. Nothing is decoded but the headers of the images.
 """
 
-import hashlib
-import io
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, NamedTuple
 
@@ -16,10 +14,10 @@ from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import read_record
 from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.errors import RecordError
+from shardkit.hashing import HashedFile
 from shardkit.naming import printable
 
 MAX_PROBLEMS = 20  # of a file; the scan goes on behind a damaged record
-READ_BYTES = 1 << 20  # 1 MiB
 
 
 class ScanProblem(NamedTuple):
@@ -65,11 +63,11 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     Raises:
         OSError: The file cannot be read.
     """
-    hashed = _Hashed(file)
+    hashed = HashedFile(file)
     scan = Scan(ROWS.empty_table(), 0, "")
     columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
     num_records = 0
-    for frame in frames(io.BufferedReader(hashed, READ_BYTES)):
+    for frame in frames(hashed.buffered()):
         num_records += not frame.is_end
         try:
             if frame.problem is not None:
@@ -87,27 +85,7 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
         name = printable(layout.label.name)
         sentence = f"it has no feature {name!r}, which holds the labels, nor has any record of the file"
         scan.problems.append(ScanProblem(0, sentence))
-    scan.num_bytes, scan.sha256 = hashed.num_bytes, hashed.digest.hexdigest()
+    scan.num_bytes, scan.sha256 = hashed.num_bytes, hashed.sha256
     if not scan.problems:
         scan.rows = pa.table(columns, schema=ROWS)
     return scan
-
-
-class _Hashed(io.RawIOBase):
-    """A file that is hashed while it is read."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.digest, self.num_bytes = hashlib.sha256(), 0
-
-    def readable(self) -> bool:
-        """See RawIOBase."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """See RawIOBase."""
-        data = self._file.read(len(buffer))
-        buffer[: len(data)] = data
-        self.digest.update(data)
-        self.num_bytes += len(data)
-        return len(data)

@@ -1,9 +1,9 @@
 """Compare every byte of a dataset with its manifest, and collect all problems with their file and record."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from io import BufferedReader
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +14,13 @@ from shardkit.dataset.index import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, manifest_bytes, parse_manifest
 from shardkit.dataset.manifest.missing import damage_remedy, explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
-from shardkit.hashing import sha256_hex
+from shardkit.hashing import HashedFile, sha256_hex
 from shardkit.storage import Folder, raise_store_failure
 from shardkit.storage.retry import retried
 from shardkit.verification.examples import ExampleSpec, example_problems
 
 MAX_PROBLEMS_PER_SHARD = 50  # reported one by one
+_REST_BYTES = 1 << 20  # 1 MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec,
 
     def read() -> list[DatasetProblem]:
         with root.open(shard.path) as file:
-            return list(_record_problems(_Hashed(file), shard, table, spec, deep=deep))
+            return list(_record_problems(HashedFile(file), shard, table, spec, deep=deep))
 
     try:
         found = retried(read)
@@ -201,27 +202,10 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
     return problems, table if summary.num_bytes == shard.num_bytes else None
 
 
-class _Hashed:
-    """A file that is hashed while it is read."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._digest, self.num_bytes = file, hashlib.sha256(), 0
-
-    def read(self, size: int) -> bytes:
-        data = self._file.read(size)
-        self._digest.update(data)
-        self.num_bytes += len(data)
-        return data
-
-    def finish(self) -> str:
-        while self.read(1 << 20):
-            pass
-        return self._digest.hexdigest()
-
-
 def _record_problems(
-    file: _Hashed, shard: Shard, table: pa.Table | None, spec: ExampleSpec, *, deep: bool
+    hashed: HashedFile, shard: Shard, table: pa.Table | None, spec: ExampleSpec, *, deep: bool
 ) -> Iterator[DatasetProblem]:
+    file = hashed.buffered()
     # With an intact index only the damaged record is lost; without one, the records after it cannot be found.
     records = _by_frames(file, shard) if table is None else _by_index(file, shard, table)
     num_examples = 0
@@ -232,12 +216,13 @@ def _record_problems(
         else:
             for problem in example_problems(record.data, record.row, spec, deep=deep):
                 yield DatasetProblem(shard.path, number, problem)
-    sha256 = file.finish()
+    while file.read(_REST_BYTES):
+        pass
     if num_examples != shard.num_examples:
         yield DatasetProblem(shard.path, None, f"has {num_examples} records, the manifest says {shard.num_examples}")
-    if file.num_bytes != shard.num_bytes:
-        yield DatasetProblem(shard.path, None, f"has {file.num_bytes} bytes, the manifest says {shard.num_bytes}")
-    elif sha256 != shard.sha256:
+    if hashed.num_bytes != shard.num_bytes:
+        yield DatasetProblem(shard.path, None, f"has {hashed.num_bytes} bytes, the manifest says {shard.num_bytes}")
+    elif hashed.sha256 != shard.sha256:
         yield DatasetProblem(shard.path, None, "its sha256 is not the manifest's; a byte was changed")
 
 
@@ -247,7 +232,7 @@ class _Record(NamedTuple):
     problem: str = ""
 
 
-def _by_frames(file: _Hashed, shard: Shard) -> Iterator[_Record]:
+def _by_frames(file: BufferedReader, shard: Shard) -> Iterator[_Record]:
     try:
         for _, data in tfrecord.read_records(file, name=shard.path):
             yield _Record(None, data)
@@ -255,7 +240,7 @@ def _by_frames(file: _Hashed, shard: Shard) -> Iterator[_Record]:
         yield _Record(None, None, str(error).removeprefix(f"{shard.path}: "))
 
 
-def _by_index(file: _Hashed, shard: Shard, table: pa.Table) -> Iterator[_Record]:
+def _by_index(file: BufferedReader, shard: Shard, table: pa.Table) -> Iterator[_Record]:
     for batch in table.to_batches(max_chunksize=1024):
         for row in batch.to_pylist():
             framed = file.read(row["length"] + tfrecord.OVERHEAD_BYTES)

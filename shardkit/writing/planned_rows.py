@@ -96,7 +96,9 @@ def read_mask(files: SourceFiles, row: PlannedRow, image: ReadImage) -> bytes | 
         SourceChangedError: It is another file than the one that was checked.
         MachineError: The disk or the network fails.
     """
-    where, wanted = f"{files.folder.url}/{row.columns.get(MASK_PATH)}", row.columns.get(MASK_SHA256.name)
+    if MASK_PATH not in row.columns:
+        return None
+    where, wanted = f"{files.folder.url}/{row.columns[MASK_PATH]}", row.columns.get(MASK_SHA256.name)
     try:
         mask = files.mask(row.located, image)
     except images.BadImage as error:
