@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
-from shardkit.dataset.index import key_hashes
+from shardkit.dataset.index.file import key_hashes
 from shardkit.errors import DataError
 from shardkit.images.boxes import mask_orientation, place_objects
 from shardkit.images.info import FIRST_TRANSPOSED

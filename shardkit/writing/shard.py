@@ -13,8 +13,8 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
-from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
-from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
+from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
+from shardkit.dataset.index.file import ShardSummary, key_hashes, serialize_index
 from shardkit.errors import (
     DataError,
     MachineError,

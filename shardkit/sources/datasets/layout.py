@@ -17,9 +17,9 @@ from shardkit.archives.tar_members import buffered
 from shardkit.dataset import example
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import MASK, Feature
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import find_dataset
 from shardkit.dataset.manifest.readopting import made_again
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.stored_names import names_in_records, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, record_data
 from shardkit.errors import RecordError, SourceChangedError

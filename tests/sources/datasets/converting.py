@@ -6,7 +6,7 @@ import numpy as np
 
 from shardkit import api
 from shardkit.call_arguments import conversion_values
-from shardkit.dataset.index import parse_index
+from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.records.sequence import Examples
 from shardkit.testing import convert_without_beam, files_of
