@@ -31,7 +31,7 @@ from shardkit.report.columns import counts_of, first_rejected, group_hashes, lab
 from shardkit.report.dataset_collection import title_of
 from shardkit.software import versions
 from shardkit.sources import Source
-from shardkit.sources.listing import GROUP, MASK_COLOURS
+from shardkit.sources.columns import GROUP, MASK_COLOURS
 from shardkit.storage.concurrent_reads import read_many
 
 if TYPE_CHECKING:

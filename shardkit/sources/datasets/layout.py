@@ -27,11 +27,20 @@ from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.layouts import LAYOUTS
 from shardkit.options.words import convert_again, named
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
-from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
+from shardkit.sources.columns import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    CONTENT_SHA256,
+    FORMAT,
+    GROUP,
+    HAS_GPS,
+    OFFSET,
+    PATH,
+)
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.members import DatasetPart, Member, shard_files
 from shardkit.sources.datasets.removed import removed_from
-from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, GROUP, OFFSET, PATH, Listing, Source
+from shardkit.sources.listing import Listing, Source
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _INDEX_COLUMNS = [
