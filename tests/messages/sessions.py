@@ -9,6 +9,7 @@ holds
 A line ``$ shardkit …`` is a call on the command line. ``>>> …`` is a statement of Python, with the names of `NAMES`,
 `reader` and `tf`; its further lines begin with ``... ``. Below is what the user reads: the error and the exit code, or
 the class and the text of the exception; nothing if the call succeeds. ``/data`` is the path of the session's folder.
+No message may depend on the versions of libraries: give no sizes of files.
 
     python -m tests.messages.sessions            write the present messages into all pages
     python -m tests.messages.sessions reader.md  write them into one page
@@ -37,6 +38,7 @@ from ..cli.calling import call, own_logging
 
 PAGES = Path(__file__).parent
 FOLDER = "/data"  # how the session's folder is written
+_DIGEST = re.compile(r"\b(?!0{64})[0-9a-f]{64}\b")  # it depends on the versions of libraries
 _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CALL = re.compile(r"^(?:\$ .*|>>> .*(?:\n\.\.\. .*)*)$", re.MULTILINE)
 # Without those that load TensorFlow.
@@ -95,7 +97,8 @@ def rendered(session: Session, template: Path, folder: Path) -> str:
     try:
         for one in _CALL.finditer(session.text):
             said = _command(one[0][2:]) if one[0].startswith("$") else _statement(one[0], names)
-            lines += [one[0], *said.replace(os.path.realpath(folder), FOLDER).splitlines()]
+            said = _DIGEST.sub("<digest>", said.replace(os.path.realpath(folder), FOLDER))
+            lines += [one[0], *said.splitlines()]
     finally:
         os.chdir(before)
     return "\n".join(lines) + "\n"
