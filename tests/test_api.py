@@ -10,7 +10,7 @@ import pytest
 
 import shardkit
 from shardkit import api, appending
-from shardkit.call_arguments import option_values
+from shardkit.api.reading import option_values
 from shardkit.cli.append import append as append_command
 from shardkit.cli.convert import convert as convert_command
 from shardkit.cli.plan import plan as plan_command

@@ -1,6 +1,6 @@
 """Options of a conversion that change the bytes it writes."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -29,19 +29,6 @@ _ONLY_IF_USED = (
 
 
 KeptSplits = Literal["made", "own"]
-
-
-class ClassesOfFile(tuple[str, ...]):
-    """Class names in label order, and the path of their file as the user wrote it."""
-
-    path: str
-
-    @classmethod
-    def of(cls, names: Iterable[str], path: str) -> "ClassesOfFile":
-        """Return the names of a file."""
-        made = cls(names)
-        made.path = path
-        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
 from shardkit.layouts import layout_of_title
 from shardkit.naming import printable
-from shardkit.planning.options import ClassesOfFile, ConvertOptions
+from shardkit.options.forms import ClassesOfFile
+from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import FLAGS, option_words
 from shardkit.planning.sizing import size_as_option
 from shardkit.planning.splits.splitting import shares_text

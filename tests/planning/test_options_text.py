@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from shardkit.call_arguments import option_values
+from shardkit.api.reading import option_values
 from shardkit.cli.convert import convert
 from shardkit.cli.options.conversion import arguments_from
 from shardkit.planning.options_text import option_differences, options_text

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 from shardkit import api
-from shardkit.call_arguments import conversion_values
+from shardkit.api.reading import conversion_values
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.records.sequence import Examples

@@ -1,4 +1,4 @@
-"""The Python interface of `shardkit adopt`: `shardkit.adopt`. Everything heavy is imported inside the function."""
+"""`shardkit.adopt`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -70,9 +70,9 @@ def adopt(
     check_choice("label_type", label_type)
     from shardkit.adoption.adopting import adopt_files
     from shardkit.adoption.options import AdoptOptions
+    from shardkit.api.executors import make_executor
     from shardkit.dataset.foreign.inferring import LayoutOverrides
     from shardkit.dataset.manifest import read_manifest
-    from shardkit.executors import make_executor
     from shardkit.parallel.progress import Silent
 
     given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
