@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_PRINTED_ONLY = {"plan": {"max_rejected"}}  # options that only change what the command prints
 _OPTIONS_LINE = re.compile(r"^ +\*\*options: .*$", re.MULTILINE)
 # Arguments that are no options: how the work runs and what it tells.
 _OTHERS = {
@@ -116,7 +117,9 @@ def grouped(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def argument_names(command: str) -> list[str]:
     """Return the names of a function's arguments that are made of options, in the order of the definitions."""
-    names = dict.fromkeys(one.group or name for name, one in OPTIONS.items() if command in one.commands)
+    left_out = _PRINTED_ONLY.get(command, set())
+    taken = [one for name, one in OPTIONS.items() if command in one.commands and name not in left_out]
+    names = dict.fromkeys(one.group or one.name for one in taken)
     return [*names, *_OTHERS]
 
 
