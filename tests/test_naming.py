@@ -96,7 +96,7 @@ def test_split_names_are_canonical_or_refused():
     assert naming.check_split_name("Val") == "validation"
     assert naming.check_split_name("holdout_2") == "holdout_2"
     for name in ["", "2train", "_a", "a-b", "a.b", "a/b", "tr\u00e4in", "a b", "a\n"]:
-        with pytest.raises(CallError, match="a split's name is a letter followed by"):
+        with pytest.raises(CallError):
             naming.check_split_name(name)
 
 

@@ -13,7 +13,7 @@ from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan, ScanProblem
 from shardkit.dataset.foreign.files import number_problem
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.index import indexed_labels
+from shardkit.dataset.index.file import indexed_labels
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.storage import Folder

@@ -19,7 +19,7 @@ from shardkit.adoption.features import AdoptedFeatures
 from shardkit.adoption.keys import KeyChoice, keys_of
 from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan
-from shardkit.dataset.index import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
 from shardkit.dataset.manifest import ADOPTED, Balance, Index, Rejected, Shard, Source, Split, seal_manifest
 from shardkit.dataset.manifest.readopting import ADOPT
 from shardkit.hashing import canonical_json, sha256_hex

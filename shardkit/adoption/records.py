@@ -11,7 +11,7 @@ from shardkit import images
 from shardkit.dataset.foreign.box_features import box_sides
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Features, Kind, Record, kind_of
-from shardkit.dataset.index import SCHEMA
+from shardkit.dataset.index.file import SCHEMA
 from shardkit.errors import RecordError
 from shardkit.images.boxes import has_area
 from shardkit.images.gps import has_gps

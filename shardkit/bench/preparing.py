@@ -14,8 +14,8 @@ from shardkit.bench.sample import Sample, convert_sample, take_sample
 from shardkit.bench.settings import BenchSettings
 from shardkit.bench.stages import MAX_MEMORY_BYTES, MAX_MEMORY_IMAGES, StageSpec
 from shardkit.bench.trials import ConversionTrial, ReaderTrial, conversion_trials, reader_trials
+from shardkit.dataset.index.shards import read_indexes
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.dataset.shard_indexes import read_indexes
 from shardkit.errors import CallError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.host import Host, this_host

@@ -21,7 +21,7 @@ from shardkit.cli.progress.json_log import JSON, capture_other_output, log_forma
 from shardkit.cli.terminal import escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
-from shardkit.options.words import written_as
+from shardkit.options.words import shown, written_as
 from shardkit.software import __version__
 from shardkit.spelling import closest
 
@@ -118,7 +118,7 @@ class _Commands(click.Group):
             unknown = unknown_option(error.option_name, error.ctx.command)
             raise _Failure(str(unknown), unknown.exit_code) from None
         except ShardkitError as error:
-            raise _Failure(escape_controls(str(error)), error.exit_code) from error
+            raise _Failure(escape_controls(shown(str(error))), error.exit_code) from error
         except ModuleNotFoundError as error:
             missing = missing_extra(error, f"shardkit {ctx.invoked_subcommand}")
             if missing is None:

@@ -16,9 +16,9 @@ import pyarrow as pa
 from shardkit.comparison.rows import SHARD, Dataset
 from shardkit.dataset import example
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
+from shardkit.dataset.index.shards import shard_errors
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.manifest.readopting import made_again
-from shardkit.dataset.shard_indexes import shard_errors
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
 from shardkit.errors import RecordError

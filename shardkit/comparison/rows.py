@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset.index import SCHEMA
+from shardkit.dataset.index.file import SCHEMA
+from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, Shard
-from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import DataError
 from shardkit.naming import printable
 

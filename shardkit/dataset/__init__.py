@@ -3,7 +3,7 @@
 | module | contents |
 |---|---|
 | `manifest/` | ``manifest.json``: read, check, seal |
-| `index`, `shard_indexes` | the index of a shard; the indexes of many shards |
+| `index/` | the index of a shard, the indexes of many shards, groups |
 | `tfrecord`, `example` | TFRecord frames and ``tf.train.Example``, without TensorFlow |
 | `features` | names, types and roles of features |
 | `tfds_metadata` | the files that TFDS reads |

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.dataset.index_checks import unpacked_problem
+from shardkit.dataset.index.checks import unpacked_problem
 from shardkit.dataset.manifest import File, Manifest
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex

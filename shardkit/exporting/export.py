@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from shardkit import naming
 from shardkit.dataset.export_list import EXPORTS, HERE, Exported, ExportList, read_export_list
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CallError, DataError
 from shardkit.exporting.croissant import CROISSANT, croissant

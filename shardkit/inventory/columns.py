@@ -9,7 +9,7 @@ from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
 from shardkit.reject_reasons import BAD_VALUE
-from shardkit.sources.listing import FEATURE_PREFIX, MASK_COLOURS, UNLABELLED
+from shardkit.sources.columns import FEATURE_PREFIX, MASK_COLOURS, UNLABELLED
 
 OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
 _NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all

@@ -11,7 +11,7 @@ from shardkit.hashing import canonical_json
 from shardkit.inventory.columns import annotation_columns
 from shardkit.inventory.schema import MASK_SHA256
 from shardkit.inventory.table import plain_type
-from shardkit.sources.listing import GROUP
+from shardkit.sources.columns import GROUP
 
 BLOCK_ROWS = 1 << 20  # rows hashed, and so held in another form, at a time
 

@@ -11,7 +11,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import too_many_bytes
 from shardkit.inventory.source_files import are_records
 from shardkit.reject_reasons import MISSING, UNREADABLE
-from shardkit.sources.listing import PATH, UNMEASURED
+from shardkit.sources.columns import PATH, UNMEASURED
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried

@@ -7,7 +7,7 @@ from shardkit.images.boxes import BadBox, place_objects
 from shardkit.inventory.columns import OBJECTS
 from shardkit.inventory.schema import Reject
 from shardkit.reject_reasons import BAD_BOX
-from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
 
 
 def place_boxes(row: dict[str, Any], info: ImageInfo) -> list[dict[str, Any]]:

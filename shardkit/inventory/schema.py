@@ -5,8 +5,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from shardkit.inventory.columns import MASK_PATH
-from shardkit.sources.checked_columns import CHECKED_FIELDS, HAS_GPS, MASK_SHA256
-from shardkit.sources.listing import LISTING_SCHEMA
+from shardkit.sources.columns import CHECKED_FIELDS, HAS_GPS, LISTING_SCHEMA, MASK_SHA256
 
 __all__ = ["HAS_GPS", "INVENTORY_SCHEMA", "MASK_SHA256", "REJECTED_SCHEMA", "Reject", "inventory_schema"]
 

@@ -18,7 +18,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import BadImage, too_many_bytes
 from shardkit.inventory.columns import MASK_PATH
 from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
-from shardkit.sources.checked_columns import CONTENT_SHA256
+from shardkit.sources.columns import CONTENT_SHA256, OFFSET, PATH
 from shardkit.sources.datasets.columns import (
     IMAGE_START,
     KEY_PREFIX,
@@ -27,7 +27,6 @@ from shardkit.sources.datasets.columns import (
     STORED_KEY,
     STORED_MASK,
 )
-from shardkit.sources.listing import OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder, raise_store_failure

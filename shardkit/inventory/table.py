@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.sources.listing import LINE
+from shardkit.sources.columns import LINE
 
 _FEW_VALUES = {"label_name", "format", "changes", "reason", "message", "split"}
 _WHOLE_NUMBERS = {"source_bytes", "width", "height", "content_crc32c"}

@@ -35,6 +35,11 @@ def written_as(style: Style) -> Iterator[None]:
         _style = before
 
 
+def message_style() -> Style:
+    """Return how this process writes options."""
+    return _style
+
+
 def is_command_line() -> bool:
     """Return whether the user reads messages of the command line."""
     return _style == "command"

@@ -10,11 +10,12 @@ import json
 import platform
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
+from shardkit.options.words import Style, message_style, written_as
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.parallel.progress import Phase
 from shardkit.parallel.run_token import Fence, Run, RunToken
@@ -129,12 +130,14 @@ class Guard:
         run: The run that the workers belong to.
         driver: What the driver runs and sees; None if workers are threads of the driver.
         refuses_unlike: See `for_each`.
+        style: How the driver writes options in messages; the worker's messages are for the same user.
     """
 
     folder: Folder
     run: RunToken
     driver: DriverView | None = None
     refuses_unlike: bool = True
+    style: Style = field(default_factory=message_style)
 
     def call(self, function: Callable[..., Iterable[Any] | None], item: Any) -> Iterator[Any]:
         """Yield what a function of an item and a Fence gives.
@@ -142,7 +145,8 @@ class Guard:
         Nothing is done, silently, if the run has ended. An error of the data or of this host is written to a file.
         """
         fence = Fence(self.folder, self.run, is_remote=self.driver is not None)
-        with contextlib.suppress(StaleRunError):
+        style = contextlib.nullcontext() if self.driver is None else written_as(self.style)
+        with contextlib.suppress(StaleRunError), style:
             try:
                 if self.refuses_unlike:
                     fence.check()

@@ -13,7 +13,7 @@ from shardkit.inventory.schema import REJECTED_SCHEMA
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import Relations
 from shardkit.reject_reasons import DUPLICATE, DUPLICATE_KEY
-from shardkit.sources.listing import LINE
+from shardkit.sources.columns import LINE
 
 
 def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tuple[Rows, pa.Table]:

@@ -36,7 +36,7 @@ from shardkit.planning.row_groups import count_codes, gather, group_rows
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.planning.user_call import UserCall
-from shardkit.sources.listing import GROUP, LINE
+from shardkit.sources.columns import GROUP, LINE
 
 PLAN_VERSION = 2
 

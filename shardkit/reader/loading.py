@@ -32,7 +32,7 @@ from shardkit.reader.table.selection import select
 from shardkit.reader.training_dataset import remember_training
 
 _EVALUATION_SPLITS = {"validation", "test"}
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _SLICE = re.compile(r"(?P<split>[^\[\]]+)\[(?P<start>\d+%?)?:(?P<stop>\d+%?)?\]")
 READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"
 _LOG = logging.getLogger(__name__)

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardkit.naming import printable
-from shardkit.records.drawing import Colour, draw
+from shardkit.records.drawing import Colour, draw, lettering
 from shardkit.records.example import Example
-from shardkit.records.lettering import lettering
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
 
-    from shardkit.records.lettering import Font
+    from shardkit.records.drawing import Font
 
 TILE = 192  # pixels: the longer side of a picture
 _GAP, _TEXT, _CAPTION_LINES = 12, 13, 2

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from shardkit.dataset import example as example_format
 from shardkit.dataset import features as names
 from shardkit.dataset.feature_spans import Span, feature_values, find_features
+from shardkit.dataset.index.shards import shard_errors
 from shardkit.dataset.manifest import Manifest, Shard
-from shardkit.dataset.shard_indexes import shard_errors
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.extras import require_extra

@@ -33,7 +33,7 @@ def open_chosen(
         CallError: No example fulfils the conditions, or there is no such split or class.
     """
     manifest = read_manifest(dataset)
-    conditions = [] if where is None else [f"({where})"]
+    conditions = [] if where is None else [where]
     if label is not None:
         if label not in manifest.classes:
             close = difflib.get_close_matches(label, manifest.classes, 3)
@@ -41,12 +41,11 @@ def open_chosen(
             raise UnknownNameError(f"{manifest.root.url}: there is no class {label!r}; {hint}")
         number = manifest.classes.index(label)
         conditions.append(f"{number} in labels" if _has_several(manifest) else f"label = {number}")
-    examples = Examples(
-        dataset, split or next(iter(manifest.splits)), " and ".join(conditions) or None, columns=[_KEY_HASH]
-    )
+    condition = f"({where}) and {conditions[1]}" if len(conditions) > 1 else next(iter(conditions), None)
+    examples = Examples(dataset, split or next(iter(manifest.splits)), condition, columns=[_KEY_HASH])
     if not len(examples):
-        msg = f"{manifest.root.url}: the split {examples.split!r} has no example with {' and '.join(conditions)}"
-        raise CallError(msg if conditions else f"{manifest.root.url}: the split {examples.split!r} is empty")
+        msg = f"{manifest.root.url}: the split {examples.split!r} has no example with {condition}"
+        raise CallError(msg if condition else f"{manifest.root.url}: the split {examples.split!r} is empty")
     return _choose(examples, num_examples), len(examples)
 
 

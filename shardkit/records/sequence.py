@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from shardkit.arguments.checks import optional, text
 from shardkit.dataset.conditions import Condition
-from shardkit.dataset.index import SCHEMA
+from shardkit.dataset.index.file import SCHEMA
+from shardkit.dataset.index.shards import parse_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
-from shardkit.dataset.shard_indexes import parse_columns, read_indexes, shard_errors
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
 from shardkit.records.example import Example, example_figure

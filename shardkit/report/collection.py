@@ -41,7 +41,7 @@ class Batch:
     Attributes:
         split: Number of the split.
         start: Number of the first example.
-        key_hash: int64[n], see `shardkit.dataset.index.key_hashes`.
+        key_hash: int64[n], see `shardkit.dataset.index.file.key_hashes`.
         labels: int32[m], the labels of all examples end to end.
         num_labels: int64[n], number of labels of each example.
         width: int32[n], in pixels; 0 if it is not known.

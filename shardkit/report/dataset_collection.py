@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from shardkit.dataset.index.shards import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.dataset.manifest.parts import GenerationSplit
 from shardkit.dataset.rejected_list import read_rejected
-from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
 from shardkit.options.words import shell_command

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
-from shardkit.dataset.index import key_hashes
+from shardkit.dataset.index.file import key_hashes
 from shardkit.errors import DataError
 from shardkit.images.boxes import mask_orientation, place_objects
 from shardkit.images.info import FIRST_TRANSPOSED
@@ -32,7 +32,7 @@ from shardkit.report.dataset_collection import title_of
 from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.software import versions
 from shardkit.sources import Source
-from shardkit.sources.listing import GROUP, MASK_COLOURS
+from shardkit.sources.columns import GROUP, MASK_COLOURS
 from shardkit.storage.concurrent_reads import read_many
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ opens no image; `inventory` checks and reads them. `open_source` is imported fro
 layouts: the reader, which has only TensorFlow, knows the columns of a listing without them.
 """
 
-from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source
+from shardkit.sources.columns import LISTING_SCHEMA
+from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import SourceOptions
 
 __all__ = ["LISTING_SCHEMA", "Listing", "Source", "SourceOptions"]

@@ -10,70 +10,8 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_NAME
+from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
 from shardkit.storage import Entry, Folder
-
-# The columns that every layout lists. A row is an example or, if it has a reason, a bad image or a record of a label
-# file that gives no example. The key of a bad record is its name, such as "labels.csv, line 7".
-LISTING_SCHEMA = pa.schema(
-    [
-        pa.field("key", pa.string(), nullable=False),  # stable relative POSIX path in the source
-        pa.field("split", pa.string()),  # the source's own split; null if it gives none
-        pa.field("label_name", pa.string()),  # of layouts with one class per image; else null
-        pa.field("source_bytes", pa.int64(), nullable=False),  # of the image; UNMEASURED if listing does not give it
-        pa.field("mtime_ns", pa.int64(), nullable=False),
-        pa.field("reason", pa.string()),  # why the row is rejected already (shardkit.reject_reasons); null if it is not
-        pa.field("message", pa.string()),
-    ]
-)
-UNMEASURED = -1  # the check looks up the file's size and time, many files at once; it rejects a missing file
-
-# Columns that some layouts add to LISTING_SCHEMA, in any order.
-LINE = pa.field("line", pa.int64())  # number of the record in its file, from 1: the first record of a key counts
-PATH = pa.field("path", pa.string())  # file with the image's bytes, below the source's folder; without it: the key
-OFFSET = pa.field("offset", pa.int64())  # of the image's bytes in that file; without it: the whole file is the image
-GROUP = pa.field("group", pa.string())  # examples that stay in one split; null: the example has no group
-LABEL_NAMES = pa.field("label_names", pa.list_(pa.string()))  # multi-label: any number of classes
-MASK_PATH = pa.field("mask_path", pa.string())  # segmentation: file of the mask, below the source's folder
-# Segmentation with masks in colours: the colour of each class by number, six hexadecimal digits each, end to end.
-MASK_COLOURS = pa.field("mask_colours", pa.string())
-# Detection: the image size in pixels that `objects` refer to; 0 if boxes are fractions of the image's sides.
-ANNOTATED_WIDTH = pa.field("annotated_width", pa.int32())
-ANNOTATED_HEIGHT = pa.field("annotated_height", pa.int32())
-UNLABELLED = pa.field("unlabelled", pa.null())  # its presence says that examples have no label; holds no values
-FEATURE_PREFIX = "feature:"  # of columns that become features: int64, float32, string, or lists of these
-_OBJECTS = "objects"
-
-# Objects of one image: each takes about a kilobyte while it is checked. The densest published photographs have a few
-# thousand.
-MAX_OBJECTS = 50_000
-
-
-def target_field(num_targets: int) -> pa.Field:
-    """Return the column of a regression layout: `num_targets` numbers per image."""
-    return pa.field("target", pa.list_(pa.float32(), num_targets))
-
-
-def objects_field(extra: Sequence[pa.Field] = ()) -> pa.Field:
-    """Return the column of objects of a detection layout.
-
-    `bbox` is (ymin, xmin, ymax, xmax) in the unit that ANNOTATED_WIDTH and ANNOTATED_HEIGHT define, not yet clipped.
-    `name` identifies the object in messages, such as "annotation 17" or "line 3".
-
-    Args:
-        extra: Further fields of each object: int64, float32, bool or string.
-    """
-    fields = [
-        pa.field("bbox", pa.list_(pa.float64(), 4)),
-        pa.field("label_name", pa.string()),
-        pa.field("name", pa.string()),
-    ]
-    return pa.field(_OBJECTS, pa.list_(pa.struct([*fields, *extra])))
-
-
-def feature_field(name: str, type_: pa.DataType) -> pa.Field:
-    """Return the listing's column for a table column that becomes a feature of the examples."""
-    return pa.field(FEATURE_PREFIX + name, type_)
-
 
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
 _JUNK = frozenset(
@@ -168,7 +106,7 @@ def batched(
         batch_rows: Maximum number of rows of a batch.
         skipped: Counts of skipped files, read when all rows are read; the last batch holds them.
     """
-    at = schema.get_field_index(_OBJECTS) - len(LISTING_SCHEMA)
+    at = schema.get_field_index(OBJECTS) - len(LISTING_SCHEMA)
     remaining = iter(rows)
     batch: list[ListingRow] = []
     while first := next(remaining, None):

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.dataset.example import decode, decode_features
+from shardkit.dataset.index.shards import read_columns, shard_errors
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.shard_indexes import read_columns, shard_errors
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.errors import DataError, RecordError

@@ -9,7 +9,7 @@ from typing import Any
 from shardkit import images
 from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
-from shardkit.dataset.index import key_hashes
+from shardkit.dataset.index.file import key_hashes
 from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_names
 from shardkit.errors import RecordError
 from shardkit.images.boxes import has_area

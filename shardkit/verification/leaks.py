@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import naming
-from shardkit.dataset.groups import filled_groups, group_patterns
+from shardkit.dataset.index.groups import filled_groups, group_patterns
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.verification.shards import DatasetProblem

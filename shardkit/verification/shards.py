@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from shardkit import naming
 from shardkit.dataset import tfrecord
-from shardkit.dataset.index import ShardSummary, indexed_labels, parse_index
+from shardkit.dataset.index.file import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, manifest_bytes, parse_manifest
 from shardkit.dataset.manifest.missing import damage_remedy, explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError

@@ -13,9 +13,8 @@ from shardkit.inventory.columns import MASK_PATH
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256
 from shardkit.inventory.source_files import ReadImage, SourceFiles
 from shardkit.options.words import convert_again
-from shardkit.sources.checked_columns import CONTENT_SHA256
+from shardkit.sources.columns import CONTENT_SHA256, GROUP
 from shardkit.sources.datasets.columns import RAW_SHA256
-from shardkit.sources.listing import GROUP
 from shardkit.storage import unreadable
 
 # What is at the path is another file than before, or none.

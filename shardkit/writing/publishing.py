@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit import naming, software
-from shardkit.dataset.index import indexed_labels, parse_index
+from shardkit.dataset.index.file import indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet

@@ -27,7 +27,8 @@ from shardkit.planning.splits.grouping import compile_pattern, pattern_not_found
 from shardkit.planning.splits.own_splits import check_splits, groups_refusal, written_splits
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import BAD_BOX
-from shardkit.sources.listing import GROUP, UNLABELLED, Source
+from shardkit.sources.columns import GROUP, UNLABELLED
+from shardkit.sources.listing import Source
 from shardkit.storage import Folder
 from shardkit.writing.output import output_folder as outputs
 

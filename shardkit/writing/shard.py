@@ -13,8 +13,8 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
-from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
-from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
+from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
+from shardkit.dataset.index.file import ShardSummary, key_hashes, serialize_index
 from shardkit.errors import (
     DataError,
     MachineError,
@@ -34,8 +34,8 @@ from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.reject_reasons import OUTSIDE_CROP
+from shardkit.sources.columns import MASK_COLOURS
 from shardkit.sources.datasets.columns import RAW_CHANGES, STORED_MASK
-from shardkit.sources.listing import MASK_COLOURS
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done

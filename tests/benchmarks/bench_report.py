@@ -37,9 +37,9 @@ def make_dataset(folder, num_examples, num_classes):
     """Write a dataset whose shards are links to one file."""
     import pyarrow as pa
 
-    from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
+    from shardkit.dataset.index.file import ShardSummary, key_hashes, serialize_index
+    from shardkit.dataset.index.shards import read_columns
     from shardkit.dataset.manifest import Index, Shard, digest_of, read_manifest
-    from shardkit.dataset.shard_indexes import read_columns
     from shardkit.hashing import sha256_hex
     from shardkit.naming import ShardName
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from shardkit.dataset import example
 from shardkit.dataset.features import ALWAYS, CLASS_LABEL
-from shardkit.dataset.index import SCHEMA, ShardSummary, key_hashes, serialize_index
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, key_hashes, serialize_index
 from shardkit.dataset.manifest import read_manifest, seal_manifest
 from shardkit.dataset.tfrecord import frame
 from shardkit.hashing import sha256_hex

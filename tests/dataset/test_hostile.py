@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import read_manifest
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import DataError, ManifestError
 from shardkit.testing import append_without_beam, convert_without_beam, picture, write_class_folders, write_tree
 

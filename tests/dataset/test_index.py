@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.dataset import index
-from shardkit.dataset.index import SCHEMA, ShardSummary, parse_index, serialize_index
-from shardkit.dataset.index_checks import coverage_problem
+from shardkit.dataset.index import file as index
+from shardkit.dataset.index.checks import coverage_problem
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, parse_index, serialize_index
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError
 

@@ -31,11 +31,3 @@ def test_what_was_given_is_recognised(files, given, remedy, tmp_path):
     write_tree(tmp_path, files)
     with pytest.raises(ManifestError, match=re.escape("there is no manifest here; ") + f".*{remedy}"):
         read_manifest(str(tmp_path / given))
-
-
-def test_both_halves_say_it(tmp_path):
-    from shardkit.reader import make_dataset_fn
-
-    write_tree(tmp_path, {"cat/1.jpg": b"x"})
-    with pytest.raises(ManifestError, match="folder of images"):
-        make_dataset_fn(tmp_path, "train", global_batch_size=8)

@@ -139,5 +139,5 @@ def test_a_frame_inside_other_bytes_is_checked_and_its_data_returned():
     for length, start in [(3, 19), (5, 35), (7, 35), (3, 1), (3, len(framed))]:
         with pytest.raises(RecordError):
             tfrecord.unframe(framed, length, start)
-    with pytest.raises(RecordError, match="data does not match"):
+    with pytest.raises(RecordError):
         tfrecord.unframe(framed.replace(b"barbar", b"barbaR"), 6, 35)

@@ -272,7 +272,7 @@ def test_the_border_of_a_mask_has_the_class_number_that_was_asked_for(dtype):
     found = decoded(stored(image_file(values), size=(5, 4), fit="pad", mask_padding=255).data)
     assert found.dtype == dtype
     assert np.array_equal(found, [[255] * 4, [7] * 4, [7] * 4, [255] * 4, [255] * 4])
-    with pytest.raises(CallError, match="mask_padding"):
+    with pytest.raises(CallError):
         stored(image_file(values), size=(5, 4), fit="pad")
 
 

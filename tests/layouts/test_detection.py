@@ -16,7 +16,7 @@ from pycocotools import mask as coco_masks
 from pycocotools.coco import COCO
 
 from shardkit import read_manifest
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.index.shards import read_columns
 
 from ..cli.calling import call, convert
 from .reading_back import assert_same_images, examples

@@ -6,6 +6,7 @@ import platform
 import pytest
 
 from shardkit.errors import CallError, DataError, MachineError, StaleRunError
+from shardkit.options.words import named, written_as
 from shardkit.parallel import driver_view
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard, GuardedWork, for_each, raise_failure, report_failure, stop_after_failure
@@ -109,6 +110,22 @@ def test_a_worker_that_differs_from_the_driver_does_nothing_in_a_process_of_its_
         assert Reports(folder, "squares").found() == []
         with pytest.raises(MachineError, match="would write other bytes than the driver"):
             raise_failure(folder)
+
+
+def names_an_option(item, fence):
+    del fence
+    yield f"{item}: {named('max_side', 256)}"
+
+
+def test_a_worker_in_a_process_of_its_own_writes_options_as_the_driver_does(folder):
+    this_host = DriverView.of([])
+    with claimed(folder) as run:
+        for style in ("command", "python"):
+            with written_as(style):
+                pickled = pickle.dumps(GuardedWork(names_an_option, Guard(folder, run.token, this_host)))
+            with written_as("python"):
+                found = list(pickle.loads(pickled)(1))  # noqa: S301
+            assert found == ["1: --max-side 256" if style == "command" else "1: max_side=256"]
 
 
 def test_workers_of_an_ended_run_do_nothing(folder):

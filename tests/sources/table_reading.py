@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.sources.listing import UNMEASURED
+from shardkit.sources.columns import UNMEASURED
 from shardkit.testing import read_source
 
 

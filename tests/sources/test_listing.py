@@ -2,8 +2,9 @@ import pytest
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.listing import MAX_OBJECTS, ListingRow, batched, ending, is_ignored, merge_listings
+from shardkit.sources.listing import ListingRow, batched, ending, is_ignored, merge_listings
 from shardkit.storage import Entry
 
 

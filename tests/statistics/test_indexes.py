@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.dataset.example import decode, decode_features
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import read_manifest
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.statistics.indexes import Span, index_statistics, read_annotations, span_of_counts
 from shardkit.testing import convert_without_beam, picture, write_tree

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from shardkit.dataset import example, tfrecord
-from shardkit.dataset.index import parse_index, serialize_index
+from shardkit.dataset.index.file import parse_index, serialize_index
 from shardkit.dataset.manifest import Manifest, digest_of
 from shardkit.hashing import sha256_hex
 from shardkit.naming import RUN_LOG

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit import naming
-from shardkit.dataset.index import parse_index, serialize_index
+from shardkit.dataset.index.file import parse_index, serialize_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.inventory.schema import Reject

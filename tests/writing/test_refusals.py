@@ -8,7 +8,7 @@ import pytest
 from shardkit.errors import CallError, DataError
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
-from shardkit.sources.listing import GROUP, LISTING_SCHEMA
+from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.testing import inventory_table
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from shardkit import images, naming
 from shardkit.dataset import example, tfrecord
-from shardkit.dataset.index import key_hashes, parse_index
+from shardkit.dataset.index.file import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.schema import Reject
 from shardkit.parallel import run_token

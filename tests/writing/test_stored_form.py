@@ -9,7 +9,7 @@ from PIL import Image
 
 from shardkit.dataset.example import decode
 from shardkit.dataset.features import MASK
-from shardkit.dataset.index import parse_index
+from shardkit.dataset.index.file import parse_index
 from shardkit.images.masks import mask_values
 from shardkit.parallel.run_token import Run
 from shardkit.planning import plan_file

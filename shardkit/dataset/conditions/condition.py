@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.dataset.conditions.parser import MAX_INTEGER, Parser
-from shardkit.dataset.conditions.tokens import quoted
+from shardkit.dataset.conditions.tokens import as_option
 from shardkit.errors import CallError
 
 # Columns of the index that a condition may name.
@@ -63,9 +63,9 @@ class Condition:
             found = str(error).splitlines()[0]
             if found == "overflow":
                 found = f"a number in it becomes larger than {MAX_INTEGER}; write smaller ones"
-            raise CallError(f"where={quoted(self.text)} cannot be evaluated: {found}") from None
+            raise CallError(f"{as_option(self.text)} cannot be evaluated: {found}") from None
         if not pa.types.is_boolean(found.type):
-            msg = f"where={quoted(self.text)} is a value of type {found.type}, no condition; compare it with something"
+            msg = f"{as_option(self.text)} is a value of type {found.type}, no condition; compare it with something"
             raise CallError(msg)
         if isinstance(found, pa.Scalar):
             found = pa.repeat(found, len(table))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset.conditions.tokens import Token, quoted, tokenize, unreadable_condition
+from shardkit.dataset.conditions.tokens import Token, as_option, tokenize, unreadable_condition
 from shardkit.dataset.features import LABEL
 from shardkit.errors import CallError
 
@@ -110,7 +110,7 @@ class Parser:
         elif self._take("like"):
             if self._peek().kind != "text":
                 raise self._expected("a pattern in single quotes after 'like'")
-            pattern = _unquoted(self._pop().text)
+            pattern = _unas_option(self._pop().text)
             condition = _call(lambda values: pc.match_like(values, pattern), left)
         elif self._take("in"):
             condition = self._in_column(left) if self._peek().kind == "word" else self._in_list(left)
@@ -125,7 +125,7 @@ class Parser:
             a, b = left(table), right(table)
             for one, other in ((a, b), (b, a)):
                 if _is_text(one.type) and not (_is_text(other.type) or pa.types.is_null(other.type)):
-                    msg = f"where={quoted(self._text)} compares text with {_shown(other)}; {self._remedy(other, table)}"
+                    msg = f"{as_option(self._text)} compares text with {_shown(other)}; {self._remedy(other, table)}"
                     raise CallError(msg)
             return compare(a, b)
 
@@ -136,7 +136,7 @@ class Parser:
         if LABEL in self.columns and isinstance(other, pa.ChunkedArray) and other.equals(table[LABEL]):
             # A quote inside text is doubled, so an even number of them follows what is outside of it.
             by_name = re.sub(rf"\b{LABEL}\b(?=(?:[^']*'[^']*')*[^']*$)", "label_name", self._text)
-            return f"{LABEL} is the number of a class; for its name write where={quoted(by_name)}"
+            return f"{LABEL} is the number of a class; for its name write {as_option(by_name)}"
         if pa.types.is_list(other.type):
             return _CLASS_NUMBERS
         return "put text into single quotes"
@@ -155,9 +155,9 @@ class Parser:
         def evaluate(table: pa.Table) -> Any:
             lists, wanted = column(table), left(table)
             if pa.types.is_list(lists.type) and _is_text(wanted.type):
-                raise CallError(f"where={quoted(self._text)} looks for text in numbers; {_CLASS_NUMBERS}")
+                raise CallError(f"{as_option(self._text)} looks for text in numbers; {_CLASS_NUMBERS}")
             if not pa.types.is_list(lists.type) or not isinstance(wanted, pa.Scalar):
-                msg = f"where={quoted(self._text)}: 'in' takes a list in parentheses, or one number before it and "
+                msg = f"{as_option(self._text)}: 'in' takes a list in parentheses, or one number before it and "
                 raise CallError(msg + "a column of lists after it, as in 3 in labels")
             lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
             hits = pc.list_parent_indices(lists).filter(pc.equal(lists.flatten(), wanted))
@@ -204,7 +204,7 @@ class Parser:
         if token.kind == "number":
             return _constant(self._integer(token.text) if token.text.isdecimal() else float(token.text))
         if token.kind == "text":
-            return _constant(_unquoted(token.text))
+            return _constant(_unas_option(token.text))
         if token.text in {"true", "false"}:
             return _constant(token.text == "true")
         self._next -= 1
@@ -284,7 +284,7 @@ def _constant(value: Any) -> Value:
     return lambda _: scalar
 
 
-def _unquoted(text: str) -> str:
+def _unas_option(text: str) -> str:
     return text[1:-1].replace("''", "'")
 
 

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from shardkit.errors import CallError
+from shardkit.options.words import named
 
 MAX_LENGTH = 100_000  # characters
 _SHOWN = 200  # characters of a condition in a message
@@ -65,9 +66,9 @@ def tokenize(condition: str) -> list[Token]:
 
 def unreadable_condition(condition: str, problem: str, remedy: str) -> CallError:
     """Return the error for a condition that cannot be parsed."""
-    return CallError(f"where={quoted(condition)} cannot be read: {problem}; {remedy}")
+    return CallError(f"{as_option(condition)} cannot be read: {problem}; {remedy}")
 
 
-def quoted(condition: str) -> str:
-    """Return a condition for a message, in quotes; a long one is cut."""
-    return repr(condition if len(condition) <= _SHOWN else f"{condition[:_SHOWN]}…")
+def as_option(condition: str) -> str:
+    """Return a condition for a message, as the option that it was given by; a long one is cut."""
+    return named("where", condition if len(condition) <= _SHOWN else f"{condition[:_SHOWN]}…")

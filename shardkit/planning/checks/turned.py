@@ -14,7 +14,7 @@ from shardkit.naming import counted, printable
 from shardkit.planning.checks.finding import Finding, Keys, Kind
 from shardkit.planning.rows import Rows
 from shardkit.planning.user_call import UserCall
-from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
 
 
 def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:

@@ -19,8 +19,8 @@ from shardkit.planning.splits.own_splits import check_splits, written_splits
 from shardkit.planning.splits.splitting import split_by_hash
 from shardkit.planning.splits.stratifying import split_atomic_groups
 from shardkit.planning.user_call import UserCall
+from shardkit.sources.columns import GROUP
 from shardkit.sources.commands import refusal
-from shardkit.sources.listing import GROUP
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from shardkit.dataset.index.shards import missing_shard
 from shardkit.dataset.manifest import Shard
 from shardkit.dataset.manifest.readopting import made_again
-from shardkit.dataset.shard_indexes import missing_shard
 from shardkit.errors import DataError, MachineError, StoreError
 from shardkit.storage import COPY_BYTES, Folder, write_fully
 

@@ -21,9 +21,9 @@ from shardkit import naming
 from shardkit.errors import MachineError
 from shardkit.reader.cache.shard_cache import HeldPaths
 from shardkit.reader.python_calls import callable_in_graph
+from shardkit.reader.records.manifest_check import SourceWatch
 from shardkit.reader.records.record_keys import RecordKeys
 from shardkit.reader.records.shard_files import ShardFiles
-from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import Folder, LocalFolder
 

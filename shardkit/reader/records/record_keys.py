@@ -8,11 +8,11 @@ import tensorflow as tf
 
 from shardkit import naming
 from shardkit.dataset import tfrecord
-from shardkit.dataset.index import key_hashes
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.index.file import key_hashes
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.stored_names import names_in_records
 from shardkit.errors import DataError, RecordError
-from shardkit.reader.records.source_changes import REMEDY
+from shardkit.reader.records.manifest_check import REMEDY
 from shardkit.reader.table.records import RecordTable
 
 KEY = "key"  # feature of every record that shardkit writes

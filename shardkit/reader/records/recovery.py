@@ -21,8 +21,8 @@ from shardkit.hashing import hash64
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.reader.records.manifest_check import SourceWatch
 from shardkit.reader.records.record_keys import RecordKeys
-from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import unreadable
 

@@ -13,10 +13,10 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 
 from shardkit.dataset import tfrecord
-from shardkit.dataset.shard_indexes import READING_THREADS
+from shardkit.dataset.index.shards import READING_THREADS
 from shardkit.errors import DataError, RecordError
+from shardkit.reader.records.manifest_check import REMEDY
 from shardkit.reader.records.record_keys import RecordKeys
-from shardkit.reader.records.source_changes import REMEDY
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import COPY_BYTES, FileIdentity, LocalFolder
 

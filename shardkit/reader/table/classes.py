@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.index.shards import read_columns
 from shardkit.errors import CallError
 from shardkit.order.sampling import unknown_class
 from shardkit.reader.table.records import RecordTable

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.index.shards import read_columns
 from shardkit.errors import CallError
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.splits.grouping import (

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature
+from shardkit.dataset.index.shards import READING_THREADS, parse_columns, read_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, Shard
-from shardkit.dataset.shard_indexes import READING_THREADS, parse_columns, read_columns, read_indexes
 from shardkit.dataset.stored_names import StoredAs
 from shardkit.errors import DataError
 from shardkit.storage import FileIdentity, Folder, LocalFolder

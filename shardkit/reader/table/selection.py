@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.index.shards import read_columns
 from shardkit.errors import CallError
 from shardkit.reader.table.folds import in_fold
 from shardkit.reader.table.records import RecordTable, take_rows

@@ -12,10 +12,10 @@ import pyarrow as pa
 from shardkit.dataset import features as names
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
-from shardkit.sources.checked_columns import CHECKED_FIELDS
-from shardkit.sources.listing import (
+from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
+    CHECKED_FIELDS,
     FEATURE_PREFIX,
     GROUP,
     LABEL_NAMES,

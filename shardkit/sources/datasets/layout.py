@@ -17,9 +17,9 @@ from shardkit.archives.tar_members import buffered
 from shardkit.dataset import example
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import MASK, Feature
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import find_dataset
 from shardkit.dataset.manifest.readopting import made_again
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.stored_names import names_in_records, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, record_data
 from shardkit.errors import RecordError, SourceChangedError
@@ -27,11 +27,20 @@ from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.layouts import LAYOUTS
 from shardkit.options.words import convert_again, named
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
-from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
+from shardkit.sources.columns import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    CONTENT_SHA256,
+    FORMAT,
+    GROUP,
+    HAS_GPS,
+    OFFSET,
+    PATH,
+)
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.members import DatasetPart, Member, shard_files
 from shardkit.sources.datasets.removed import removed_from
-from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, GROUP, OFFSET, PATH, Listing, Source
+from shardkit.sources.listing import Listing, Source
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _INDEX_COLUMNS = [

@@ -4,8 +4,8 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from shardkit.dataset.index.shards import missing_shard
 from shardkit.dataset.manifest import Shard
-from shardkit.dataset.shard_indexes import missing_shard
 from shardkit.dataset.stored_names import StoredAs
 from shardkit.naming import counted
 from shardkit.sources.datasets.changes import RowChanges

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
-from shardkit.dataset.groups import has_group
+from shardkit.dataset.index.groups import has_group
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.missing import explain_missing_manifest
 from shardkit.dataset.manifest.readopting import made_again

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, salt_of, withdrawn_table, without
 from shardkit.sources.datasets.members import DatasetPart, Member
 from shardkit.storage import Folder

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset.index import key_hashes
+from shardkit.dataset.index.file import key_hashes
+from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError
 from shardkit.naming import counted
 from shardkit.options.words import named

@@ -16,6 +16,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
 from shardkit.sources.detection.rows import (
@@ -28,7 +29,7 @@ from shardkit.sources.detection.rows import (
     rejected_file,
     rejected_image,
 )
-from shardkit.sources.listing import MAX_OBJECTS, ListingRow, count_skipped
+from shardkit.sources.listing import ListingRow, count_skipped
 from shardkit.sources.walking import files_in, folders_in, is_folder, join, read_head
 from shardkit.storage import Folder
 

@@ -9,16 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, LISTING_SCHEMA, UNMEASURED, objects_field
 from shardkit.sources.listing import (
-    ANNOTATED_HEIGHT,
-    ANNOTATED_WIDTH,
-    LISTING_SCHEMA,
-    UNMEASURED,
     ListingRow,
     RecordProblem,
     count_skipped,
     encodable_path,
-    objects_field,
     rejected_row,
     unicode_problem,
 )

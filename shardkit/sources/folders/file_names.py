@@ -15,15 +15,11 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.image_tree import ImageTree
 from shardkit.sources.folders.split_folders import splits_of
-from shardkit.sources.listing import (
-    GROUP,
-    LISTING_SCHEMA,
-    BadRecord,
-    ListingRow,
-)
+from shardkit.sources.listing import BadRecord, ListingRow
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.walking import folders_in
 from shardkit.storage import Entry

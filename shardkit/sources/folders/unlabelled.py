@@ -10,15 +10,11 @@ import pyarrow as pa
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
 from shardkit.reject_reasons import BAD_SPLIT
+from shardkit.sources.columns import LISTING_SCHEMA, UNLABELLED
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.image_tree import ImageTree, tree_folders
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
-from shardkit.sources.listing import (
-    LISTING_SCHEMA,
-    UNLABELLED,
-    BadRecord,
-    ListingRow,
-)
+from shardkit.sources.listing import BadRecord, ListingRow
 from shardkit.sources.walking import children
 from shardkit.storage import Entry
 

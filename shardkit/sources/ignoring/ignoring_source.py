@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.options.words import named
+from shardkit.sources.columns import PATH
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
-from shardkit.sources.listing import PATH, Listing, Source, batched, count_skipped
+from shardkit.sources.listing import Listing, Source, batched, count_skipped
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.walking import children, join
 

@@ -9,9 +9,8 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.class_names import is_names_file
-from shardkit.sources.lists.list_files import ListFile
+from shardkit.sources.lists.list_files import ListFile, names_masks
 from shardkit.sources.lists.list_forms import Bases, find_form
-from shardkit.sources.lists.list_labels import names_masks
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 

@@ -7,16 +7,8 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
-from shardkit.sources.listing import (
-    LABEL_NAMES,
-    LINE,
-    LISTING_SCHEMA,
-    UNMEASURED,
-    ListingRow,
-    RecordProblem,
-    encodable_path,
-    unicode_problem,
-)
+from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, UNMEASURED
+from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, unicode_problem
 from shardkit.sources.lists.records import ListRecord, RecordReader
 from shardkit.sources.unlisted_images import (
     CountingSource,

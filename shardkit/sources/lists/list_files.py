@@ -1,8 +1,10 @@
 """A list file: each line names an image, and often its class: ``cats/1.jpg 0``, ``1.jpg,cat``, ``102 Cessna 172``."""
 
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from shardkit.naming import printable
@@ -10,13 +12,19 @@ from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, NO_LABEL
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.lists.records import Fields, ListRecord, RecordReader, checked_key, read_fields, rejected
 from shardkit.sources.tables.images.lookup import NameResolver
-from shardkit.sources.walking import join
+from shardkit.sources.tables.images.prefixes import common_parts
+from shardkit.sources.walking import is_image, join
 from shardkit.storage import Folder
 
 # path: the whole line. last: the label follows the last separator. first: it follows the first one. front: the path
 # follows the last separator, the label is before it.
 Shape = Literal["path", "last", "first", "front"]
 _INTEGER = re.compile(r"\d+")
+_SAMPLE = 200  # lines that are looked at
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
+_BETWEEN_FIELDS = re.compile(r"[\s,;]+")
+_SEVERAL = re.compile(r"\t|\S[,;]\S")
+_FRACTION = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,3 +151,58 @@ def _relative(path: str, dropped: int) -> str:
     while relative.startswith("./"):
         relative = relative[2:]
     return "/".join(relative.lstrip("/").split("/")[dropped:])
+
+
+def names_masks(form: ListFile) -> bool:
+    """Return whether the labels of a list are images: it pairs images with masks."""
+    sample = list(islice(form.labels(), _SAMPLE)) if form.has_labels else []
+    return bool(sample) and all(map(is_image, sample))
+
+
+def unusual_labels(form: ListFile) -> str | None:
+    """Return what the labels of a list are if they are not classes, as a phrase; None if they may be classes."""
+    sample = list(islice(form.labels(), _SAMPLE)) if form.has_labels else []
+    if sample and 2 * sum(map(_is_several_fields, sample)) > len(sample):
+        return f"several fields on a line, such as {printable(sample[0][:60])!r}"
+    if any(_FRACTION.fullmatch(one) and float(one) % 1 for one in sample):
+        return "numbers with fractions"
+    return None
+
+
+def _is_several_fields(label: str) -> bool:
+    """Return whether a label is more than one field: ``10,20,30,40,0`` or ``3 144 998 cat``, not ``Cessna 172``."""
+    fields = _BETWEEN_FIELDS.split(label)
+    return len([one for one in fields if _NUMBER.fullmatch(one)]) > 1 or _SEVERAL.search(label) is not None
+
+
+def label_part(forms: Sequence[ListFile]) -> int | None:
+    """Return which part of the keys is the class in lists without labels: the first in which keys differ.
+
+    Lists are sorted by class, and a short one may have a single class: so every line of all lists counts.
+
+    Returns:
+        The part, from 0; None if the images lie in one folder.
+    """
+    depths = [_common_depth(posixpath.dirname(key).split("/") for key in form.images()) for form in forms]
+    depth = min((one for one in depths if one is not None), default=0)
+    classes = [_parts_at(form.images(), depth) for form in forms]
+    # Lists of train2017/ and val2017/ have no classes, though the folders differ.
+    is_split_folders = len(forms) > 1 and all(len(one) == 1 for one in classes) and len(set.union(*classes)) > 1
+    return depth if any(classes) and not is_split_folders else None
+
+
+def are_letters(forms: Sequence[ListFile], part: int) -> bool:
+    """Return whether a part of the keys is the first letter of the next one, as in SUN397's ``a/abbey/``."""
+    found = [key.split("/")[part : part + 2] for form in forms for key in islice(form.images(), _SAMPLE)]
+    return all(len(two) > 1 and two[0].lower() == two[1][:1].lower() for two in found)
+
+
+def _parts_at(keys: Iterable[str], depth: int) -> set[str]:
+    return {parts[depth] for key in keys if len(parts := key.split("/")) > depth + 1}
+
+
+def _common_depth(folders: Iterable[list[str]]) -> int | None:
+    common: list[str] | None = None
+    for parts in folders:
+        common = parts if common is None else common_parts(common, parts)
+    return None if common is None else len([part for part in common if part])

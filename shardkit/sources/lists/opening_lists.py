@@ -27,9 +27,8 @@ from shardkit.sources.lists.known.imagenet import open_imagenet
 from shardkit.sources.lists.known.mat_files import has_mat_labels, refuse_mat_labels
 from shardkit.sources.lists.known.oxford_pets import open_oxford_pets
 from shardkit.sources.lists.layout import ImageLists
-from shardkit.sources.lists.list_files import ListFile
+from shardkit.sources.lists.list_files import ListFile, are_letters, label_part, names_masks, unusual_labels
 from shardkit.sources.lists.list_forms import find_form
-from shardkit.sources.lists.list_labels import are_letters, label_part, names_masks, unusual_labels
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder, open_folder

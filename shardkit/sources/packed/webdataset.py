@@ -18,13 +18,10 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder, split_of_path
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
+from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
-    LABEL_NAMES,
-    LISTING_SCHEMA,
-    OFFSET,
-    PATH,
     BadRecord,
     Listing,
     ListingRow,

@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT
-from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, BadRecord, ListingRow, feature_field
+from shardkit.sources.columns import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
+from shardkit.sources.listing import BadRecord, ListingRow
 from shardkit.sources.tables.column_names import is_discard, split_of_text
 from shardkit.sources.tables.formats.records import Record, enumerated
 from shardkit.sources.tables.formats.values import as_text, converter, describe_type, shown, unfit_value

@@ -18,9 +18,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import counted, printable, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, BAD_NAME, BAD_PATH, BAD_VALUE, NO_LABEL
-from shardkit.sources.context import Opening
-from shardkit.sources.datasets.columns import annotation_fields, carried
-from shardkit.sources.listing import (
+from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
     FEATURE_PREFIX,
@@ -32,12 +30,10 @@ from shardkit.sources.listing import (
     MAX_OBJECTS,
     PATH,
     UNMEASURED,
-    BadRecord,
-    Listing,
-    ListingRow,
-    Source,
-    batched,
 )
+from shardkit.sources.context import Opening
+from shardkit.sources.datasets.columns import annotation_fields, carried
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.records import Record, TablePart

@@ -8,9 +8,10 @@ import pyarrow.compute as pc
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.sources.columns import PATH
 from shardkit.sources.context import subfolder
 from shardkit.sources.folders.split_folders import splits_of
-from shardkit.sources.listing import PATH, Listing, Source, batched
+from shardkit.sources.listing import Listing, Source, batched
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.layout import Table, count_others, open_table_file, open_table_in

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.dataset.features import Feature
-from shardkit.dataset.groups import filled_groups, has_group
+from shardkit.dataset.index.groups import filled_groups, has_group
+from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, without
 from shardkit.errors import CallError, DataError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column

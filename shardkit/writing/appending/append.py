@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shardkit import naming
+from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
-from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
 from shardkit.options.words import shown

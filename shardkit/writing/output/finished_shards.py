@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from shardkit import naming
-from shardkit.dataset.index import parse_summary
+from shardkit.dataset.index.file import parse_summary
 from shardkit.errors import DataError
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.concurrent_reads import read_many

@@ -7,7 +7,7 @@ from typing import Any
 from shardkit import naming, software
 from shardkit.dataset.export_list import own_exports
 from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS
-from shardkit.dataset.index import is_index
+from shardkit.dataset.index.file import is_index
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CallError, DataError, ManifestError

@@ -15,7 +15,7 @@ import tensorflow as tf
 from measuring import BATCH_SIZE
 
 from shardkit import reader
-from shardkit.dataset.index import key_hashes
+from shardkit.dataset.index.file import key_hashes
 from shardkit.reader.images import crops
 from shardkit.reader.images.decoding import RATIOS, ratio_index
 from shardkit.reader.orders import permutation

@@ -4,8 +4,8 @@ import argparse
 import os
 from collections.abc import Iterator
 
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest, Shard, read_manifest
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.tfrecord import HEADER_BYTES
 
 

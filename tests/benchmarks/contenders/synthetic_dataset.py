@@ -18,7 +18,7 @@ from PIL import Image
 from shardkit import software
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import CLASSIFICATION
-from shardkit.dataset.index import SCHEMA, ShardSummary, serialize_index
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, serialize_index
 from shardkit.dataset.manifest import Balance, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
 from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.errors import CallError
 from shardkit.images.stored.options import StoredForm, parse_size
 from shardkit.images.stored.placement import place
 
@@ -108,42 +107,3 @@ def test_boxes_are_moved_clipped_or_dropped(form, box, moved):
 @pytest.mark.parametrize(("text", "size"), [("256x320", (256, 320)), (" 1X2 ", (1, 2)), ("8×9", (8, 9))])
 def test_a_size_is_read(text, size):
     assert parse_size(text) == size
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("256", "write --size 256x256 for a square, or --resize 256"),
-        ("256x", "such as 256x320; found '256x'"),
-        ("x", "such as 256x320"),
-        ("", "such as 256x320"),
-        ("1x2x3", "such as 256x320"),
-        ("-1x2", "such as 256x320"),
-        ("a×b", "such as 256x320"),
-    ],
-)
-def test_what_is_no_size_is_refused(text, sentence):
-    with pytest.raises(CallError, match=sentence):
-        parse_size(text)
-
-
-@pytest.mark.parametrize(
-    ("form", "sentence"),
-    [
-        ({"size": (10, 20), "resize": 5}, "--size sets both sides, and --resize 5 one of them; give one of them"),
-        ({"size": (10, 20), "max_side": 5}, "--size sets both sides, and --max-side 5 one of them; give one of them"),
-        ({"fit": "pad"}, "--fit pad needs the size of the stored images, such as --size 256x320 (height x width)"),
-        ({"mask_padding": 0}, "--mask-padding needs the size of the stored images"),
-        ({"size": (10, 20), "mask_padding": 0}, "--mask-padding is the class number of a border, and only --fit pad"),
-        ({"size": (10, 20), "fit": "pad", "mask_padding": 256}, "--mask-padding must be from 0 to 255; found 256"),
-        ({"size": (0, 20)}, "--size must be from 1 to 65536; found 0"),
-        ({"size": (65536, 65536)}, "--size 65536x65536 has more than 268,435,456 pixels; choose a smaller one"),
-        ({"max_side": 0}, "--max-side must be from 1 to 65536; found 0"),
-        ({"resize": 0}, "--resize must be from 1 to 65536; found 0"),
-        ({"quality": 0}, "--quality must be from 1 to 100; found 0"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(form, sentence):
-    with pytest.raises(CallError) as raised:
-        StoredForm(**form)
-    assert str(raised.value).startswith(sentence)

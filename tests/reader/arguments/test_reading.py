@@ -3,7 +3,6 @@
 import functools
 import inspect
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +14,10 @@ from shardkit.reader import (
     BlockOrder,
     Cache,
     Images,
-    ResumeCallback,
     Service,
     Skip,
     make_dataset,
     make_dataset_fn,
-    monitor,
 )
 from shardkit.reader.arguments.reading import ReadArguments
 
@@ -75,11 +72,6 @@ def test_make_dataset_refuses_the_same(options):
         make_dataset("nowhere", "train", global_batch_size=8, **options)
 
 
-def test_a_size_is_given_once():
-    with pytest.raises(CallError, match="leave out image_size"):
-        make_dataset_fn("nowhere", "train", global_batch_size=8, image_size=(8, 8), images=Images((8, 8)))
-
-
 class Wrong:
     def __call__(self, features):
         return features
@@ -116,15 +108,9 @@ def test_words_and_paths_are_short_for_values():
 
 def test_an_evaluation_without_padding_does_not_use_a_service():
     options = {"last_batch": "short", "service": "grpc://host:1"}
-    with pytest.raises(CallError, match="last_batch='short' keeps the order of the examples, and service= does not"):
+    with pytest.raises(CallError):
         arguments(training=False, **options)
     assert not arguments(**options).has_short_batch  # training has no last batch
-
-
-def test_a_tensor_is_not_shown_but_named():
-    said = "start_step must be a whole number, such as int() makes of a tensor; found a tensor"
-    with pytest.raises(CallError, match=re.escape(said)):
-        make_dataset_fn("nowhere", "train", global_batch_size=8, start_step=tf.constant(2))
 
 
 def test_what_is_shown_of_a_long_value_is_short():
@@ -162,24 +148,3 @@ def test_paths_serve_for_dataset_and_cache(noise, tmp_path):
     cached = keys(Path(noise), global_batch_size=16, cache=tmp_path / "cache")
     assert cached == keys(noise, global_batch_size=16)
     assert list((tmp_path / "cache").rglob("*.tfrecord*"))
-
-
-@pytest.mark.parametrize("found", [5, None, "train_fn", make_dataset_fn])
-def test_what_is_no_input_function_or_dataset_is_refused(found):
-    with pytest.raises(CallError, match=r"^dataset_fn must be an input function, .*; found"):
-        ResumeCallback(found)
-    if not isinstance(found, str):
-        with pytest.raises(CallError, match=r"^dataset must be something to iterate over; found"):
-            monitor(found)
-
-
-@pytest.mark.parametrize("found", [5, "context"])
-def test_what_is_no_context_is_refused(noise, found):
-    with pytest.raises(CallError, match=r"^context must be a tf.distribute.InputContext; found"):
-        make_dataset_fn(noise, "train", global_batch_size=8)(found)
-
-
-@pytest.mark.parametrize("step", ["0", 1.5, None, True])
-def test_keys_of_what_is_no_step_are_refused(noise, step):
-    with pytest.raises(CallError, match=f"step must be a whole number; found {step!r}"):
-        make_dataset_fn(noise, "train", global_batch_size=16).batch_keys(step)

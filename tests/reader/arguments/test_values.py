@@ -10,42 +10,27 @@ from shardkit.errors import CallError
 from shardkit.reader import BlockOrder, Cache, Service, Skip
 
 NO_NUMBERS = [None, "8", 8.5, 8.0, True]
+BLOCK_NUMBERS = ["block_records", "window_blocks", "lanes"]
 
 
-@pytest.mark.parametrize("name", ["block_records", "window_blocks", "lanes"])
-@pytest.mark.parametrize("found", [*NO_NUMBERS, 0, -1])
-def test_numbers_of_a_block_order(name, found):
-    with pytest.raises(CallError, match=rf"^{name} must be "):
-        BlockOrder(**{name: found})
+REFUSED = [
+    *(
+        (BlockOrder, {name: one})
+        for name in ("block_records", "window_blocks", "lanes")
+        for one in [*NO_NUMBERS, 0, -1]
+    ),
+    *((Skip, {"max_records": one}) for one in [*NO_NUMBERS, -1]),
+    *((Cache, {"folder": one}) for one in ["", 5, b"cache", None, Path("gs://bucket/folder")]),
+    *((Cache, {"max_bytes": one, "folder": "cache"}) for one in [*NO_NUMBERS, 0]),
+    *((Service, {"address": one}) for one in [5, None, "localhost:5000", "grpc://localhost", ["grpc://host:1"]]),
+    (Service, {"job": 5, "address": "grpc://host:1"}),
+]
 
 
-@pytest.mark.parametrize("found", [*NO_NUMBERS, -1])
-def test_the_number_of_records_to_skip(found):
-    with pytest.raises(CallError, match=r"^max_records must be "):
-        Skip(found)
-
-
-@pytest.mark.parametrize("found", ["", 5, b"cache", None, Path("gs://bucket/folder")])
-def test_the_folder_of_a_cache(found):
-    with pytest.raises(CallError, match=r"^folder must be "):
-        Cache(found)
-
-
-@pytest.mark.parametrize("found", [*NO_NUMBERS, 0])
-def test_the_size_of_a_cache(found):
-    with pytest.raises(CallError, match=r"^max_bytes must be "):
-        Cache("cache", found)
-
-
-@pytest.mark.parametrize("found", [5, None, "localhost:5000", "grpc://localhost", ["grpc://host:1"]])
-def test_the_address_of_a_service(found):
-    with pytest.raises(CallError, match=r"^address must be "):
-        Service(found)
-
-
-def test_the_job_of_a_service():
-    with pytest.raises(CallError, match=r"^job must be a string; found 5"):
-        Service("grpc://host:1", 5)
+@pytest.mark.parametrize(("make", "given"), REFUSED, ids=str)
+def test_a_value_that_cannot_be_is_refused_by_the_name_of_its_argument(make, given):
+    with pytest.raises(CallError, match=f"^{next(iter(given))} must be "):
+        make(**given)
 
 
 def test_numbers_of_numpy_and_paths_become_python_s():

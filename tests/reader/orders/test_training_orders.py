@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from shardkit.errors import CallError, UnknownNameError
 from shardkit.reader import BlockOrder, make_dataset_fn
 
 from ..conftest import COUNTS, datasets_of_workers, global_batches, joined_batches, texts
@@ -133,35 +132,6 @@ def test_orders_serve_replicas_under_a_strategy(name, noise):
         assert texts(np.concatenate([np.asarray(part) for part in parts])) == dataset_fn.batch_keys(step)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"order": "shuffled"}, "order must be 'full', 'block' or a reader.BlockOrder; found 'shuffled'"),
-        (
-            {"order": BlockOrder(lanes=5)},
-            "evenly among lanes=5; use lanes=4, or a global_batch_size of 15 or 20",
-        ),
-        (
-            {"order": "block", "global_batch_size": 12},
-            "evenly among lanes=8; use lanes=6, or a global_batch_size",
-        ),
-        ({"order": BlockOrder(lanes=10**12)}, "divided evenly among lanes=1000000000000; use lanes=16$"),
-        ({"order": BlockOrder(window_blocks=10**12)}, "window_blocks must be at most 134,217,728 with lanes=8"),
-        ({"order": "block", "sampling": "class_balanced"}, "leave out order='block'"),
-        ({"sampling": "even"}, "sampling must be 'natural', 'class_balanced' or weights by class; found 'even'"),
-        ({"sampling": {"ant": -1}}, "sampling gives 'ant' -1; a weight is a finite number of at least 0"),
-        ({"sampling": {"ant": 0}}, "sampling must give a class a weight above 0"),
-        ({"sampling": {"ant": 1}, "where": "label_name <> 'ant'"}, "sampling gives 'ant' the weight 1, but none of"),
-        # 61 cats: every batch of 64 would hold some twice.
-        ({"sampling": {"cat": 1}, "global_batch_size": 64}, "the classes that sampling draws have 61 examples, fewer"),
-        ({"sampling": "class_balanced", "training": False}, "sampling must be left out of evaluation"),
-    ],
-)
-def test_orders_that_cannot_be_had_are_refused(options, said, noise):
-    with pytest.raises(CallError, match=said):
-        make_dataset_fn(noise, "train", **({"global_batch_size": 16} | options))
-
-
 def test_what_sampling_never_draws_is_not_counted(noise):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, sampling={"ant": 1, "bee": 0, "cat": 3})
     assert (dataset_fn.num_examples, dataset_fn.steps_per_epoch) == (COUNTS["ant"] + COUNTS["cat"], 14)
@@ -174,14 +144,3 @@ def test_a_class_of_fewer_examples_than_its_share_of_a_batch_is_balanced_all_the
     counts = Counter(map(class_of, dataset_fn.batch_keys(0)))
     assert counts["cat"] > COUNTS["cat"]
     assert max(counts.values()) - min(counts.values()) <= 2
-
-
-def test_a_class_that_there_is_not_is_refused(noise):
-    with pytest.raises(UnknownNameError, match="sampling names the class 'cow'; the dataset has 'ant', 'bee', 'cat'"):
-        make_dataset_fn(noise, "train", global_batch_size=16, sampling={"cow": 1})
-
-
-def test_workers_that_would_share_a_lane_are_refused(noise):
-    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=48, **BLOCKS)
-    with pytest.raises(CallError, match="3 workers cannot share 8 lanes"):
-        dataset_fn(tf.distribute.InputContext(3, 0, 3))

@@ -12,8 +12,8 @@ from shardkit import read_manifest, reader
 from shardkit.errors import DataError, MachineError, RecordError
 from shardkit.reader import pipeline
 from shardkit.reader.records.damaged_records import DamagedRecords
+from shardkit.reader.records.manifest_check import SourceWatch
 from shardkit.reader.records.recovery import RecordRecovery
-from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.mixtures import make_mixture
 from shardkit.reader.table.records import load_table
 from shardkit.reader.table.selection import select

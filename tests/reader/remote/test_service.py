@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.index.shards import read_columns
 from shardkit.errors import CallError, MachineError
 from shardkit.reader import pipeline_spec
 from shardkit.reader.remote import service

@@ -3,7 +3,6 @@ import pytest
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.errors import CallError
 
 COUNTS = {"ant": 149, "bee": 97, "cat": 61}
 BALANCED = np.array([307 / (3 * count) for count in COUNTS.values()], np.float32)
@@ -45,17 +44,3 @@ def test_keras_trains_with_the_weights_under_a_strategy(noise):
     train = strategy.distribute_datasets_from_function(train_fn)
     history = model.fit(train, steps_per_epoch=3, epochs=1, shuffle=False, verbose=0)
     assert np.isfinite(history.history["loss"]).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"sample_weight": "even"}, "sample_weight must be 'balanced' or a mapping of weights by class; found 'even'"),
-        ({"sample_weight": {"cow": 2}}, "sample_weight names the class 'cow'; the dataset has 'ant', 'bee', 'cat'"),
-        ({"sample_weight": {"cat": -1}}, "sample_weight gives 'cat' -1; a weight is a finite number of at least 0"),
-        ({"sample_weight": "balanced", "training": False}, "sample_weight must be left out of evaluation"),
-    ],
-)
-def test_weights_that_cannot_be_used_are_refused(options, said, noise):
-    with pytest.raises(CallError, match=said):
-        read(noise, **options)

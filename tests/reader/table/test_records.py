@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from shardkit import read_manifest
-from shardkit.dataset.index import SCHEMA, ShardSummary, serialize_index
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, serialize_index
+from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Index, Shard
-from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.records import KeyColumns, load_table

@@ -4,7 +4,7 @@ import numpy as np
 
 from shardkit.api.arguments import grouped, read_arguments
 from shardkit.api.reading import conversion_values
-from shardkit.dataset.index import parse_index
+from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.records.sequence import Examples
 from shardkit.testing import convert_without_beam, files_of

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from shardkit.dataset.index import parse_index
+from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, MachineError, SourceChangedError
 from shardkit.images import inspection, pillow

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.folders.metadata import has_metadata
-from shardkit.sources.listing import UNMEASURED
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 

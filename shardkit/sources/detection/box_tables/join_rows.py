@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, NO_SPLIT
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.detection.box_tables.boxes import has_box, number, read_box
 from shardkit.sources.detection.box_tables.columns import BoxColumns
 from shardkit.sources.detection.rows import Object, encodable
-from shardkit.sources.listing import MAX_OBJECTS, BadRecord, RecordProblem, count_skipped
+from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped
 from shardkit.sources.tables.column_names import is_discard, split_of_text
 from shardkit.sources.tables.formats.records import Record
 from shardkit.sources.tables.formats.values import as_text

@@ -15,6 +15,7 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION
+from shardkit.sources.columns import LINE
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFiles
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
@@ -22,7 +23,7 @@ from shardkit.sources.detection.box_tables.join_rows import Gathered, Slice, gat
 from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
 from shardkit.sources.detection.other_exports import holds_other_export
 from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.listing import LINE, BadRecord, ListingRow, RecordProblem, rejected_row
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.unlisted_images import UnlistedImages
 from shardkit.sources.walking import children, join
 from shardkit.storage import Entry, Folder

@@ -86,9 +86,7 @@ class CocoColumns:
         number: Any
         number, name = (record.get("id"), record.get("name")) if isinstance(record, dict) else (None, None)
         if not _is_int64(number) or not isinstance(name, str):
-            self.add_problem(
-                f"category {_shown(number)}", BAD_ANNOTATION, "a category needs an integer `id` and a `name`"
-            )
+            self.add_problem(f"category {_shown(number)}", BAD_ANNOTATION, "a category needs an integer id and a name")
         elif self.categories.setdefault(number, encodable(name)) != encodable(name):
             there = self.categories[number]
             message = f"the id is {there!r} already, and here {name!r}; give each category a different id"

@@ -18,6 +18,7 @@ import pyarrow as pa
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
+from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.classes import (
     CLASSES_SCHEMA,
@@ -44,8 +45,6 @@ from shardkit.sources.detection.coco.files import (
 )
 from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.listing import (
-    LINE,
-    MAX_OBJECTS,
     Listing,
     ListingRow,
     RecordProblem,

@@ -18,8 +18,9 @@ from defusedxml.ElementTree import iterparse
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.detection.rows import Annotation, Size
-from shardkit.sources.listing import MAX_OBJECTS, RecordProblem, count_skipped
+from shardkit.sources.listing import RecordProblem, count_skipped
 from shardkit.sources.walking import join
 
 TAGS = "tags of whole images"  # classes of whole images

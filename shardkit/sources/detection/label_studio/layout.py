@@ -14,6 +14,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
+from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJECTS, UNMEASURED
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import ImageRecords, read_records
@@ -27,19 +28,7 @@ from shardkit.sources.detection.label_studio.export import (
 )
 from shardkit.sources.detection.label_studio.tasks import Task, has_box, image_path, is_region, is_turned, read_regions
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
-from shardkit.sources.listing import (
-    LABEL_NAMES,
-    LINE,
-    LISTING_SCHEMA,
-    MAX_OBJECTS,
-    UNMEASURED,
-    BadRecord,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    encodable_path,
-    rejected_row,
-)
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, encodable_path, rejected_row
 from shardkit.sources.unlisted_images import count_unnamed, images_count
 from shardkit.sources.walking import join
 from shardkit.storage import Folder

@@ -18,6 +18,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.labelme.files import LabelmeFiles, has_labelme, is_labelme_file, walk
 from shardkit.sources.detection.paired_files import PairedFiles
@@ -29,7 +30,7 @@ from shardkit.sources.detection.rows import (
     rejected_file,
     rejected_image,
 )
-from shardkit.sources.listing import MAX_OBJECTS, ListingRow, RecordProblem, count_skipped, encodable_path, rejected_row
+from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, encodable_path, rejected_row
 from shardkit.sources.unlisted_images import images_count
 from shardkit.storage import Entry, Folder
 

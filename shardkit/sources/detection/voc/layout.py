@@ -22,6 +22,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, MISSING, NO_LABEL, NO_SPLIT
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, Size, detection_schema, rejected_file, rejected_image
@@ -33,7 +34,7 @@ from shardkit.sources.detection.voc.image_folders import (
     is_voc,
     read_lists,
 )
-from shardkit.sources.listing import MAX_OBJECTS, ListingRow, RecordProblem, encodable_path, rejected_row
+from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 

@@ -18,6 +18,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import (
@@ -31,7 +32,7 @@ from shardkit.sources.detection.rows import (
 )
 from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
-from shardkit.sources.listing import MAX_OBJECTS, ListingRow, rejected_row
+from shardkit.sources.listing import ListingRow, rejected_row
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Entry, Folder

@@ -19,23 +19,14 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
+from shardkit.sources.columns import LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
 from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
 from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs, listed_stem
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.folders.unsupported_formats import unsupported_format
-from shardkit.sources.listing import (
-    LISTING_SCHEMA,
-    MASK_COLOURS,
-    MASK_PATH,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    ending,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, ending, rejected_row, unicode_problem
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import files_below, join

@@ -27,19 +27,9 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import WORK_FOLDER, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
+from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.detection.rows import counted
-from shardkit.sources.listing import (
-    LISTING_SCHEMA,
-    OFFSET,
-    PATH,
-    BadRecord,
-    Listing,
-    ListingRow,
-    RecordProblem,
-    Source,
-    batched,
-    rejected_row,
-)
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, RecordProblem, Source, batched, rejected_row
 from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes, record_fields
 from shardkit.storage import Folder, os_errors_as
 

@@ -26,17 +26,17 @@ from shardkit.reject_reasons import (
     MISSING,
     NO_LABEL,
 )
-from shardkit.sources.listing import (
+from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
     GROUP,
     LABEL_NAMES,
     MAX_OBJECTS,
-    BadRecord,
     feature_field,
     objects_field,
     target_field,
 )
+from shardkit.sources.listing import BadRecord
 from shardkit.sources.packed.tfrecord.feature_values import (
     class_name,
     column_value,

@@ -10,7 +10,8 @@ import pyarrow as pa
 from shardkit.naming import counted
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
-from shardkit.sources.listing import LABEL_NAMES, BadRecord, target_field
+from shardkit.sources.columns import LABEL_NAMES, target_field
+from shardkit.sources.listing import BadRecord
 from shardkit.sources.tables.formats.records import enumerated
 from shardkit.sources.tables.formats.values import as_float, as_text, shown
 from shardkit.sources.tables.labels.numbers import number_of

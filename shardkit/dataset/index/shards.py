@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from shardkit.dataset.index import parse_index
+from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import Shard
 from shardkit.dataset.manifest.readopting import made_again
 from shardkit.errors import DataError

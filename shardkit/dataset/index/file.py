@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.dataset.index_checks import column_problem, unpacked_problem
+from shardkit.dataset.index.checks import column_problem, unpacked_problem
 from shardkit.dataset.manifest.parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError
@@ -128,7 +128,7 @@ def parse_index(
 ) -> tuple[pa.Table, ShardSummary]:
     """Return the rows of an index, or some of their columns, and the summary of its shard.
 
-    All of the columns are checked that are returned, see `index_checks`.
+    All of the columns are checked that are returned, see `checks`.
 
     Args:
         raw: Content of the file.
