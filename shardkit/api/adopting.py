@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.option_values import LabelType, check_choice
+from shardkit.options.words import named
 
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
@@ -77,7 +78,8 @@ def adopt(
 
     given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
     if unlabelled and (label_feature is not None or label_type != "auto"):
-        msg = "--unlabelled says that there are no labels, and --label-feature or --label-type describes them; give one"
+        no_labels, feature, kind = named("unlabelled"), named("label_feature"), named("label_type")
+        msg = f"{no_labels} says that there are no labels, and {feature} or {kind} describes them; give one"
         raise CallError(msg)
     pattern_of = {splits: "*"} if isinstance(splits, str) else dict(splits or {})
     options = AdoptOptions(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shardkit.extras import require_extra
+from shardkit.options.words import named
 
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
@@ -67,7 +68,7 @@ def verify(
         MachineError: The disk, the network or the runner failed.
     """
     if deep:
-        require_extra("convert", "verify --deep, which decodes the images,")
+        require_extra("convert", f"verify with {named('deep')}, which decodes the images,")
     from shardkit.api.executors import make_executor
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.dataset.manifest.pinning import pinned

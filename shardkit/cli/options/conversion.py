@@ -10,7 +10,7 @@ from shardkit.api.arguments import grouped
 from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
 from shardkit.options.definition import OPTIONS, Option
-from shardkit.options.forms import Choice, ClassNames, Number
+from shardkit.options.forms import Choice, ClassNames, Number, Side
 from shardkit.options.words import rewritten
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def _kind(defined: Option) -> dict[str, Any]:
         return {**settings, "type": click.Path(dir_okay=False, exists=True, path_type=Path)}
     if isinstance(form, Choice):
         return {**settings, "type": click.Choice(form.choices)}
-    return {**settings, "type": _WholeNumber(form)} if isinstance(form, Number) else settings
+    if isinstance(form, Number) and not isinstance(form, Side):  # which says what two numbers are for
+        return {**settings, "type": _WholeNumber(form)}
+    return settings
 
 
 def _help(defined: Option, *, of_dataset: bool) -> str:
