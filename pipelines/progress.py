@@ -10,7 +10,7 @@ from typing import Any
 
 from apache_beam import Pipeline
 
-from shardkit.doctor.silence import likely_causes
+from shardkit.doctor.failure import likely_causes
 from shardkit.errors import CallError
 from shardkit.parallel.progress import NoAnswerError, Phase, Show, show_once, show_while
 from shardkit.pipelines.engine_log import EngineLog, engine_log

@@ -93,8 +93,8 @@ def _check_workers(runner: "RunnerConfig | None", source: str, output: str, term
     """Run the tiny job, print the table of hosts if there is a runner, and return the checks."""
     from shardkit import software
     from shardkit.cli.printing.hosts import hosts_table
+    from shardkit.doctor.failure import likely_causes
     from shardkit.doctor.look_job import look_job, worker_reports
-    from shardkit.doctor.silence import likely_causes
     from shardkit.doctor.workers import check_workers
     from shardkit.parallel.progress import NoAnswerError
 

@@ -39,7 +39,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     To use a runner of Apache Beam, add --runner and its options after DATASET.
     """
     from shardkit.api.verifying import verify
-    from shardkit.cli.printing.old_exports import old_exports_lines
+    from shardkit.cli.printing.next_steps import old_exports_lines
     from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.dataset.manifest import dataset_folder
     from shardkit.dataset.manifest.pinning import pinned

@@ -7,6 +7,8 @@ the last ``Caused by:``, or the last line of a Python traceback that the engine 
 import re
 from dataclasses import dataclass
 
+from shardkit.doctor.engine import Engine
+
 _FRAME = re.compile(r"\s*(at [\w.$/<>@-]+\(.*\)|\.\.\. \d+ (more|common frames omitted)|Suppressed: .*)\s*$")
 _CAUSED_BY = re.compile(r"^\s*Caused by: (.*)$")
 _JAVA_ERROR = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b")
@@ -18,6 +20,14 @@ _STEP = re.compile(r"\s*\[while running .*\]$")
 _GRPC = re.compile(r"RpcError of RPC that terminated with:.*?\bdetails = \"(.*?)\"\n", re.DOTALL)
 _MAX_CHARACTERS = 500
 POOL = "python -m apache_beam.runners.worker.worker_pool_main --service_port=50000"
+_BY_ENVIRONMENT = {
+    "EXTERNAL": "a host of the engine has no worker pool, or two TaskManagers share one: start a pool on each "
+    "host, with the driver's Python first on its PATH, and one TaskManager a host",
+    "PROCESS": "the boot program cannot start a worker: the TaskManagers' logs have its output",
+    "DOCKER": "the image is still being pulled, cannot be, or has no shardkit: try `docker run IMAGE` on a host of the "
+    "engine",
+    "LOOPBACK": "the engine cannot connect to this process: it must run on this host",
+}
 
 
 def cause_line(text: str) -> str:
@@ -193,3 +203,23 @@ def hint_for(*texts: str) -> str:
             if hint.pattern.search(text):
                 return hint.sentence
     return ""
+
+
+def likely_causes(engine: Engine) -> list[str]:
+    """Return sentences, the most likely first, for an engine that took a job and whose workers are silent."""
+    if engine.kind == "dataflow":
+        return [
+            "Dataflow starts its hosts first, which takes minutes: wait, and see the job's page",
+            "the hosts cannot pull the image, or have no route to it (a network without external addresses)",
+        ]
+    if engine.kind == "direct":
+        return ["Beam downloads Prism, without a time limit: leave Beam's options out, or name another runner"]
+    causes = []
+    if engine.kind in {"flink", "portable"}:
+        causes.append("no slot is free: other jobs run, or the cluster has no TaskManager")
+    if engine.environment in _BY_ENVIRONMENT:
+        causes.append(_BY_ENVIRONMENT[engine.environment])
+    causes.append("the workers' Python or Beam has another minor version than the driver's")
+    if engine.kind in {"flink", "portable", "spark"}:
+        causes.append("the job server was built for another version of the engine")
+    return causes

@@ -30,6 +30,10 @@ from shardkit.reader.remote.placement import IndependentStreams, Placement, chec
 from shardkit.reader.table.classes import count_classes
 from shardkit.reader.table.records import RecordTable
 
+UNKNOWN = "DATASET"
+# A callback sees batches, not where they come from: the datasets that this process was asked to train on, for messages.
+_trained = set[str]()
+
 
 class DatasetFn(NotData):
     """The input function: pass it to `strategy.distribute_datasets_from_function`, or call it without a context.
@@ -268,3 +272,20 @@ def input_function(name: str, found: Any) -> DatasetFn:
 
 def _counted(count: int, one: str, several: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def remember_training(places: Sequence[str]) -> None:
+    """Remember the datasets of an input function.
+
+    Args:
+        places: Their folders.
+    """
+    _trained.update(places)
+
+
+def training_dataset() -> str:
+    """Return the dataset of all input functions for training so far.
+
+    It is `UNKNOWN` if there were none or several.
+    """
+    return next(iter(_trained)) if len(_trained) == 1 else UNKNOWN

@@ -19,7 +19,7 @@ from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.arguments.values import Cache
 from shardkit.reader.cache.shard_cache import ShardCache
-from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.dataset_fn import DatasetFn, remember_training
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
 from shardkit.reader.orders.training_orders import make_order
@@ -29,7 +29,6 @@ from shardkit.reader.table.classes import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
 from shardkit.reader.table.selection import select
-from shardkit.reader.training_dataset import remember_training
 
 _EVALUATION_SPLITS = {"validation", "test"}
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep

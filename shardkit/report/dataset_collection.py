@@ -27,8 +27,7 @@ from shardkit.report.collection import (
     Rejects,
     Split,
 )
-from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
-from shardkit.report.rejected_files import first_rejected, opened_file
+from shardkit.report.columns import counts_of, first_rejected, group_hashes, labels_of, opened_file, prefixes
 from shardkit.statistics.indexes import annotations_location, read_annotations
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many

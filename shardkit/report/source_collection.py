@@ -27,9 +27,8 @@ from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
 from shardkit.records.drawing import Annotations, draw
 from shardkit.report.collection import HEADER_BYTES, Batch, Header, Numbers, Origin, Picture, Rejects, Split
-from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
+from shardkit.report.columns import counts_of, first_rejected, group_hashes, labels_of, opened_file, prefixes
 from shardkit.report.dataset_collection import title_of
-from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.software import versions
 from shardkit.sources import Source
 from shardkit.sources.columns import GROUP, MASK_COLOURS

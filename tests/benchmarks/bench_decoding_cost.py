@@ -4,7 +4,7 @@
 
 Each photograph is encoded in each way, and TensorFlow decodes it as the reader does: a crop of about half of the area,
 resized to 224 x 224. CPU time, one image at a time, with the cost of a call; the best of some rounds, because other
-programs take time away and never give any. The ratios are constants of `shardkit/report/decoding_cost.py`.
+programs take time away and never give any. The ratios are constants of `shardkit/report/facts/jpegs.py`.
 """
 
 import argparse

@@ -11,8 +11,8 @@ from shardkit.doctor.addresses import is_here
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_runner
 from shardkit.doctor.engine import Address, Engine, parse_address
+from shardkit.doctor.failure import likely_causes
 from shardkit.doctor.job_server_options import job_server_options
-from shardkit.doctor.silence import likely_causes
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.options import RunnerConfig
 

@@ -7,10 +7,9 @@ from shardkit.dataset.manifest import Balance
 from shardkit.planning.checks.finding import Finding
 from shardkit.report.advice import classes, contents, speed
 from shardkit.report.collection import Header, Rejects, Split
-from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
 from shardkit.report.facts.counting import Counted, SizeCounts
 from shardkit.report.facts.gathering import Facts, ReportOptions
-from shardkit.report.facts.jpegs import JpegFacts, jpeg_facts
+from shardkit.report.facts.jpegs import JpegFacts, full_chroma_cost, image_ms, jpeg_facts, progressive_cost, speedup
 from shardkit.report.facts.repeated import NO_SETS, Sets
 from shardkit.report.page.html import advise
 from shardkit.testing import picture

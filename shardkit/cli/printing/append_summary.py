@@ -9,8 +9,7 @@ from rich.table import Table
 
 from shardkit.cli.printing.dataset_summary import generations_part, ties_lines
 from shardkit.cli.printing.lines import Paragraph, Verbatim
-from shardkit.cli.printing.next_steps import next_steps
-from shardkit.cli.printing.old_exports import old_exports_lines
+from shardkit.cli.printing.next_steps import next_steps, old_exports_lines
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.cli.printing.summary import classes_line, hint_lines
 from shardkit.naming import counted, first_of, printable

@@ -1,15 +1,22 @@
-"""The commands and the Python lines that `convert` prints at its end: pasted as they are, they run."""
+"""The commands and the Python lines that commands print at their end: pasted as they are, they run."""
 
 import shlex
 from typing import TYPE_CHECKING
 
 from shardkit.cli.printing.lines import COMMAND, Verbatim
+from shardkit.dataset.export_list import old_exports
+from shardkit.dataset.manifest import Manifest
+from shardkit.exporting import targets_of
+from shardkit.naming import first_of, printable
+from shardkit.storage import Folder
 
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
 
+
 BATCH = 32
 WIDTH = 80  # columns of a usual terminal
+FILES_SHOWN = 10
 
 
 def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
@@ -55,3 +62,21 @@ def _quoted(text: str) -> str:
     """Return a Python literal, in double quotes where that needs no escapes."""
     literal = repr(text)
     return f'"{literal[1:-1]}"' if '"' not in literal else literal
+
+
+def old_exports_lines(folder: Folder, manifest: Manifest, dataset: str) -> list[str]:
+    """Return the lines; none if all exported files in the dataset's folder describe it as it is.
+
+    Args:
+        folder: The dataset's folder.
+        manifest: Its manifest.
+        dataset: DATASET as the user wrote it.
+    """
+    old = old_exports(folder, manifest.digest)
+    if not old:
+        return []
+    names = first_of([*map(printable, old)], FILES_SHOWN)
+    targets = targets_of(old)
+    facts = "" if targets == ["dali-index"] else ", with the same --title, --license and other facts"
+    commands = [f"{COMMAND}export {shlex.join([dataset, '--to', target])}" for target in targets]
+    return [f"exported from an earlier state of the dataset: {names}; export again{facts}:", *commands]

@@ -70,12 +70,12 @@ def _feature_problems(manifest: Manifest) -> Iterator[str]:
         sizes = [size for size in feature.shape if size is not None]
         if not all(1 <= size <= _MAX_VALUES for size in sizes) or math.prod(sizes) > _MAX_VALUES:
             yield f"features.{naming.printable(name)}.shape is {list(feature.shape)}"
-        elif not _fits_shape(name, feature, manifest.features):
+        elif not _fits_shape(name, feature):
             shape = str([*feature.shape]).replace("None", "null")
             yield f"features.{naming.printable(name)} has the role {feature.role} and the shape {shape}"
 
 
-def _fits_shape(name: str, feature: Feature, features: Mapping[str, Feature]) -> bool:
+def _fits_shape(name: str, feature: Feature) -> bool:
     """Return whether an example can have values of a feature's shape; those of objects are one for each object."""
     if feature.role == "bbox":
         return feature == names.BOXES

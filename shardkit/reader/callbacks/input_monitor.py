@@ -12,7 +12,7 @@ import tensorflow as tf
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.options.words import shell_command
-from shardkit.reader.training_dataset import training_dataset
+from shardkit.reader.dataset_fn import training_dataset
 
 SHARE_LOG = "waiting_for_input"
 RATE_LOG = "images_per_second"

@@ -7,9 +7,8 @@ from shardkit.naming import counted, printable
 from shardkit.options.words import named, shown
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split
-from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.facts.jpegs import FULL_CHROMA
+from shardkit.report.facts.jpegs import FULL_CHROMA, full_chroma_cost, image_ms, progressive_cost, speedup
 
 MIN_SPEEDUP = 1.2  # below it, a smaller size is not worth another conversion
 MIN_JPEG_SHARE = 0.05

@@ -31,7 +31,6 @@ def histogram(
     is_log: bool = False,
     ticks: Sequence[tuple[float, str]] | None = None,
     mark: tuple[float, str] | None = None,
-    share: Callable[[float], str] = "{:.0%}".format,
 ) -> Markup:
     """Draw one or several histograms as shares of their totals: of one the area, of several the outlines.
 
@@ -44,7 +43,6 @@ def histogram(
         is_log: Whether the horizontal axis is logarithmic.
         ticks: Places and texts on the horizontal axis; None to choose them.
         mark: A value to mark, and its text.
-        share: Writes a share.
     """
     figure = new_figure(_HEIGHT)
     axes = add_axes(figure, 42, 14, 22 if mark else 10, 44)
@@ -72,7 +70,7 @@ def histogram(
     else:
         axes.locator_params(axis="x", nbins=_MAX_TICKS)
     places = [top * part / 1.08 for part in (0, 0.5, 1)]
-    axes.set_yticks(places, [share(place) for place in places])
+    axes.set_yticks(places, [f"{place:.0%}" for place in places])
     axes.set_xlabel(label, color=FAINT, fontsize=FONT_SIZE, labelpad=6)
     if mark is not None and edges[0] <= mark[0] <= edges[-1]:
         axes.axvline(mark[0], color=MARK, linewidth=1.4, linestyle=(0, (4, 3)))

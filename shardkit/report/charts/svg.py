@@ -33,11 +33,11 @@ _NUMBER = re.compile(r"-?[0-9]+\.[0-9]{2,}")
 _ROTATED = re.compile(r"rotate\(-?0 ")
 
 
-def new_figure(height: float, width: float = WIDTH) -> "Figure":
+def new_figure(height: float) -> "Figure":
     """Return an empty figure of a size in CSS pixels."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
+    return Figure(figsize=(WIDTH / _POINTS_PER_INCH, height / _POINTS_PER_INCH), dpi=_POINTS_PER_INCH)
 
 
 def add_axes(figure: "Figure", left: float, right: float, top: float, bottom: float) -> "Axes":

@@ -7,5 +7,5 @@
 | `repeated` | examples with the same bytes: with different labels, in different splits |
 | `choosing` | the classes and examples that the page shows |
 | `annotations` | boxes, masks and numbers of a sample |
-| `jpegs` | headers of a sample of JPEGs |
+| `jpegs` | headers of a sample of JPEGs; the estimate of how fast training input is |
 """

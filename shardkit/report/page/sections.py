@@ -14,9 +14,9 @@ from shardkit.report.charts.bars import Bar, bar_chart
 from shardkit.report.charts.distributions import Line, histogram
 from shardkit.report.charts.maps import size_map
 from shardkit.report.collection import Origin, Split, total_class_counts
-from shardkit.report.decoding_cost import CURVE, image_ms, speedup
 from shardkit.report.facts.bins import ASPECTS, BYTES, occupied
 from shardkit.report.facts.gathering import Facts
+from shardkit.report.facts.jpegs import CURVE, image_ms, speedup
 from shardkit.report.page.parts import Chart, Section, Table, about_size, cut, of_sample, percent, size_text
 
 BARS_SHOWN = 30  # classes; the others are one bar

@@ -42,11 +42,6 @@ class Nearby:
         """Whether some path is in two folders."""
         return sum(map(len, self.found)) > len(frozenset().union(*self.found))
 
-    @property
-    def num_found(self) -> int:
-        """Number of paths that are there."""
-        return len(frozenset().union(*self.found))
-
 
 def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> Nearby | None:
     """Return the folders that hold a table's images; None if there are none.
