@@ -8,24 +8,71 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shardkit.adoption_api import adopt
-    from shardkit.api import convert, plan
-    from shardkit.appending import append
+    from shardkit.api.adopting import adopt
+    from shardkit.api.appending import append
+    from shardkit.api.converting import convert, plan
+    from shardkit.api.verifying import Verification, verify
     from shardkit.comparison import DatasetDiff
     from shardkit.dataset.manifest import Manifest
+    from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
+    from shardkit.planning.checks.finding import Finding
+    from shardkit.planning.plan import Plan
     from shardkit.records import Examples
+    from shardkit.records.sampler import Sampler
     from shardkit.records.sampler_call import sampler
     from shardkit.software import __version__
+    from shardkit.writing.appending.append import AppendOutcome
+    from shardkit.writing.conversion import Outcome
 
-__all__ = ["__version__", "adopt", "append", "convert", "diff", "open", "plan", "read_manifest", "sampler"]
+# The groups of options that `convert`, `plan` and `append` take.
+_GROUPS = ("Folders", "Selection", "Shards", "Splits", "Stored", "TFRecord", "Table")
+# What the functions return.
+_RESULTS = {
+    "AppendOutcome": "shardkit.writing.appending.append",
+    "Examples": "shardkit.records",
+    "Finding": "shardkit.planning.checks.finding",
+    "Outcome": "shardkit.writing.conversion",
+    "Plan": "shardkit.planning.plan",
+    "Sampler": "shardkit.records.sampler",
+    "Verification": "shardkit.api.verifying",
+}
+__all__ = [
+    "AppendOutcome",
+    "Examples",
+    "Finding",
+    "Folders",
+    "Outcome",
+    "Plan",
+    "Sampler",
+    "Selection",
+    "Shards",
+    "Splits",
+    "Stored",
+    "TFRecord",
+    "Table",
+    "Verification",
+    "__version__",
+    "adopt",
+    "append",
+    "convert",
+    "diff",
+    "open",
+    "plan",
+    "read_manifest",
+    "sampler",
+    "verify",
+]
 
 _MODULES = {  # public names, and the modules that are loaded for them
     "__version__": "shardkit.software",
-    "adopt": "shardkit.adoption_api",
-    "append": "shardkit.appending",
-    "convert": "shardkit.api",
-    "plan": "shardkit.api",
+    "adopt": "shardkit.api.adopting",
+    "append": "shardkit.api.appending",
+    "convert": "shardkit.api.converting",
+    "plan": "shardkit.api.converting",
     "sampler": "shardkit.records.sampler_call",
+    "verify": "shardkit.api.verifying",
+    **dict.fromkeys(_GROUPS, "shardkit.options.groups"),
+    **_RESULTS,
 }
 
 

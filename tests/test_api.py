@@ -2,20 +2,26 @@
 
 import inspect
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import shardkit
-from shardkit import api, appending
-from shardkit.call_arguments import option_values
+from shardkit.api.arguments import (
+    AppendArguments,
+    ConvertArguments,
+    PlanArguments,
+    argument_names,
+    read_arguments,
+)
+from shardkit.api.reading import option_values
 from shardkit.cli.append import append as append_command
 from shardkit.cli.convert import convert as convert_command
 from shardkit.cli.plan import plan as plan_command
 from shardkit.errors import CallError, DataError
-from shardkit.option_values import DEFAULT_RULES, RULE_ARGUMENTS
+from shardkit.options.definition import GROUPS, OPTIONS
 from shardkit.parallel.progress import Silent
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
@@ -24,7 +30,7 @@ from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED
 
 from .cli.calling import call
 
-OPTIONS = {"splits": {"train": 0.8, "test": 0.2}, "shards": {"train": 3, "test": 2}, "seed": 5, "name": "pets"}
+PETS = {"splits": {"train": 0.8, "test": 0.2}, "shards": {"train": 3, "test": 2}, "seed": 5, "name": "pets"}
 WORDS = ["--splits", "train=0.8,test=0.2", "--shards", "train=3,test=2", "--seed", "5", "--name", "pets"]
 
 
@@ -34,26 +40,31 @@ def source(tmp_path_factory):
 
 
 def arguments_of(function):
-    return {name: argument.default for name, argument in inspect.signature(function).parameters.items()}
+    return list(inspect.signature(function).parameters)
 
 
-@pytest.mark.parametrize(("function", "command"), [(api.convert, convert_command), (api.plan, plan_command)])
+@pytest.mark.parametrize(
+    ("function", "command"),
+    [(shardkit.convert, convert_command), (shardkit.plan, plan_command), (shardkit.append, append_command)],
+)
 def test_a_function_has_the_arguments_of_its_command(function, command):
-    options = {option.name for option in command.params} - {"quiet", "log_format"}
-    if function is api.plan:
-        options -= {"max_rejected", "explain", "as_json"}  # they only change what the command prints
-    assert arguments_of(function).keys() == options | {"listener"}
+    options = {one.name for one in command.params} - {"quiet", "log_format", "explain", "as_json", "help_all"}
+    options -= {"max_rejected"} if command is plan_command else set()  # it only changes what the command prints
+    arguments = [name for name in arguments_of(function) if name not in GROUPS]
+    grouped = [one.name for name in arguments_of(function) if name in GROUPS for one in fields(GROUPS[name])]
+    taken = {name for name in grouped if name in OPTIONS and command.name in OPTIONS[name].commands}
+    assert {*arguments, *taken} == options | {"listener"}
+    assert len(arguments_of(function)) <= 25
+    assert all(f"        {name}: " in function.__doc__ for name in arguments_of(function))
 
 
-def test_append_has_the_arguments_of_its_command_and_the_defaults_of_convert():
-    options = {option.name for option in append_command.params} - {"quiet", "log_format"}
-    given, of_convert = arguments_of(appending.append), arguments_of(api.convert)
-    assert given.keys() == options | {"listener"}
-    shared = given.keys() & of_convert.keys()
-    assert {name: given[name] for name in shared} == {name: of_convert[name] for name in shared}
-    rules = {*RULE_ARGUMENTS, *DEFAULT_RULES}
-    assert {name: given[name] for name in rules} == dict.fromkeys(rules)
-    assert given.keys() - of_convert.keys() == {"dataset", "skip_existing"}
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [(ConvertArguments, "convert"), (PlanArguments, "plan"), (AppendArguments, "append")],
+)
+def test_the_types_are_those_of_the_arguments(kind, command):
+    names = set(kind.__annotations__)
+    assert names == set(argument_names(command))
 
 
 def test_appending_in_python_is_the_command(source, tmp_path):
@@ -61,7 +72,10 @@ def test_appending_in_python_is_the_command(source, tmp_path):
     splits = {"train": Fraction(4, 5), "test": Fraction(1, 5)}
     convert_without_beam(str(source), str(tmp_path / "a"), seed=5, splits=splits)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
-    own = {"splits": {"train": 0.5, "test": 0.5}, "shards": {"train": 1, "test": 2}, "shard_size": "20MiB"}
+    own = {
+        "splits": {"train": 0.5, "test": 0.5},
+        "shards": shardkit.Shards({"train": 1, "test": 2}, shard_size="20MiB"),
+    }
     words = ["--splits", "train=0.5,test=0.5", "--shards", "train=1,test=2", "--shard-size", "20MiB"]
     outcome = shardkit.append(tmp_path / "a", new, **own)
     said = call("append", tmp_path / "b", new, *words)
@@ -78,25 +92,24 @@ def test_appending_in_python_is_the_command(source, tmp_path):
     assert "already has the images of" in again.stderr
     with pytest.raises(CallError, match="leave out @sha256"):
         shardkit.append(f"{tmp_path / 'a'}@sha256:{second.previous}", new)
-    with pytest.raises(CallError, match="--splits own keeps all splits of SOURCE"):
-        shardkit.append(tmp_path / "a", new, splits="own", splits_of="train")
+    with pytest.raises(CallError, match="splits='own' keeps all splits of SOURCE"):
+        shardkit.append(tmp_path / "a", new, splits=shardkit.Splits("own", splits_of="train"))
 
 
 def test_the_defaults_are_those_of_the_option_values():
-    given = arguments_of(api.convert)
-    assert option_values(given) == (SourceOptions(), ConvertOptions())
-    assert option_values({**given, **DEFAULT_RULES}) == option_values(given)  # what the help prints
-    assert given["max_rejected"] == DEFAULT_MAX_REJECTED
-    assert {name: given[name] for name in arguments_of(api.plan)} == arguments_of(api.plan)
+    assert option_values({}) == (SourceOptions(), ConvertOptions())
+    every = {name: one.default for name, one in OPTIONS.items() if one.default is not None}
+    assert option_values(every) == option_values({})  # what the help prints
+    assert OPTIONS["max_rejected"].default == DEFAULT_MAX_REJECTED
 
 
 def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):
-    outcome = shardkit.convert(source, tmp_path / "a", **OPTIONS)
+    outcome = shardkit.convert(source, tmp_path / "a", **PETS)
     assert call("convert", source, tmp_path / "b", *WORDS).exit_code == 0
     assert digests_of(tmp_path / "a") == digests_of(tmp_path / "b")
     assert outcome.manifest.digest == shardkit.read_manifest(str(tmp_path / "b")).digest
     assert (outcome.unchanged, outcome.finished_before) == (False, 0)
-    again = shardkit.convert(source, tmp_path / "a", **OPTIONS)
+    again = shardkit.convert(source, tmp_path / "a", **PETS)
     assert (again.unchanged, again.finished_before) == (True, 5)
     with pytest.raises(DataError, match="overwrite=True"):
         shardkit.convert(source, tmp_path / "a")
@@ -104,12 +117,12 @@ def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):
 
 @pytest.mark.parametrize("size", ["256x320", (256, 320), [256, 320]])
 def test_a_size_is_text_or_two_numbers(size):
-    given = {**arguments_of(api.convert), "size": size}
+    given = read_arguments("convert", {"stored": shardkit.Stored(size=size)})
     assert option_values(given)[1].size == (256, 320)
 
 
 def test_the_plan_is_a_value(source):
-    planned = shardkit.plan(source, **OPTIONS)
+    planned = shardkit.plan(source, **PETS)
     assert (planned.num_examples, planned.num_shards, planned.options.name) == (20, 5, "pets")
 
 
@@ -150,28 +163,70 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
     [
         ({"check": "decoed"}, "check must be one of 'decode', 'header'; found 'decoed'; did you mean 'decode'"),
         ({"layout": "folder"}, "layout must be one of"),
-        ({"label_columns": "label"}, r"label_columns must be a list .* write \['label'\]"),
         ({"classes": "ant"}, "classes must be a list"),
         ({"splits": {"train": 0.8, "test": 0.1}}, "must add to exactly 1"),
         ({"splits": [0.8, 0.1, 0.05, 0.05]}, "is neither two numbers"),
-        ({"splits_of": ["train"]}, "--splits-of needs the shares"),
+        ({"splits": shardkit.Splits(splits_of=["train"])}, "splits_of needs the shares"),
         ({"splits": {"val": 0.5, "validation": 0.5}}, "names the split validation twice"),
-        ({"shards": 0}, "--shards"),
-        ({"quality": "none"}, "quality must be a whole number; found 'none'"),
-        ({"resize": "big"}, "resize must be a whole number, or 'none'; found 'big'"),
-        ({"strip_metadata": "no"}, "strip_metadata must be True or False; found 'no'"),
-        ({"shard_size": 5}, "is not between 10 MiB and 1 GiB"),
-        ({"workers": 0}, "workers must be at least 1"),
+        ({"shards": 0}, "shards"),
+        ({"shards": shardkit.Shards(shard_size=5)}, "is not between 10 MiB and 1 GiB"),
+        ({"workers": 0}, "workers must be from 1 to 65536; found 0"),
         ({"max_rejected": "many"}, "max_rejected is a count"),
         ({"beam_options": ["--runer=x"]}, "--runner"),
         ({"beam_options": ["--parallelism=2"]}, "no runner is named; add --runner"),
         ({"beam_options": ["--runner=PrismRunner"], "workers": 2}, "workers=2 is for threads of this process"),
+        ({"stored": {"resize": 256}}, r"stored must be Stored\(\.\.\.\); found"),
+        ({"resize": 256}, r"convert\(\) has no argument 'resize'; write stored=Stored\(resize=\.\.\.\)"),
+        ({"label_column": ["a"]}, r"no argument 'label_column'; write table=Table\(label_columns=\.\.\.\)"),
+        ({"ouput": "x"}, "no argument 'ouput'; did you mean 'output'|it takes"),
+        ({"skip_existing": True}, "no argument 'skip_existing'"),
     ],
 )
 def test_a_wrong_argument_is_refused_before_anything_is_written(wrong, sentence, source, tmp_path):
     with pytest.raises(CallError, match=sentence):
         shardkit.convert(source, tmp_path / "out", **wrong)
     assert not Path(tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("group", "wrong", "sentence"),
+    [
+        (shardkit.Table, {"label_columns": "label"}, r"label_columns must be a list .* write \['label'\]"),
+        (shardkit.Table, {"label_column": ["label"]}, "did you mean 'label_columns'"),
+        (shardkit.Stored, {"quality": "none"}, "quality must be a whole number; found 'none'"),
+        (shardkit.Stored, {"resize": "big"}, "resize is one number, the length of a side in pixels; found 'big'"),
+        (shardkit.Stored, {"strip_metadata": "no"}, "strip_metadata must be True or False; found 'no'"),
+        (shardkit.Stored, {"label_columns": ["a"]}, r"write table=Table\(label_columns=\.\.\.\)"),
+    ],
+)
+def test_a_group_checks_its_options_itself(group, wrong, sentence):
+    with pytest.raises(CallError, match=sentence):
+        group(**wrong)
+
+
+@pytest.mark.parametrize(("limit", "passes"), [(0.05, True), ("5%", True), (1, True), (0.04, False), (0, False)])
+def test_the_limit_of_rejected_images_is_a_share_or_a_number(limit, passes, tmp_path):
+    photos = write_class_folders(tmp_path / "photos", {"ant": 10, "bee": 9})
+    (photos / "ant" / "bad.png").write_bytes(b"no picture")
+    if passes:
+        outcome = shardkit.convert(photos, tmp_path / "out", max_rejected=limit)
+        assert outcome.manifest.splits["train"].num_examples == 19
+        return
+    with pytest.raises(DataError):
+        shardkit.convert(photos, tmp_path / "out", max_rejected=limit)
+
+
+def test_verify_in_python_finds_what_the_command_finds(source, tmp_path):
+    shardkit.convert(source, tmp_path / "out", shards=2)
+    found = shardkit.verify(tmp_path / "out", deep=True, leaks=True)
+    assert (found.ok, found.problems, found.leaks, found.other_files) == (True, (), (), ())
+    assert found.manifest.splits["train"].num_examples == 20
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    shard = next((tmp_path / "out").glob("*.tfrecord"))
+    shard.write_bytes(shard.read_bytes()[:-1])
+    found = shardkit.verify(tmp_path / "out")
+    assert (found.ok, found.other_files) == (False, ("notes.txt",))
+    assert {one.file for one in found.problems} == {shard.name}
 
 
 @pytest.mark.parametrize("name", ["source", "output"])

@@ -71,7 +71,7 @@ def adopt(ctx: click.Context, /, files: tuple[str, ...], quiet: bool, log_format
 
     To use a runner of Apache Beam, add --runner and its options at the end.
     """
-    from shardkit.adoption_api import adopt
+    from shardkit.api.adopting import adopt
     from shardkit.cli.printing.next_steps import next_steps
     from shardkit.cli.printing.splits_table import rows_of, splits_table
     from shardkit.cli.terminal import Terminal

@@ -4,52 +4,14 @@ from typing import Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, options_named, rules_named
+from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.groups import GroupedCommand
-from shardkit.cli.options.log_format import log_format_option
-from shardkit.option_values import RULE_ARGUMENTS
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("dataset")
 @click.argument("source")
-@options_named(
-    "layout",
-    "root",
-    "path_prefix",
-    "image_column",
-    "label_columns",
-    "label_separator",
-    "label_type",
-    "image_feature",
-    "label_feature",
-    "keep_truncated",
-    "label_pattern",
-    "class_level",
-    "unlabelled",
-    "ignore",
-    "readmit",
-    "splits_of",
-    "split_column",
-    "max_rejected",
-    "workers",
-)
-@rules_named(*RULE_ARGUMENTS)
-@click.option(
-    "--splits", metavar="SHARES", help="Shares of the new images, or own for SOURCE's own splits.  [default: DATASET's]"
-)
-@click.option("--group-by", metavar="COLUMN|REGEX", help="Keep groups in one split.  [default: DATASET's]")
-@click.option("--shards", metavar="N", help="New shards of every split, or train=64,validation=8.  [default: by size]")
-@click.option("--shard-size", metavar="SIZE", help="Target size of a shard.  [default: DATASET's]")
-@click.option("--input-pipelines", type=int, metavar="N", help="Input pipelines that will read.  [default: DATASET's]")
-@click.option(
-    "--max-file-size", metavar="SIZE", help="Reject larger image files before they are read.  [default: DATASET's]"
-)
-@click.option("--skip-existing", is_flag=True, help="Leave out images that DATASET has, instead of refusing them.")
-@click.option("--overwrite", is_flag=True, help="Discard an append of another source that was not finished.")
-@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
-@log_format_option
-@click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
+@conversion_options("append")
 def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any) -> None:  # noqa: FBT001 - click's flag
     """Append the images of SOURCE to DATASET, as a generation in a folder of its own.
 
@@ -64,7 +26,7 @@ def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any
 
     To use a runner of Apache Beam, add --runner and its options after DATASET and SOURCE.
     """
-    from shardkit.appending import append
+    from shardkit.api.appending import append
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)

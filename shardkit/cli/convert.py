@@ -4,16 +4,14 @@ from typing import Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
+from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.several_datasets import SeveralDatasetsCommand, sources_of
 
 
 @click.command(cls=SeveralDatasetsCommand)
 @click.argument("source")
 @click.argument("output")
-@click.option("--overwrite", is_flag=True, help="Replace a different dataset in OUTPUT.")
-@max_rejected_option
-@conversion_options
+@conversion_options("convert")
 def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any) -> None:  # noqa: FBT001 - click's flag
     """Convert labelled images into balanced TFRecord shards with a manifest.
 
@@ -25,7 +23,7 @@ def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any
 
     To use a runner of Apache Beam, add --runner and its options after SOURCE and OUTPUT.
     """
-    from shardkit.api import convert
+    from shardkit.api.converting import convert
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)

@@ -37,7 +37,7 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     require_extra("convert", "the doctor")
     if beam_options:
         refuse_unknown_options(beam_options, source, output)
-    from shardkit.call_arguments import location, source_location
+    from shardkit.api.reading import location, source_location
     from shardkit.cli.terminal import Terminal
     from shardkit.doctor.driver import check_runner
     from shardkit.doctor.resources import check_resources

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
+from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.dataset_call import has_conversion_options
 from shardkit.cli.options.several_datasets import SeveralDatasetsCommand, sources_of
 
@@ -13,16 +13,15 @@ _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_o
 
 @click.command(cls=SeveralDatasetsCommand)
 @click.argument("source")
-@max_rejected_option
 @click.option("--explain", is_flag=True, help="Also print how the number of shards was chosen.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@conversion_options
+@conversion_options("plan")
 @click.pass_context
 def plan(
     ctx: click.Context,
     /,
     source: str,
-    max_rejected: str,
+    max_rejected: str | None,
     explain: bool,  # noqa: FBT001 - click's flags
     as_json: bool,  # noqa: FBT001
     quiet: bool,  # noqa: FBT001
@@ -33,7 +32,7 @@ def plan(
 
     If SOURCE is a dataset that shardkit wrote, show how its conversion was planned; with options, plan another one.
     """
-    from shardkit.api import plan
+    from shardkit.api.converting import plan
     from shardkit.cli.terminal import Terminal, echo_json
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
@@ -43,9 +42,9 @@ def plan(
     from shardkit.extras import require_extra
 
     require_extra("convert", "planning")
-    from shardkit.writing.reject_limit import RejectLimit
+    from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 
-    limit = RejectLimit.parse(max_rejected)
+    limit = RejectLimit.parse(max_rejected or DEFAULT_MAX_REJECTED)
     arguments = arguments_from(given, source)
     planned = plan(sources, **arguments, listener=terminal)
     from shardkit.cli.printing.plan_json import plan_json

@@ -41,7 +41,7 @@ _OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", 
 @click.option(
     "--source-folder", metavar="FOLDER", help="Folder that DATASET was made from, for pictures of rejected files."
 )
-@conversion_options
+@conversion_options("plan")
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -97,8 +97,9 @@ def _page_of_source(
     from shardkit.extras import require_extra
 
     require_extra("convert", "a report about a source")
-    from shardkit.call_arguments import option_values, source_location
-    from shardkit.executors import make_executor
+    from shardkit.api.arguments import read_arguments
+    from shardkit.api.executors import make_executor
+    from shardkit.api.reading import option_values, source_location
     from shardkit.planning.user_call import UserCall
     from shardkit.report.page.html import make_page
     from shardkit.report.source_collection import SourceCollection
@@ -106,8 +107,9 @@ def _page_of_source(
 
     arguments = arguments_from(given, source)
     url = source_location(source)
-    source_options, convert_options = option_values(arguments)
-    executor = make_executor(arguments["beam_options"], arguments["workers"], terminal.say, SOURCE=url)
+    values = read_arguments("plan", arguments)
+    source_options, convert_options = option_values(values)
+    executor = make_executor(arguments.get("beam_options", ()), values.get("workers"), terminal.say, SOURCE=url)
     with planned_source(url, source_options, convert_options, executor, terminal) as (opened, plan):
         call = UserCall.of(url, source_options, convert_options)
         return make_page(SourceCollection(opened, plan, call), options, terminal)

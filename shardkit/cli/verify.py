@@ -38,27 +38,24 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
 
     To use a runner of Apache Beam, add --runner and its options after DATASET.
     """
-    if deep:
-        from shardkit.extras import require_extra
-
-        require_extra("convert", "verify --deep, which decodes the images,")
+    from shardkit.api.verifying import verify
     from shardkit.cli.printing.next_steps import old_exports_lines
     from shardkit.cli.terminal import Terminal, echo_json
-    from shardkit.dataset.manifest import dataset_folder, read_manifest
+    from shardkit.dataset.manifest import dataset_folder
     from shardkit.dataset.manifest.pinning import pinned
-    from shardkit.verification.folder_contents import other_names, unfinished_appends
-    from shardkit.verification.leaks import leak_problems
+    from shardkit.verification.folder_contents import unfinished_appends
 
-    root, digest = dataset_folder(dataset), pinned(dataset)[1]
     terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")
-    manifest, problems = _verified(root, digest, terminal, given["beam_options"], given["workers"], deep=deep)
-    leaked = []
-    if leaks and manifest is not None:
-        with terminal.phase("comparing", None):
-            leaked = leak_problems(read_manifest(dataset), problems)
-    others = [] if manifest is None else other_names(root, manifest)
+    if given["beam_options"]:
+        refuse_unknown_options(given["beam_options"], dataset)
+    how = {name: given[name] for name in ("workers", "beam_options")}
+    found = verify(dataset, deep=deep, leaks=leaks, listener=terminal, **how)
+    root, digest = dataset_folder(dataset), pinned(dataset)[1]
+    manifest, problems, leaked, others = found.manifest, found.problems, found.leaks, found.other_files
     if as_json:
-        echo_json(_as_json(root, manifest, leaked + problems, others, deep=deep, leaks=leaks and manifest is not None))
+        echo_json(
+            _as_json(root, manifest, (*leaked, *problems), others, deep=deep, leaks=leaks and manifest is not None)
+        )
     else:
         _print_problems(root, manifest, leaked, problems, leaks=leaks)
         _say_others(root, others, terminal)
@@ -71,25 +68,6 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         ctx.exit(1)
     if not as_json and manifest is not None:
         terminal.show(_no_problems(root, manifest, deep=deep, leaks=leaks))
-
-
-def _verified(
-    root: "Folder",
-    digest: str | None,
-    terminal: "Terminal",
-    beam_options: tuple[str, ...],
-    workers: int | None,
-    *,
-    deep: bool,
-) -> "tuple[Manifest | None, list[DatasetProblem]]":
-    """Run the checks: on Beam if it has options, otherwise in threads, which need no Beam."""
-    from shardkit.executors import make_executor
-    from shardkit.verification.dataset import verify_dataset
-
-    if beam_options:
-        refuse_unknown_options(beam_options, root.url)
-    executor = make_executor(beam_options, workers, terminal.say, DATASET=root.url)
-    return verify_dataset(root, executor, terminal, deep=deep, digest=digest)
 
 
 def _as_json(

@@ -159,9 +159,7 @@ def group(argument: str = "") -> Callable[[_Group], _Group]:
             )
         if argument:
             GROUPS[argument] = made
-        made.__doc__ = f"{made.__doc__}\n\nAttributes:\n" + "\n".join(
-            f"    {name}: {_described(name)}" for name in names
-        )
+        made.__doc__ = f"{made.__doc__}\n\nAttributes:\n" + "\n".join(f"    {name}: {meaning(name)}" for name in names)
         plain: Any = vars(made)["__init__"]
 
         @functools.wraps(plain)
@@ -202,7 +200,8 @@ def refuse_unknown(called: str, given: Mapping[str, Any], known: list[str]) -> N
         raise UnknownArgumentError(f"{found}; it takes {', '.join(known)}")
 
 
-def _described(name: str) -> str:
+def meaning(name: str) -> str:
+    """Return what an option means, with its default, as in a docstring."""
     defined = OPTIONS[name]
     default = defined.default_text or (None if defined.default in (None, (), False) else repr(defined.default))
     return f"{defined.help}." if default is None else f"{defined.help}; {default} by default."

@@ -104,6 +104,15 @@ class Number(Form):
 
 
 @dataclass(frozen=True, slots=True)
+class Side(Number):
+    """The length of one side in pixels; whoever gives two numbers learns which option takes them."""
+
+    def _read(self, option: str, given: Any) -> int:
+        is_number = not isinstance(given, str | list | tuple)
+        return super(Side, self)._read(option, given if is_number else parsing.parse_side(option, given))
+
+
+@dataclass(frozen=True, slots=True)
 class Choice(Form):
     """One of several words.
 

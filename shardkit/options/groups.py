@@ -37,6 +37,7 @@ from shardkit.options.forms import (
     Several,
     ShardNumbers,
     Shares,
+    Side,
     SplitNames,
     Switch,
 )
@@ -423,7 +424,7 @@ class Stored(Group):
         metadata=option(
             "reduce the shorter side to N pixels; never enlarge",
             heading="Images",
-            form=Number(NO_RULE, low=1, high=MAX_SIDE),
+            form=Side(NO_RULE, low=1, high=MAX_SIDE),
             default_text="sizes are kept",
             metavar="N",
             rule="fixed",
@@ -435,7 +436,7 @@ class Stored(Group):
         metadata=option(
             "reduce the longer side to N pixels; never enlarge",
             heading="Images",
-            form=Number(NO_RULE, low=1, high=MAX_SIDE),
+            form=Side(NO_RULE, low=1, high=MAX_SIDE),
             default_text="sizes are kept",
             metavar="N",
             rule="fixed",
@@ -552,6 +553,7 @@ class RunArguments(Group):
         metadata=option(
             "threads in this process, without a runner of Beam",
             heading="Run",
+            form=Number(low=1, high=1 << 16),
             default_text="all cores",
             metavar="N",
             changes_bytes=False,

@@ -1,6 +1,6 @@
 """Options of a conversion that change the bytes it writes."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -8,9 +8,12 @@ from typing import Any, Literal
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
 from shardkit.image_limits import LARGEST_FILE_BYTES, MAX_FILE_BYTES
-from shardkit.images.stored.options import DEFAULT_QUALITY, StoredForm, size_text, within
+from shardkit.images.stored.options import StoredForm
 from shardkit.option_values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsampling
-from shardkit.planning.sizing import TARGET_SHARD_BYTES, check_target_bytes
+from shardkit.options.groups import DEFAULT_QUALITY, TARGET_SHARD_BYTES
+from shardkit.options.parsing import image_size_text, within
+from shardkit.options.words import named
+from shardkit.planning.sizing import check_target_bytes
 
 # In the fingerprint only if they are used, so that the digests of datasets from before these options stay valid.
 _ONLY_IF_USED = (
@@ -29,19 +32,6 @@ _ONLY_IF_USED = (
 
 
 KeptSplits = Literal["made", "own"]
-
-
-class ClassesOfFile(tuple[str, ...]):
-    """Class names in label order, and the path of their file as the user wrote it."""
-
-    path: str
-
-    @classmethod
-    def of(cls, names: Iterable[str], path: str) -> "ClassesOfFile":
-        """Return the names of a file."""
-        made = cls(names)
-        made.path = path
-        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +100,24 @@ class ConvertOptions:
     kept_splits: KeptSplits | None = None
 
     def __post_init__(self) -> None:
-        within("--input-pipelines", self.pipelines, 1, 1 << 16)
-        within("--seed", self.seed, 0, MAX_SEED)
-        within("--max-file-size", self.max_file_bytes, 1, LARGEST_FILE_BYTES)
+        within("input_pipelines", self.pipelines, 1, 1 << 16)
+        within("seed", self.seed, 0, MAX_SEED)
+        within("max_file_size", self.max_file_bytes, 1, LARGEST_FILE_BYTES)
         self.stored_form()  # checks its options
         if not self.name.isidentifier():
-            msg = f"--name must be letters, digits and '_', not starting with a digit; found {self.name!r}"
+            msg = f"{named('name')} must be letters, digits and '_', not starting with a digit; found {self.name!r}"
             raise CallError(msg)
-        if self.classes is not None:
-            self._check_classes(self.classes)
         check_target_bytes(self.shard_bytes)
         if self.splits_of and self.splits is None:
-            msg = "--splits-of needs the shares to divide by, such as --splits train=0.9,validation=0.1"
+            shares = named("splits", "train=0.9,validation=0.1")
+            msg = f"{named('splits_of')} needs the shares to divide by, such as {shares}"
             raise CallError(msg)
         # With `splits_of`, the source's other splits are written too; kept splits may have any names.
         if self.splits is not None and not self.splits_of and self.kept_splits is None:
             self.check_split_names(self.splits)
         if self.dedupe == "drop" and self.check == "header":
-            msg = "--dedupe drop needs to know the contents, and --check header reads none; give --check decode"
+            drops, reads_none, reads = named("dedupe", "drop"), named("check", "header"), named("check", "decode")
+            msg = f"{drops} needs to know the contents, and {reads_none} reads none; give {reads}"
             raise CallError(msg)
 
     def stored_form(self) -> StoredForm:
@@ -154,29 +144,17 @@ class ConvertOptions:
         """
         unknown = sorted(set(self.shards) - set(names)) if isinstance(self.shards, dict) else []
         if unknown:
-            msg = f"--shards names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"
+            msg = f"{named('shards')} names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"
             raise CallError(msg)
 
     def requested_shards(self, split: str) -> int | None:
         """Return the requested number of shards of a split, or None to choose it."""
         return self.shards.get(split) if isinstance(self.shards, dict) else self.shards
 
-    @staticmethod
-    def _check_classes(classes: tuple[str, ...]) -> None:
-        seen = set[str]()
-        for name in classes:
-            if name in seen:
-                msg = f"--classes names {name!r} twice; every class has one label"
-                raise CallError(msg)
-            seen.add(name)
-        if not classes:
-            msg = "--classes: the file names no class; write one name a line, in label order"
-            raise CallError(msg)
-
     def as_json(self) -> dict[str, Any]:
         """Return the options as in the manifest and the fingerprint; the manifest stores `classes` separately."""
         form = {name: getattr(self, name) for name in _ONLY_IF_USED}
-        form["size"] = None if self.size is None else size_text(self.size)
+        form["size"] = None if self.size is None else image_size_text(self.size)
         default = {one.name: one.default for one in fields(self)}
         return {
             "splits": None if self.splits is None else {name: str(share) for name, share in self.splits.items()},

@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from shardkit.option_values import NO_RULE, OWN_SPLITS
+from shardkit.options.parsing import shares_text, size_as_option
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.sizing import size_as_option
-from shardkit.planning.splits.splitting import shares_text
 from shardkit.planning.written_options import reads_written_options
 
 PLAN_VERSION_KEY = "plan_version"

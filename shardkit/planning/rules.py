@@ -12,8 +12,9 @@ from typing import Any
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
-from shardkit.images.stored.options import StoredForm, parse_size
+from shardkit.images.stored.options import StoredForm
 from shardkit.naming import counted, printable
+from shardkit.options.parsing import parse_image_size
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import option_text, option_words
 from shardkit.planning.user_call import UserCall
@@ -45,7 +46,7 @@ def _value(name: str, written: Any) -> Any:
         return None if written is None else {split: Fraction(share) for split, share in written.items()}
     if name == "splits_of":
         return tuple(written)
-    return parse_size(written) if name == "size" and written is not None else written
+    return parse_image_size(written) if name == "size" and written is not None else written
 
 
 @dataclass(frozen=True, slots=True)

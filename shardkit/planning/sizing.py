@@ -1,31 +1,18 @@
 """Choose the number of shards of a split, and explain the choice to the user."""
 
-import re
 from dataclasses import dataclass
-from fractions import Fraction
 
 from shardkit.errors import CallError
 from shardkit.naming import counted
-from shardkit.planning.splits.splitting import parse_split_values
+from shardkit.options.groups import TARGET_SHARD_BYTES
+from shardkit.options.words import named
 
-TARGET_SHARD_BYTES = 128 << 20  # 128 MiB
 # TensorFlow's TFRecord tutorial: at least 10 files per reading host, each 10 MB or more and better 100 MB or more.
 MIN_SHARD_BYTES = 10 << 20  # 10 MiB
 MAX_SHARD_BYTES = 1 << 30  # 1 GiB
 MIN_SHARDS = 10  # for one reading host
 
 _BYTES_OF_DISPLAY_UNIT = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", re.IGNORECASE | re.ASCII)
-_BYTES_PER_UNIT = {
-    "": 1,
-    "b": 1,
-    "kib": 1 << 10,
-    "mib": 1 << 20,
-    "gib": 1 << 30,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +21,6 @@ class ShardCount:
 
     num_shards: int
     reasons: tuple[str, ...]
-
-
-def parse_size(text: str) -> int:
-    """Parse ``128MiB``, ``1.5 GB`` or ``4096`` as bytes: KiB, MiB, GiB are powers of 1024, KB, MB, GB of 1000.
-
-    Case does not matter; a fraction of a byte is dropped.
-
-    Raises:
-        CallError: The text is not a number with a known unit, or it is less than one byte.
-    """
-    match = _SIZE.fullmatch(text.strip())
-    if not match or match[2].lower() not in _BYTES_PER_UNIT:
-        raise CallError(
-            f"the size {text!r} is not a number followed by KiB, MiB, GiB, KB, MB, GB or nothing (bytes): "
-            "write it like 128MiB."
-        )
-    num_bytes = int(Fraction(match[1]) * _BYTES_PER_UNIT[match[2].lower()])
-    if num_bytes < 1:
-        raise CallError(f"the size {text!r} is {num_bytes} bytes: it must be at least 1.")
-    return num_bytes
 
 
 def format_size(num_bytes: int) -> str:
@@ -69,23 +36,6 @@ def format_size(num_bytes: int) -> str:
     return f"{whole:,}{f'.{tenth}' if tenth else ''} {unit}"
 
 
-def size_as_option(num_bytes: int) -> str:
-    """Return a size as a user writes it in an option: ``128MiB``; in bytes if it is not a whole number of a unit."""
-    units = [(unit, size) for unit, size in _BYTES_OF_DISPLAY_UNIT.items() if num_bytes and num_bytes % size == 0]
-    return f"{num_bytes // units[-1][1]}{units[-1][0]}" if units else str(num_bytes)
-
-
-def parse_shards(text: str) -> int | dict[str, int]:
-    """Parse ``64`` (shards of every split) or ``train=64,validation=8``.
-
-    Raises:
-        CallError: A number is not a whole number of at least 1, or a part is malformed (see `parse_split_values`).
-    """
-    if "=" not in text and "," not in text:
-        return _shardcounted(text.strip(), text)
-    return {name: _shardcounted(value, text) for name, value in parse_split_values(text, option="--shards").items()}
-
-
 def check_target_bytes(target_bytes: int) -> None:
     """Check the target size of shards.
 
@@ -95,7 +45,7 @@ def check_target_bytes(target_bytes: int) -> None:
     if not MIN_SHARD_BYTES <= target_bytes <= MAX_SHARD_BYTES:
         raise CallError(
             f"a shard size of {format_size(target_bytes)} is not between {format_size(MIN_SHARD_BYTES)} and "
-            f"{format_size(MAX_SHARD_BYTES)}: choose a size in this range, or set the number with --shards."
+            f"{format_size(MAX_SHARD_BYTES)}: choose a size in this range, or set the number with {named('shards')}."
         )
 
 
@@ -198,12 +148,3 @@ def _outcome(num_shards: int, num_bytes: int, pipelines: int) -> tuple[str, ...]
     elif average > MAX_SHARD_BYTES:
         size += f", more than the recommended {format_size(MAX_SHARD_BYTES)}"
     return (*reasons, f"{size}.")
-
-
-def _shardcounted(value: str, text: str) -> int:
-    if not re.fullmatch(r"[0-9]+", value, re.ASCII) or int(value) < 1:
-        raise CallError(
-            f"--shards {text!r} has the number {value!r}: write whole numbers of at least 1, "
-            "like 64 or train=64,validation=8."
-        )
-    return int(value)

@@ -7,13 +7,12 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
 from shardkit.errors import CallError
-from shardkit.images.stored.options import size_text
 from shardkit.layouts import layout_of_title
 from shardkit.naming import printable
-from shardkit.planning.options import ClassesOfFile, ConvertOptions
+from shardkit.options.forms import ClassesOfFile
+from shardkit.options.parsing import image_size_text, shares_text, size_as_option
+from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import FLAGS, option_words
-from shardkit.planning.sizing import size_as_option
-from shardkit.planning.splits.splitting import shares_text
 from shardkit.sources.commands import OUT, Command, with_options
 from shardkit.sources.options import SourceOptions
 
@@ -175,7 +174,7 @@ def _pairs(flag: str, value: Any) -> list[tuple[str, ...]]:
     if flag == "--splits-of":
         return [(flag, ",".join(value))]
     if flag == "--size":
-        return [(flag, size_text(value))]
+        return [(flag, image_size_text(value))]
     if value is True:
         return [(flag,)]
     if isinstance(value, Mapping):

@@ -31,13 +31,16 @@ class RejectLimit:
     share: Fraction | None
 
     @classmethod
-    def parse(cls, text: str) -> "RejectLimit":
-        """Read ``5%`` or ``100``.
+    def parse(cls, given: float | str) -> "RejectLimit":
+        """Read a count such as 100, or a share such as ``"5%"`` or 0.05.
 
         Raises:
-            CallError: The text is neither, or out of range.
+            CallError: It is neither, or out of range.
         """
-        wrong = CallError(f"{named('max_rejected')} is a count such as 100 or a share such as 5%; found {text!r}")
+        text = str(given)
+        wrong = CallError(
+            f"{named('max_rejected')} is a count such as 100 or a share such as 5% or 0.05; found {text!r}"
+        )
         number = text.strip().removesuffix("%").strip()
         try:
             value = Fraction(number)
@@ -47,6 +50,8 @@ class RejectLimit:
             if not 0 <= value <= 100:
                 raise wrong
             return cls(text.strip(), None, value / 100)
+        if "." in number and 0 <= value <= 1:  # 1.0 is a share too: 1 is a count
+            return cls(text.strip(), None, value)
         if value < 0 or value.denominator != 1:
             raise wrong
         return cls(text.strip(), int(value), None)

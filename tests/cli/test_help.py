@@ -3,33 +3,43 @@ import re
 
 import pytest
 
-from shardkit.cli.options.groups import OPTION_GROUPS
+from shardkit.options.definition import HEADINGS, OPTIONS
 
 from .calling import call
 
 
+def shown_options(*words):
+    """{heading: [flag]} of a help text."""
+    sections = dict(re.findall(r"^(\w+):\n((?:  .*\n)+)", call(*words).stdout, re.MULTILINE))
+    return {name: re.findall(r"^  (?:-\w, )?(--[\w-]+)", lines, re.MULTILINE) for name, lines in sections.items()}
+
+
 @pytest.mark.parametrize("name", ["append", "convert", "plan"])
-def test_help_prints_every_option_once_under_its_heading(name):
-    shown = call(name, "--help").stdout
-    sections = dict(re.findall(r"^(\w+):\n((?:  .*\n)+)", shown, re.MULTILINE))
-    assert list(sections) == list(OPTION_GROUPS)
-    found = {group: re.findall(r"^  (?:-\w, )?(--[\w-]+)", lines, re.MULTILINE) for group, lines in sections.items()}
+def test_help_all_prints_every_option_once_under_its_heading(name):
+    found = shown_options(name, "--help-all")
+    assert list(found) == list(HEADINGS)
     command = getattr(importlib.import_module(f"shardkit.cli.{name}"), name)
-    names = {option.opts[0] for option in command.params if option.param_type_name == "option"}
-    assert found == {group: [one for one in known if one in names] for group, known in OPTION_GROUPS.items()} | {
-        "Run": [one for one in OPTION_GROUPS["Run"] if one in names] + ["--help"]
-    }
-    assert sum(map(len, found.values())) == len(names) + 1, "an option without a heading, or a heading without it"
+    flags = [one.opts[0] for one in command.params if one.param_type_name == "option"]
+    assert sorted(flag for some in found.values() for flag in some) == sorted([*flags, "--help"])
+    for heading, some in found.items():
+        defined = [one.flag for one in OPTIONS.values() if one.heading == heading and name in one.commands]
+        assert [flag for flag in some if flag in defined] == defined
 
 
-def test_every_name_under_a_heading_is_an_option_of_a_conversion():
-    from shardkit.cli.append import append
-    from shardkit.cli.convert import convert
-    from shardkit.cli.plan import plan
+@pytest.mark.parametrize("name", ["append", "convert", "plan"])
+def test_help_prints_what_most_people_need_and_says_how_to_see_the_rest(name):
+    found = shown_options(name, "--help")
+    common = {one.flag for one in OPTIONS.values() if name in one.commands and one.is_common}
+    shown = {flag for some in found.values() for flag in some}
+    assert common <= shown
+    assert not shown & {one.flag for one in OPTIONS.values() if not one.is_common}
+    num_hidden = sum(name in one.commands and not one.is_common for one in OPTIONS.values())
+    assert f"{num_hidden} more options: shardkit {name} --help-all" in call(name, "--help").stdout
 
-    named = [name for names in OPTION_GROUPS.values() for name in names]
-    params = [param for command in (append, convert, plan) for param in command.params]
-    assert sorted(named) == sorted({param.opts[0] for param in params if param.param_type_name == "option"})
+
+def test_most_people_need_about_fifteen_options():
+    common = [one for one in OPTIONS.values() if one.is_common and "convert" in one.commands]
+    assert 12 <= len(common) <= 16
 
 
 def test_the_help_of_export_is_a_list_of_targets():

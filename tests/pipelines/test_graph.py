@@ -212,7 +212,7 @@ def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkey
         message = "photograph.jpg: is a drawing"
         raise DataError(message)
 
-    monkeypatch.setattr(writing, "_read", failing)
+    monkeypatch.setattr(writing, "read_image", failing)
     result = call("convert", photographs, tmp_path / "out", "--shards", "4")
     assert result.exit_code == 1
     assert result.stderr.splitlines()[1:] == ["Error: photograph.jpg: is a drawing (4 shards failed in all)"]
@@ -224,7 +224,7 @@ def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkey
 
 
 def test_shards_that_were_finished_before_an_error_are_not_written_again(photographs, monkeypatch, tmp_path):
-    read, calls = writing._read, itertools.count()
+    read, calls = writing.read_image, itertools.count()
 
     def failing(*given):
         if next(calls) >= 25:  # in the third of four shards of 10 images
@@ -234,6 +234,6 @@ def test_shards_that_were_finished_before_an_error_are_not_written_again(photogr
 
     words = ["convert", photographs, tmp_path / "out", "--shards", "4", "--workers", "1"]
     with monkeypatch.context() as patched:
-        patched.setattr(writing, "_read", failing)
+        patched.setattr(writing, "read_image", failing)
         assert call(*words).exit_code == 1
     assert "resuming: 2 of 4 shards are already finished" in call(*words).stderr

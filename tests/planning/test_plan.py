@@ -277,7 +277,7 @@ def test_a_split_that_would_get_nothing_is_named():
 
 
 def test_shards_of_an_unknown_split_are_refused():
-    with pytest.raises(CallError, match="--shards names the split 'tset'; the conversion writes train"):
+    with pytest.raises(CallError, match="shards names the split 'tset'; the conversion writes train"):
         plan_of(inventory_table(["cat"] * 2), shards={"tset": 1})
 
 

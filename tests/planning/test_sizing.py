@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
-from shardkit.planning.sizing import ShardCount, choose_num_shards, format_size, parse_shards, parse_size
+from shardkit.options.parsing import parse_shards, parse_size
+from shardkit.planning.sizing import ShardCount, choose_num_shards, format_size
 
 MIB = 1 << 20
 

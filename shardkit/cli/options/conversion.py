@@ -1,215 +1,98 @@
-"""The options of `convert` and `plan`: the arguments of the functions in `shardkit.api`."""
+"""The options of `convert`, `plan`, `append` and `report SOURCE`, made from their definitions in `shardkit.options`."""
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from shardkit import api
+from shardkit.api.arguments import grouped
 from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
-from shardkit.option_values import CHOICES, DEFAULT_RULES, NO_RULE, RULE_ARGUMENTS
+from shardkit.options.definition import OPTIONS, Option
+from shardkit.options.forms import Choice, ClassNames, Number, Side
+from shardkit.options.words import rewritten
 
 if TYPE_CHECKING:
-    from shardkit.planning.options import ClassesOfFile
+    from shardkit.options.forms import ClassesOfFile
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+CommandName = Literal["convert", "plan", "append"]
 
-_BY_NAME: dict[str, Callable[..., Any]] = {}
-_OF_DATASET: dict[str, Callable[..., Any]] = {}
-_DEFAULTS = {name: argument.default for name, argument in inspect.signature(api.convert).parameters.items()}
+_QUIET = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+_BEAM = click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
 
 
-class _Side(click.types.IntParamType):
-    """The length of one side in pixels, or `none`, which overrules the rule of a dataset."""
+class _WholeNumber(click.types.IntParamType):
+    """A whole number, or the word that overrules the rule of a dataset."""
+
+    def __init__(self, form: Number) -> None:
+        self._form = form
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from shardkit.images.stored.options import parse_side
-
-        del ctx
-        if value == NO_RULE:
-            return value
-        return parse_side("" if param is None else param.opts[0], value)
+        return value if value == self._form.none else super().convert(value, param, ctx)
 
 
-def _option(flag: str, help_text: str, **settings: Any) -> Callable[[Command], Command]:
-    """Return a click option with the default and the choices of the argument of the same name."""
-    name = settings.pop("name", flag.removeprefix("--").replace("-", "_"))
-    if name in CHOICES:
-        settings["type"] = click.Choice(CHOICES[name])
-    default = _DEFAULTS[name]
-    if name in DEFAULT_RULES:
-        settings["show_default"] = str(DEFAULT_RULES[name])  # the default is None: that of a dataset is its own rule
-    if default is not None and not settings.get("multiple"):
-        settings |= {"default": default, "show_default": True}
-    option = click.option(flag, name, help=help_text, **settings)
-    _BY_NAME[name] = option
-    if name in RULE_ARGUMENTS:
-        plain = {setting: value for setting, value in settings.items() if setting != "show_default"}
-        _OF_DATASET[name] = click.option(flag, name, help="DATASET's; another value is refused.", **plain)
-    return option
-
-
-def _number_or_none(text: str) -> Any:
-    """Return a whole number, or `none`, which overrules the rule of a dataset."""
-    return text if text == NO_RULE else click.INT.convert(text, None, None)  # type: ignore[arg-type]  # any text
-
-
-max_rejected_option = _option("--max-rejected", "Maximum number or share of rejected images.", metavar="LIMIT")
-
-_OPTIONS = (
-    _option("--layout", "Layout of SOURCE.  [default: detected]"),
-    _option("--root", "Folder that relative paths in a table, list or label file start from.", metavar="FOLDER"),
-    _option(
-        "--path-prefix",
-        "Replace the beginning of a table's paths, such as 'C:\\data=/home/me/data'; repeatable.",
-        multiple=True,
-        metavar="OLD=NEW",
-    ),
-    _option("--image-column", "Column of a table.  [default: image, path, file_name …]", metavar="NAME"),
-    _option(
-        "--label-column",
-        "Column, field or kind of the labels; repeat it for multiple labels.  [default: label, class …]",
-        name="label_columns",
-        multiple=True,
-        metavar="NAME",
-    ),
-    _option("--label-separator", "Separator of multiple labels in one column.", metavar="TEXT"),
-    _option("--label-type", "Whether labels are classes, or numbers for regression."),
-    _option("--image-feature", "Feature of TFRecords with the image.  [default: found]", metavar="NAME"),
-    _option("--label-feature", "Feature of TFRecords with the labels.  [default: found]", metavar="NAME"),
-    _option(
-        "--keep-truncated",
-        "Convert the first records of a TFRecord file that cannot be read to its end, instead of stopping.",
-        is_flag=True,
-    ),
-    _option(
-        "--label-pattern",
-        "Label in the file name: its first group, or its groups label, split and group.",
-        metavar="REGEX",
-    ),
-    _option(
-        "--class-level",
-        "Level of the class folders in SOURCE or its split folders: 2 for <patient>/<label>/image.",
-        type=click.IntRange(min=1),
-        metavar="N",
-    ),
-    _option("--unlabelled", "Convert images without labels, from any tree of folders.", is_flag=True),
-    _option(
-        "--ignore",
-        "Leave out files and folders, as in .gitignore: test1/ or '*.webp'; repeat it for more.",
-        multiple=True,
-        metavar="GLOB",
-    ),
-    _option(
-        "--where",
-        "Keep only the examples of a dataset that meet a condition: \"label_name != 'blurred' and height >= 64\".",
-        metavar="CONDITION",
-    ),
-    _option("--drop", "File of keys, one per line: leave these examples of a dataset out.", metavar="FILE"),
-    _option("--labels", "CSV file with the columns key and label: correct the labels of a dataset.", metavar="FILE"),
-    _option("--key-prefix", "With several datasets: put the name of its folder before each key.", is_flag=True),
-    _option("--readmit", "Take in images that `convert --drop` removed before; otherwise they stay out.", is_flag=True),
-    _option(
-        "--classes",
-        "File of label names, one per line, in label order.  "
-        "[default: the source's order, or sorted (integers by value)]",
-        type=click.Path(dir_okay=False, exists=True, path_type=Path),
-        metavar="FILE",
-    ),
-    _option(
-        "--splits",
-        "Shares: train=0.8,test=0.2, or 80/10/10 for train, validation and test, or 80/20 for train and validation.",
-        metavar="SHARES",
-    ),
-    _option("--splits-of", "Divide only this split of SOURCE by --splits; its other splits stay.", metavar="SPLIT"),
-    _option(
-        "--split-by",
-        "hash: an image keeps its split as data grows. stratified: every class gets its share, within one image "
-        "(a few with several labels).",
-    ),
-    _option("--split-column", "Column of a table.  [default: split, if it exists]", metavar="NAME"),
-    _option(
-        "--group-by",
-        "Keep groups in one split: a table's column, or the first group of a regex on keys.",
-        metavar="COLUMN|REGEX",
-    ),
-    _option("--dedupe", "Exact duplicates: group keeps them in one split, drop keeps the first, ignore keeps all."),
-    _option("--seed", "Seed for splits and for the assignment to shards.", type=int),
-    _option("--shards", "Shards of every split, or train=64,validation=8.  [default: by size]", metavar="N"),
-    _option("--shard-size", "Target size of a shard.", metavar="SIZE"),
-    _option(
-        "--input-pipelines",
-        "Input pipelines that will read; the number of shards is a multiple of it.",
-        type=int,
-        metavar="N",
-    ),
-    _option("--check", "decode: read and decode every image before planning. header: open no image before writing."),
-    _option("--max-file-size", "Reject larger image files before they are read; at most 1GiB.", metavar="SIZE"),
-    _option("--resize", "Reduce the shorter side to N pixels; never enlarge.", type=_Side(), metavar="N"),
-    _option("--max-side", "Reduce the longer side to N pixels; never enlarge.", type=_Side(), metavar="N"),
-    _option("--size", "Give every image this size in pixels, such as 256x320; see --fit.", metavar="HEIGHTxWIDTH"),
-    _option("--fit", "With --size: crop cuts off what is beyond the edges; pad adds a black border."),
-    _option(
-        "--mask-padding",
-        "Class number of the border that --fit pad adds to masks, such as 255 for 'no class'.",
-        type=_number_or_none,
-        metavar="N",
-    ),
-    _option("--quality", "Quality of JPEGs whose pixels change, 1 to 100; above 95 only size grows.", type=int),
-    _option("--jpeg", "baseline: re-encode progressive JPEGs with their own tables. keep: leave them."),
-    _option("--subsampling", "Re-encode JPEGs that have more chroma samples than this, with their own tables."),
-    _option(
-        "--strip-metadata/--keep-metadata",
-        "Remove EXIF with GPS positions, comments and thumbnails.  [default: keep]",
-        name="strip_metadata",
-        default=None,
-    ),
-    _option("--name", "Name of the dataset."),
-    _option("--workers", "Threads in this process, without --runner.  [default: all cores]", type=int, metavar="N"),
-    click.option("--quiet", "-q", is_flag=True, help="Print errors only."),
-    log_format_option,
-    click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]"),
-)
-
-
-def conversion_options(command: Command) -> Command:
-    """Add the options that `convert` and `plan` share, and the argument for Beam's own options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def options_named(*names: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds some of the options of `convert`, in this order.
+def conversion_options(command: CommandName) -> Callable[[Command], Command]:
+    """Return a decorator that adds all options of a command, and the argument for Beam's own options.
 
     Args:
-        names: Names of the parameters, such as ``label_columns``.
+        command: The command that has the options: another command may take those of `plan`.
     """
+    names = [name for name, one in OPTIONS.items() if command in one.commands]
+    made = [click_option(OPTIONS[name], of_dataset=command == "append") for name in names]
 
-    def decorate(command: Command) -> Command:
-        for name in reversed(names):
-            command = _BY_NAME[name](command)
-        return command
-
-    return decorate
-
-
-def rules_named(*names: str) -> Callable[[Command], Command]:
-    """Return a decorator that adds rules of a dataset, which `append` accepts but does not change."""
-
-    def decorate(command: Command) -> Command:
-        for name in reversed(names):
-            command = _OF_DATASET[name](command)
-        return command
+    def decorate(function: Command) -> Command:
+        for add in reversed([*made, _QUIET, log_format_option, _BEAM]):
+            function = add(function)
+        return function
 
     return decorate
+
+
+def click_option(defined: Option, *, of_dataset: bool = False) -> Callable[[Command], Command]:
+    """Return the click option of a definition.
+
+    Args:
+        defined: The definition.
+        of_dataset: Whether its default is the rule of a dataset, for `append`.
+    """
+    return click.option(
+        f"{defined.flag}/{defined.off_flag}" if defined.off_flag else defined.flag,
+        defined.name,
+        help=_help(defined, of_dataset=of_dataset and defined.rule is not None),
+        **_kind(defined),
+    )
+
+
+def _kind(defined: Option) -> dict[str, Any]:
+    """Return what click needs to parse the values."""
+    if defined.is_switch:
+        return {"is_flag": True, "default": None}
+    form, settings = defined.form, {"metavar": defined.metavar, "multiple": defined.is_repeatable}
+    if isinstance(form, ClassNames):
+        return {**settings, "type": click.Path(dir_okay=False, exists=True, path_type=Path)}
+    if isinstance(form, Choice):
+        return {**settings, "type": click.Choice(form.choices)}
+    if isinstance(form, Number) and not isinstance(form, Side):  # which says what two numbers are for
+        return {**settings, "type": _WholeNumber(form)}
+    return settings
+
+
+def _help(defined: Option, *, of_dataset: bool) -> str:
+    if of_dataset and defined.rule == "fixed":
+        return "DATASET's; another value is refused."
+    text = rewritten(defined.help, "command")
+    default = defined.default_text
+    if of_dataset:
+        default = "DATASET's"
+    elif default is None and defined.default not in (None, (), False):
+        default = defined.form.text(defined.default)
+    return f"{text[0].upper()}{text[1:]}." + (f"  [default: {default}]" if default else "")
 
 
 def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
-    """Return the keyword arguments for the functions in `shardkit.api`.
+    """Return the keyword arguments for the functions of `shardkit`: options that were given, in their groups.
 
     Args:
         given: The options as click read them.
@@ -220,8 +103,10 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
     """
     if given["beam_options"]:
         refuse_unknown_options(given["beam_options"], *paths)
-    classes = given.get("classes")  # `append` has no such option
-    return given if classes is None else {**given, "classes": read_classes(classes)}
+    values = {name: value for name, value in given.items() if value not in (None, ())}
+    if "classes" in values:
+        values["classes"] = read_classes(values["classes"])
+    return grouped(values)
 
 
 def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
@@ -250,7 +135,7 @@ def read_classes(path: Path) -> "ClassesOfFile":
     Raises:
         CallError: It is not UTF-8, or a line is empty.
     """
-    from shardkit.planning.options import ClassesOfFile
+    from shardkit.options.forms import ClassesOfFile
 
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()

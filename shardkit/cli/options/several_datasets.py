@@ -37,7 +37,7 @@ class SeveralDatasetsCommand(GroupedCommand):
 
 
 def sources_of(source: str, given: dict[str, Any]) -> str | list[str]:
-    """Return SOURCE for the functions in `shardkit.api`, and remove the further paths from the other parameters."""
+    """Return SOURCE for the functions of `shardkit`, and remove the further paths from the other parameters."""
     also = given.pop(ALSO, ())
     return [source, *also] if also else source
 

@@ -1,16 +1,14 @@
 """Options of the form in which images are stored."""
 
-import re
 from dataclasses import dataclass
-from numbers import Integral
 
 from shardkit.errors import CallError
 from shardkit.option_values import Fit, Jpeg, Subsampling
+from shardkit.options.groups import DEFAULT_QUALITY, MAX_SIDE
+from shardkit.options.parsing import within
+from shardkit.options.words import named
 
-DEFAULT_QUALITY = 95  # the quality of FFCV and of ImageNet's own resized copies
-MAX_SIDE = 1 << 16  # pixels
 # Pixels of the stored picture: RGB with more is 1 GiB.
-_TWO_SIDES = re.compile(r"\s*(\d+)\s*[xX×*,]\s*(\d+)\s*")
 _MAX_AREA = 1 << 28
 
 
@@ -44,24 +42,27 @@ class StoredForm:
     strip_metadata: bool = False
 
     def __post_init__(self) -> None:
-        within("--quality", self.quality, 1, 100)
-        for option, value in (("--resize", self.resize), ("--max-side", self.max_side)):
+        within("quality", self.quality, 1, 100)
+        for option, value in (("resize", self.resize), ("max_side", self.max_side)):
             if value is not None:
-                parse_side(option, value)
                 within(option, value, 1, MAX_SIDE)
             if value is not None and self.size is not None:
-                raise CallError(f"--size sets both sides, and {option} {value} one of them; give one of them")
+                msg = f"{named('size')} sets both sides, and {named(option, value)} one of them; give one of them"
+                raise CallError(msg)
         if self.size is None:
-            for option, given in (("--fit pad", self.fit == "pad"), ("--mask-padding", self.mask_padding is not None)):
+            for option, given in (("fit", self.fit == "pad"), ("mask_padding", self.mask_padding is not None)):
                 if given:
-                    msg = f"{option} needs the size of the stored images, such as --size 256x320 (height x width)"
+                    shown = named("fit", "pad") if option == "fit" else named(option)
+                    example = named("size", "256x320")
+                    msg = f"{shown} needs the size of the stored images, such as {example} (height x width)"
                     raise CallError(msg)
         else:
             self._check_size(*self.size)
         if self.mask_padding is not None:
-            within("--mask-padding", self.mask_padding, 0, 255)
+            within("mask_padding", self.mask_padding, 0, 255)
             if self.fit != "pad":
-                msg = "--mask-padding is the class number of a border, and only --fit pad adds one; leave it out"
+                padding, adds = named("mask_padding"), named("fit", "pad")
+                msg = f"{padding} is the class number of a border, and only {adds} adds one; leave it out"
                 raise CallError(msg)
 
     @property
@@ -72,62 +73,7 @@ class StoredForm:
     @staticmethod
     def _check_size(height: int, width: int) -> None:
         for side in (height, width):
-            within("--size", side, 1, MAX_SIDE)
+            within("size", side, 1, MAX_SIDE)
         if height * width > _MAX_AREA:
-            raise CallError(f"--size {height}x{width} has more than {_MAX_AREA:,} pixels; choose a smaller one")
-
-
-def within(option: str, value: object, low: int, high: int) -> None:
-    """Check the range of an option's value.
-
-    Raises:
-        CallError: It is out of range.
-    """
-    if not isinstance(value, Integral):
-        raise CallError(f"{option} must be a whole number from {low} to {high}; found {value!r}")
-    if not low <= int(value) <= high:
-        raise CallError(f"{option} must be from {low} to {high}; found {value}")
-
-
-def parse_side(option: str, value: object) -> int:
-    """Read the length of one side in pixels.
-
-    Args:
-        option: ``--resize`` or ``--max-side``.
-        value: A whole number, or its digits.
-
-    Raises:
-        CallError: It is something else; for a height and a width the message names ``--size``.
-    """
-    if isinstance(value, Integral):
-        return int(value)
-    text = "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    if text.strip().isascii() and text.strip().removeprefix("-").isdecimal():
-        return int(text)
-    both = _TWO_SIDES.fullmatch(text)
-    remedy = (
-        f"--size {both[1]}x{both[2]} gives every image this height and width" if both else "write a number like 256"
-    )
-    raise CallError(f"{option} is one number, the length of a side in pixels; found {value!r}; {remedy}")
-
-
-def size_text(size: tuple[int, int]) -> str:
-    """Return height and width in pixels as `parse_size` reads them."""
-    return "x".join(map(str, size))
-
-
-def parse_size(text: str) -> tuple[int, int]:
-    """Read ``256x320``: height and width in pixels.
-
-    Raises:
-        CallError: It is not two numbers.
-    """
-    height, by, width = text.strip().lower().replace("×", "x").partition("x")
-    if height.isascii() and height.isdecimal() and not by:
-        raise CallError(
-            f"--size is HEIGHTxWIDTH; found {text!r}; write --size {height}x{height} for a square, or "
-            f"--resize {height} to reduce the shorter side and keep the shape"
-        )
-    if not (height + width).isascii() or not height.isdecimal() or not width.isdecimal():
-        raise CallError(f"--size is HEIGHTxWIDTH in pixels, such as 256x320; found {text!r}")
-    return int(height), int(width)
+            msg = f"{named('size', (height, width))} has more than {_MAX_AREA:,} pixels; choose a smaller one"
+            raise CallError(msg)

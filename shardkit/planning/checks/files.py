@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.naming import counted, split_order
+from shardkit.options.parsing import shares_text
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.own_splits import USUAL_SHARES
-from shardkit.planning.splits.splitting import shares_text
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT
 

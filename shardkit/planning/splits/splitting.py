@@ -6,107 +6,17 @@ example for every class and for the whole, but examples may change split when da
 
 import itertools
 import math
-import re
 from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
-from shardkit.naming import check_split_name
+from shardkit.options.parsing import MAX_RATIO_DECIMALS, MAX_RATIO_DENOMINATOR
 
-# Keeps ratio * count exact in 64 bits for up to 9e9 examples.
-MAX_RATIO_DECIMALS = 9
-MAX_RATIO_DENOMINATOR = 10**MAX_RATIO_DECIMALS
-
-# The splits of shares without names, by their number.
-UNNAMED_SPLITS = {2: ("train", "validation"), 3: ("train", "validation", "test")}
-
-_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 # 2**64 / golden ratio (Knuth, TAOCP vol. 3, 6.4): consecutive multiples of it are evenly distributed mod 2**64.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def parse_split_values(text: str, *, option: str) -> dict[str, str]:
-    """Parse ``name=value,name=value``, keeping order and names.
-
-    Args:
-        text: The option's value; blanks around names and values are ignored.
-        option: Name of the option, for errors.
-
-    Raises:
-        CallError: A part is not name=value, a name is invalid (see `naming.check_split_name`), or two names mean the
-            same split, also by aliases such as val and validation.
-    """
-    values: dict[str, str] = {}
-    given: dict[str, str] = {}
-    for part in text.split(","):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not value:
-            raise CallError(f"{option} {text!r} has the part {part.strip()!r}, which is not of the form name=value.")
-        split = check_split_name(name)
-        if split in given:
-            raise CallError(f"{option} {text!r} names the split {split} twice, as {given[split]!r} and {name!r}.")
-        given[split] = name
-        values[name] = value
-    return values
-
-
-def parse_ratios(text: str) -> dict[str, Fraction]:
-    """Parse the value of `--splits` as exact fractions, keeping order and names.
-
-    ``train=0.8,validation=0.1,test=0.1``, ``train=80%,val=20%`` and, without names, ``80/10/10`` or ``0.8,0.2``: two
-    numbers are train and validation, three are train, validation and test.
-
-    Raises:
-        CallError: A part is malformed (see `parse_split_values`), a number is not a decimal above 0 with at most nine
-            decimals, or the numbers add to neither 1 nor 100.
-    """
-    values = parse_split_values(text, option="--splits") if "=" in text else _unnamed_values(text)
-    numbers = {}
-    for name, value in values.items():
-        number = value.removesuffix("%").strip()
-        if not _DECIMAL.fullmatch(number):
-            raise CallError(f"--splits {text!r} gives {name} the share {value!r}: write a number such as 0.8 or 80.")
-        numbers[name] = Fraction(number)
-        if numbers[name] == 0:
-            raise CallError(f"--splits {text!r} gives {name} the share {value}: it must be above 0, or left out.")
-    total, in_percent = sum(numbers.values()), any(value.endswith("%") for value in values.values())
-    if total != 100 and (total != 1 or in_percent):
-        wanted = "100 %" if in_percent else "1 or 100"
-        raise CallError(f"--splits {text!r} adds to {decimal_text(total)}: the shares must add to exactly {wanted}.")
-    ratios = {name: number / total for name, number in numbers.items()}
-    for name, ratio in ratios.items():
-        if MAX_RATIO_DENOMINATOR % ratio.denominator:
-            raise CallError(
-                f"--splits {text!r} gives {name} the share {decimal_text(ratio)}: write at most {MAX_RATIO_DECIMALS} "
-                "decimals."
-            )
-    return ratios
-
-
-def _unnamed_values(text: str) -> dict[str, str]:
-    """Return the numbers of ``80/10/10`` by the split that each is for."""
-    values = [value.strip() for value in re.split("[,/]", text)]
-    names = UNNAMED_SPLITS.get(len(values))
-    if names is None:
-        raise CallError(
-            f"--splits {text!r} is neither two numbers (80/20: train, validation) nor three (80/10/10: train, "
-            "validation, test); for other splits write names, such as train=0.7,a=0.2,b=0.1."
-        )
-    return dict(zip(names, values, strict=True))
-
-
-def decimal_text(number: Fraction | int) -> str:
-    """Return a decimal fraction as text without superfluous zeros."""
-    return f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():f}"
-
-
-def shares_text(shares: Mapping[str, Fraction]) -> str:
-    """Return shares as a value of `--splits`, such as ``train=0.8,test=0.2``."""
-    return ",".join(f"{name}={decimal_text(share)}" for name, share in shares.items())
 
 
 def split_by_hash(hashes: npt.NDArray[np.uint64], ratios: Mapping[str, Fraction]) -> npt.NDArray[np.int32]:

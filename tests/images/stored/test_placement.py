@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.images.stored.options import StoredForm, parse_size
+from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import place
+from shardkit.options.parsing import parse_image_size
 
 
 @pytest.mark.parametrize(
@@ -106,4 +107,4 @@ def test_boxes_are_moved_clipped_or_dropped(form, box, moved):
 
 @pytest.mark.parametrize(("text", "size"), [("256x320", (256, 320)), (" 1X2 ", (1, 2)), ("8×9", (8, 9))])
 def test_a_size_is_read(text, size):
-    assert parse_size(text) == size
+    assert parse_image_size(text) == size

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
-from shardkit.planning.splits.splitting import parse_ratios, parse_split_values, split_by_hash, split_stratified
+from shardkit.options.parsing import parse_ratios, parse_split_values
+from shardkit.planning.splits.splitting import split_by_hash, split_stratified
 
 LAST = 2**64 - 1
 

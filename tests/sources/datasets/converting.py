@@ -1,11 +1,9 @@
 """Convert as users do, and read back what is in a dataset."""
 
-import inspect
-
 import numpy as np
 
-from shardkit import api
-from shardkit.call_arguments import conversion_values
+from shardkit.api.arguments import grouped, read_arguments
+from shardkit.api.reading import conversion_values
 from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.records.sequence import Examples
@@ -14,8 +12,9 @@ from shardkit.testing import convert_without_beam, files_of
 
 def convert(source, output, **options):
     """Convert as `shardkit.convert` does with these arguments, without Beam; the manifest."""
-    defaults = {name: one.default for name, one in inspect.signature(api.convert).parameters.items()}
-    source_options, converting = conversion_values(str(source), {**defaults, **options}, lambda text: None)
+    also = options.pop("also", ())
+    given = read_arguments("convert", grouped(options))
+    source_options, converting = conversion_values(str(source), given, lambda text: None, also)
     return convert_without_beam(str(source), str(output), converting, source_options=source_options)
 
 

@@ -1,4 +1,4 @@
-"""The Python interface of `shardkit adopt`: `shardkit.adopt`. Everything heavy is imported inside the function."""
+"""`shardkit.adopt`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.option_values import LabelType, check_choice
+from shardkit.options.words import named
 
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
@@ -70,14 +71,15 @@ def adopt(
     check_choice("label_type", label_type)
     from shardkit.adoption.adopting import adopt_files
     from shardkit.adoption.options import AdoptOptions
+    from shardkit.api.executors import make_executor
     from shardkit.dataset.foreign.inferring import LayoutOverrides
     from shardkit.dataset.manifest import read_manifest
-    from shardkit.executors import make_executor
     from shardkit.parallel.progress import Silent
 
     given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
     if unlabelled and (label_feature is not None or label_type != "auto"):
-        msg = "--unlabelled says that there are no labels, and --label-feature or --label-type describes them; give one"
+        no_labels, feature, kind = named("unlabelled"), named("label_feature"), named("label_type")
+        msg = f"{no_labels} says that there are no labels, and {feature} or {kind} describes them; give one"
         raise CallError(msg)
     pattern_of = {splits: "*"} if isinstance(splits, str) else dict(splits or {})
     options = AdoptOptions(

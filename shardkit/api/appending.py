@@ -1,0 +1,84 @@
+"""`shardkit.append`."""
+
+import os
+from typing import TYPE_CHECKING
+
+from shardkit.api.arguments import read_arguments, with_options
+from shardkit.api.reading import append_values, location, source_location
+from shardkit.errors import CallError
+from shardkit.extras import require_extra
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from shardkit.api.arguments import AppendArguments
+    from shardkit.writing.appending.append import AppendOutcome
+
+__all__ = ["append"]
+
+
+@with_options("append")
+def append(
+    dataset: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    **options: "Unpack[AppendArguments]",
+) -> "AppendOutcome":
+    """Append the labelled images of a source to a dataset, as a generation of it; the same as ``shardkit append``.
+
+    No file of the dataset changes except its manifest, which is replaced in one step. Old examples keep their split and
+    their label; new classes come after the old ones. Images are stored as the dataset's are, and the splits that
+    shardkit makes follow the dataset's rule. An interrupted append is resumed when it is called again. If the dataset
+    has the source already, nothing is written.
+
+    The rules of the dataset stand in the place of the defaults below. Splits, groups, shards and `max_file_size` may
+    differ for the new images; another value of any other rule is refused, with the call that gives the dataset this
+    rule.
+
+    Args:
+        dataset: The dataset's folder; local, s3:// or gs://.
+        source: A folder, table, list, label file or archive, as in `shardkit.convert`.
+        **options: The options, each with its group; `help` and the pages list them.
+
+    Returns:
+        The manifest of the whole dataset, the folder of the new generation, what this run did, and findings.
+
+    Raises:
+        CallError: An argument is wrong, differs from a rule of the dataset, or the source does not fit the dataset.
+        MissingExtraError: The packages of the extra ``convert`` are not installed.
+        DataError: There is no dataset, it has some of the source's keys, too many images are bad, the source changed
+            meanwhile, or an append of another source is not finished and `overwrite` is off.
+        MachineError: The disk, the network or the runner failed. Finished shards are kept for the next call.
+    """
+    given = read_arguments("append", options)
+    require_extra("convert", "appending")
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.dataset.manifest.pinning import pinned
+
+    dataset_url, source_url = location("DATASET", dataset), source_location(source)
+    if pinned(dataset_url)[1] is not None:
+        msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
+        raise CallError(msg)
+    manifest = read_manifest(dataset_url)
+    source_options, changed, call = append_values(manifest, dataset_url, source_url, given)
+    from shardkit.api.executors import make_executor
+    from shardkit.parallel.progress import Silent
+    from shardkit.writing.appending.append import Append
+    from shardkit.writing.appending.options import as_in_dataset, generation_options
+    from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+
+    listener = options.get("listener") or Silent()
+    converting = generation_options(manifest, changed)
+    places = {"SOURCE": source_url, "DATASET": dataset_url}
+    return Append(
+        manifest,
+        source_url,
+        converting,
+        make_executor(options.get("beam_options", ()), given.get("workers"), listener.say, **places),
+        source_options=as_in_dataset(source_options, converting, manifest),
+        limit=RejectLimit.parse(given.get("max_rejected", DEFAULT_MAX_REJECTED)),
+        skip_existing=given.get("skip_existing", False),
+        readmit=given.get("readmit", False),
+        overwrite=given.get("overwrite", False),
+        listener=listener,
+        call=call,
+    ).run()

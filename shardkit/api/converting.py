@@ -1,0 +1,107 @@
+"""`shardkit.convert` and `shardkit.plan`."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shardkit.api.arguments import read_arguments, with_options
+from shardkit.api.reading import conversion_values, location, source_locations
+from shardkit.extras import require_extra
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from shardkit.api.arguments import ConvertArguments, PlanArguments
+    from shardkit.planning.plan import Plan
+    from shardkit.writing.conversion import Outcome
+
+__all__ = ["convert", "plan"]
+
+
+@with_options("convert")
+def convert(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    **options: "Unpack[ConvertArguments]",
+) -> "Outcome":
+    """Convert labelled images into balanced TFRecord shards with a manifest; the same as ``shardkit convert``.
+
+    An interrupted conversion is resumed when it is called again. If the output holds the finished conversion already,
+    nothing is written. A dataset that is converted passes its own rules on, in place of the defaults below;
+    ``splits="own"``, and ``"none"`` for numbers, groups and subsampling, overrule a rule of the dataset.
+
+    Args:
+        source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. `shardkit help layouts`
+            describes all layouts. Several datasets become one, and so do several TFRecord files or folders.
+        output: A new or empty folder; local, s3:// or gs://.
+        **options: The options, each with its group; `help` and the pages list them.
+
+    Returns:
+        The manifest, what this run did, and findings: facts about the source to check before training.
+
+    Raises:
+        CallError: An argument is wrong or does not fit the source, the source looks misread (one class only), or the
+            output holds files of others.
+        MissingExtraError: The packages of the extra ``convert`` are not installed.
+        DataError: Too many images are bad, the source changed meanwhile, there is nothing to convert, or the output
+            holds a different dataset and `overwrite` is off.
+        MachineError: The disk, the network or the runner failed. Finished shards are kept for the next call.
+    """
+    given = read_arguments("convert", options)
+    require_extra("convert", "converting")
+    from shardkit.sources.commands import named_output
+
+    with named_output(os.fspath(output)):
+        source_url, *also = source_locations(source)
+        output_url = location("OUTPUT", output)
+        from shardkit.api.executors import make_executor
+        from shardkit.parallel.progress import Silent
+        from shardkit.writing.conversion import Conversion
+        from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+
+        listener = options.get("listener") or Silent()
+        source_options, converting = conversion_values(source_url, given, listener.say, also)
+        places = {"SOURCE": source_url, "OUTPUT": output_url}
+        return Conversion(
+            source_url,
+            output_url,
+            converting,
+            make_executor(options.get("beam_options", ()), given.get("workers"), listener.say, **places),
+            source_options=source_options,
+            limit=RejectLimit.parse(given.get("max_rejected", DEFAULT_MAX_REJECTED)),
+            overwrite=given.get("overwrite", False),
+            listener=listener,
+        ).run()
+
+
+@with_options("plan")
+def plan(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    **options: "Unpack[PlanArguments]",
+) -> "Plan":
+    """Plan a conversion without writing anything; the same as ``shardkit plan``.
+
+    Args:
+        source: See `convert`.
+        **options: The options, each with its group; `help` and the pages list them.
+
+    Returns:
+        The plan: splits with the sizes and classes of their shards, rejected images, reasons and findings.
+
+    Raises:
+        CallError: An argument is wrong or does not fit the source, or the source looks misread (one class only).
+        MissingExtraError: The packages of the extra ``convert`` are not installed.
+        DataError: There is nothing to convert.
+        MachineError: The disk, the network or the runner failed.
+    """
+    given = read_arguments("plan", options)
+    require_extra("convert", "planning")
+    source_url, *also = source_locations(source)
+    from shardkit.api.executors import make_executor
+    from shardkit.parallel.progress import Silent
+    from shardkit.writing.source_plan import plan_source
+
+    listener = options.get("listener") or Silent()
+    source_options, converting = conversion_values(source_url, given, listener.say, also)
+    executor = make_executor(options.get("beam_options", ()), given.get("workers"), listener.say, SOURCE=source_url)
+    return plan_source(source_url, source_options, converting, executor, listener)

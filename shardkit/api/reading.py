@@ -1,0 +1,202 @@
+"""Turn what the user gave into the options of the source and of the conversion, which check themselves."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from shardkit.errors import CallError
+from shardkit.options.definition import OPTIONS
+from shardkit.options.words import named
+
+if TYPE_CHECKING:
+    from shardkit.dataset.manifest import Manifest
+    from shardkit.planning.options import ConvertOptions
+    from shardkit.planning.user_call import UserCall
+    from shardkit.sources import SourceOptions
+
+
+def location(what: str, path: str | os.PathLike[str]) -> str:
+    """Return a path or URL as text.
+
+    Args:
+        what: Name of the argument, for the message.
+        path: The path or URL.
+
+    Raises:
+        CallError: It is empty.
+    """
+    text = os.fspath(path)
+    if not text:  # for example an undefined variable of a shell; not the working directory
+        msg = f"{what} may not be empty; for the working directory write ."
+        raise CallError(msg)
+    return text
+
+
+def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return SOURCE, or all of several datasets, as text.
+
+    Raises:
+        CallError: There is none, or one cannot be a source; see `source_location`.
+    """
+    several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if not several:
+        msg = "SOURCE may not be an empty list; give a folder, or several datasets"
+        raise CallError(msg)
+    return list(map(source_location, several))
+
+
+def source_location(source: str | os.PathLike[str]) -> str:
+    """Return SOURCE as text.
+
+    Raises:
+        CallError: It is empty, a pattern of files, or an image file.
+    """
+    from shardkit.sources.several_sources import files_refusal, pattern_refusal
+
+    text = location("SOURCE", source)
+    if refusal := pattern_refusal(text) or (None if _is_folder(text) else files_refusal([text])):
+        raise refusal
+    return text
+
+
+def _is_folder(url: str) -> bool:
+    from shardkit.storage import open_folder
+
+    found = open_folder(url).stat("")
+    return found is None or found.is_folder  # a missing one is reported as missing
+
+
+def conversion_values(
+    source: str, given: Mapping[str, Any], say: "Callable[[str], None]", also: Sequence[str] = ()
+) -> "tuple[SourceOptions, ConvertOptions]":
+    """Return the option values of a call; a dataset that is converted passes on its rules.
+
+    Args:
+        source: SOURCE.
+        given: The values of the options that the user gave; see `read_arguments`.
+        say: Receives a sentence about the rules of datasets.
+        also: Further sources.
+
+    Raises:
+        CallError: The options do not go together, or several datasets have different rules.
+        ManifestError: A dataset is damaged.
+        MachineError: A dataset cannot be read.
+    """
+    from shardkit.planning.rules import inherit
+
+    source_options = _source_options(given, also)
+    manifests = _datasets(source, source_options)
+    found = inherit(convert_fields(given) | _hashed(source_options, manifests), manifests, source, source_options)
+    if found.sentence is not None:
+        say(found.sentence)
+    return source_options, found.options
+
+
+def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOptions]":
+    """Return the option values of a call whose source is no dataset.
+
+    Args:
+        given: See conversion_values.
+
+    Raises:
+        CallError: The options do not go together.
+    """
+    from shardkit.planning.options import ConvertOptions
+
+    source_options = _source_options(given)
+    return source_options, ConvertOptions(**(convert_fields(given) | _hashed(source_options, ())))
+
+
+def append_values(
+    manifest: "Manifest", dataset: str, source: str, given: Mapping[str, Any]
+) -> "tuple[SourceOptions, dict[str, Any], UserCall]":
+    """Return the options of the source, the rules that an append overrules, and the user's call.
+
+    Args:
+        manifest: The dataset's manifest.
+        dataset: DATASET as the user wrote it.
+        source: SOURCE.
+        given: See conversion_values.
+
+    Raises:
+        CallError: An argument is wrong, or a rule differs from the dataset's.
+    """
+    from shardkit.planning.rules import refuse_other_rules
+    from shardkit.writing.appending.options import OVERRULED, append_call
+
+    source_options = _source_options({name: value for name, value in given.items() if name != "readmit"})
+    given_fields = convert_fields(given)
+    changed = {name: value for name, value in given_fields.items() if name in OVERRULED}
+    if "splits" in changed:
+        changed.setdefault("splits_of", ())
+    flags = [named(name) for name in ("skip_existing", "readmit", "overwrite") if given.get(name)]
+    call = append_call(dataset, source, source_options, changed, flags)
+    refuse_other_rules(manifest, given_fields, OVERRULED, call)
+    return source_options, changed, call
+
+
+def convert_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of ConvertOptions that the user gave, without those that a manifest has a hash of.
+
+    Args:
+        given: See conversion_values.
+
+    Raises:
+        CallError: Splits are kept and divided.
+    """
+    from shardkit.planning.options import ConvertOptions
+
+    if "splits" in given and given["splits"] is None and given.get("splits_of"):
+        keeps, divides = named("splits", "own"), named("splits_of")
+        msg = f"{keeps} keeps all splits of SOURCE, and {divides} divides some; give one of them"
+        raise CallError(msg)
+    known = {one.name for one in fields(ConvertOptions)}.difference(_HASHED)
+    named_fields = {OPTIONS[name].json_name or name: value for name, value in given.items()}
+    return {name: value for name, value in named_fields.items() if name in known}
+
+
+_HASHED = ("where", "drop", "labels")
+
+
+def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":
+    """Return the manifests of the datasets that are converted; empty if the source is none."""
+    from shardkit.dataset.manifest import find_dataset, read_manifest
+
+    if options.layout not in {None, "shardkit"}:
+        return []
+    if options.layout is None and find_dataset(source) is None:
+        return []
+    return [read_manifest(one) for one in (source, *options.also)]
+
+
+def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[str, str]:
+    """Return the options of which the manifest has a hash only, because they may name what is removed."""
+    from shardkit.sources.datasets.key_files import described
+
+    secret = ",".join(one.digest for one in manifests)
+    hashed = {}
+    if options.where is not None:
+        hashed["where"] = described("1 condition", options.where, secret)
+    if options.drop is not None:
+        hashed["drop"] = options.drop.description(secret)
+    if options.labels is not None:
+        hashed["labels"] = options.labels.description(secret)
+    return hashed
+
+
+def _source_options(given: Mapping[str, Any], also: Sequence[str] = ()) -> "SourceOptions":
+    from shardkit.sources import SourceOptions
+    from shardkit.sources.datasets.key_files import Corrections, DropList
+
+    options = {one.name: given[one.name] for one in fields(SourceOptions) if one.name in given}
+    if given.get("unlabelled"):
+        if given.get("layout") not in {None, "unlabelled"}:
+            both = named("unlabelled"), named("layout", given["layout"])
+            msg = f"{both[0]} is a layout, and so is {both[1]}; give one of them"
+            raise CallError(msg)
+        options["layout"] = "unlabelled"
+    for name, read in (("drop", DropList.of), ("labels", Corrections.of)):
+        if name in options:
+            options[name] = read(options[name])
+    return SourceOptions(**options, also=tuple(also))
