@@ -137,6 +137,11 @@ class Group:
         return {one: getattr(self, one) for one in OPTIONS if one in self.given_options}
 
 
+def written_options() -> dict[str, Option]:
+    """Return the options that a manifest has, by their names there and in ConvertOptions."""
+    return {one.json_name: one for one in OPTIONS.values() if one.json_name is not None}
+
+
 def group(argument: str = "") -> Callable[[_Group], _Group]:
     """Return a decorator that enters the fields of a dataclass as options, and suggests names for misspelt ones.
 

@@ -10,26 +10,11 @@ from shardkit.hashing import MAX_SEED
 from shardkit.image_limits import LARGEST_FILE_BYTES, MAX_FILE_BYTES
 from shardkit.images.stored.options import StoredForm
 from shardkit.option_values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsampling
+from shardkit.options.definition import written_options
 from shardkit.options.groups import DEFAULT_QUALITY, TARGET_SHARD_BYTES
-from shardkit.options.parsing import image_size_text, within
+from shardkit.options.parsing import within
 from shardkit.options.words import named
 from shardkit.planning.sizing import check_target_bytes
-
-# In the fingerprint only if they are used, so that the digests of datasets from before these options stay valid.
-_ONLY_IF_USED = (
-    "max_side",
-    "size",
-    "fit",
-    "mask_padding",
-    "jpeg",
-    "subsampling",
-    "strip_metadata",
-    "where",
-    "drop",
-    "labels",
-    "max_file_bytes",
-)
-
 
 KeptSplits = Literal["made", "own"]
 
@@ -153,24 +138,7 @@ class ConvertOptions:
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as in the manifest and the fingerprint; the manifest stores `classes` separately."""
-        form = {name: getattr(self, name) for name in _ONLY_IF_USED}
-        form["size"] = None if self.size is None else image_size_text(self.size)
-        default = {one.name: one.default for one in fields(self)}
-        return {
-            "splits": None if self.splits is None else {name: str(share) for name, share in self.splits.items()},
-            # Only if it is used, so that the digests of datasets from before this option stay valid.
-            **({"splits_of": list(self.splits_of)} if self.splits_of else {}),
-            "split_by": self.split_by,
-            "shards": self.shards,
-            "shard_bytes": self.shard_bytes,
-            "pipelines": self.pipelines,
-            "seed": self.seed,
-            "resize": self.resize,
-            "quality": self.quality,
-            "check": self.check,
-            "group_by": self.group_by,
-            "dedupe": self.dedupe,
-            **({"appended_to": self.appended_to} if self.appended_to is not None else {}),
-            **({"kept_splits": self.kept_splits} if self.kept_splits is not None else {}),
-            **{name: value for name, value in form.items() if value != default[name]},
-        }
+        of_rules = {name: one.form.as_json(getattr(self, name)) for name, one in written_options().items()}
+        # Of appends, and of conversions of a dataset: no options.
+        others = {"appended_to": self.appended_to, "kept_splits": self.kept_splits}
+        return {**of_rules, **{name: value for name, value in others.items() if value is not None}}

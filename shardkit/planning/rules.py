@@ -7,29 +7,22 @@ others. Splits and groups of the examples are not made anew for this: the rule i
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
-from shardkit.images.stored.options import StoredForm
 from shardkit.naming import counted, printable
-from shardkit.options.parsing import parse_image_size
+from shardkit.options.definition import written_options
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.options_text import option_text, option_words
-from shardkit.planning.user_call import UserCall
+from shardkit.planning.options_text import option_text
+from shardkit.planning.user_call import UserCall, option_words
 from shardkit.planning.written_options import reads_written_options
 from shardkit.sources import SourceOptions
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.datasets.opening import may_be_divided
 
-_FORM = tuple(one.name for one in fields(StoredForm))
 # Numbers of shards are no rule: those of a dataset would be too many for a small part.
-RULES = (
-    *("splits", "splits_of", "split_by", "seed", "group_by", "dedupe"),
-    *("check", "max_file_bytes", "shard_bytes", "pipelines"),
-    *_FORM,
-)
+RULES = tuple(name for name, one in written_options().items() if one.rule is not None)
 _DEFAULTS = {one.name: one.default for one in fields(ConvertOptions)}
 _OF_SIZE = ("fit", "mask_padding")
 _SHOWN = 3  # datasets in a message
@@ -38,15 +31,8 @@ _SHOWN = 3  # datasets in a message
 @reads_written_options
 def rules_of(written: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rules in the options of a manifest, by their names in ConvertOptions: the inverse of `as_json`."""
-    return {name: _value(name, written[name]) if name in written else _DEFAULTS[name] for name in RULES}
-
-
-def _value(name: str, written: Any) -> Any:
-    if name == "splits":
-        return None if written is None else {split: Fraction(share) for split, share in written.items()}
-    if name == "splits_of":
-        return tuple(written)
-    return parse_image_size(written) if name == "size" and written is not None else written
+    forms = {name: one.form for name, one in written_options().items()}
+    return {name: forms[name].from_json(written[name]) if name in written else _DEFAULTS[name] for name in RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +129,7 @@ def _different_rules(
             word
             for name in differing
             if name != "splits_of"
-            for word in option_words(name, _written(name, rules) if name != "splits" or can_divide else None)
+            for word in option_words(name, rules[name] if name != "splits" or can_divide else None)
         ]
         command = call.command(f"the rules of {url}", more=words)
         commands.setdefault(command.options, command)
@@ -159,15 +145,7 @@ def _of_one(given: Mapping[str, Any], rules: Mapping[str, Any]) -> dict[str, Any
 
 def _texts(names: Sequence[str], rules: Mapping[str, Any]) -> dict[str, str]:
     """Return rules as options; the source's own splits and no limit are options too."""
-    return {name: option_text(name, _written(name, rules)) for name in names if name != "splits_of" or rules[name]}
-
-
-def _written(name: str, rules: Mapping[str, Any]) -> Any:
-    """Return the value of a rule as the manifest has it."""
-    value = rules[name]
-    if name == "size" and value is not None:
-        return "x".join(map(str, value))
-    return list(value) if name == "splits_of" else value
+    return {name: option_text(name, rules[name]) for name in names if name != "splits_of" or rules[name]}
 
 
 def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manifests: Sequence[Manifest]) -> str:
@@ -202,7 +180,7 @@ def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: 
         return
     before, wanted = (" ".join(_texts(other, one).values()) for one in (rules, given))
     dataset = call.dataset or manifest.root.url
-    words = tuple(word for name in other for word in option_words(name, _written(name, given)))
+    words = tuple(word for name in other for word in option_words(name, given[name]))
     problem = f"{printable(dataset)}: it was made with {before}, and {wanted} would give appended images another rule"
     raise refusal(
         problem,

@@ -9,16 +9,14 @@ from typing import Any
 from shardkit.errors import CallError
 from shardkit.layouts import layout_of_title
 from shardkit.naming import printable
-from shardkit.options.forms import ClassesOfFile
-from shardkit.options.parsing import image_size_text, shares_text, size_as_option
+from shardkit.options.definition import OPTIONS, written_options
+from shardkit.options.words import words_of
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.options_text import FLAGS, option_words
 from shardkit.sources.commands import OUT, Command, with_options
 from shardkit.sources.options import SourceOptions
 
-# Fields whose option has another name.
-_FLAGS = {"label_columns": "--label-column", **FLAGS}
-_NO_OPTIONS = ("inherited", "overruled", "kept_splits")  # nobody gives them
+_BY_FIELD = {**OPTIONS, **written_options()}
+_NO_OPTIONS = ("inherited", "overruled", "kept_splits", "appended_to", "also")  # nobody gives them
 _CLASSES_FILE = "FILE"  # for names that were not read from a file
 
 
@@ -153,8 +151,7 @@ def _given(options: SourceOptions | ConvertOptions) -> dict[str, list[tuple[str,
     for one in fields(options):
         value = getattr(options, one.name)
         if value != _default(one) and one.name not in inherited and one.name not in _NO_OPTIONS:
-            flag = _FLAGS.get(one.name, "--" + one.name.replace("_", "-"))
-            given[one.name] = _pairs(flag, value)
+            given[one.name] = _pairs(one.name, value)
         elif one.name in overruled:
             given[one.name] = [option_words(one.name, value)]
     return given
@@ -164,21 +161,17 @@ def _default(one: "Field[Any]") -> Any:
     return one.default_factory() if one.default_factory is not MISSING else one.default
 
 
-def _pairs(flag: str, value: Any) -> list[tuple[str, ...]]:
-    if flag == "--classes":
-        return [(flag, value.path if isinstance(value, ClassesOfFile) else _CLASSES_FILE)]
-    if flag in {"--shard-size", "--max-file-size"}:
-        return [(flag, size_as_option(value))]
-    if flag == "--splits":
-        return [(flag, shares_text(value))]
-    if flag == "--splits-of":
-        return [(flag, ",".join(value))]
-    if flag == "--size":
-        return [(flag, image_size_text(value))]
-    if value is True:
-        return [(flag,)]
-    if isinstance(value, Mapping):
-        return [(flag, ",".join(f"{name}={one}" for name, one in value.items()))]
-    if isinstance(value, tuple):
-        return [(flag, str(one)) for one in value]
-    return [(flag, str(value))]
+def option_words(name: str, value: Any) -> tuple[str, ...]:
+    """Return an option and its value as words of a command.
+
+    Args:
+        name: Name of its field in ConvertOptions or SourceOptions.
+        value: The value there.
+    """
+    return words_of(_BY_FIELD[name].name, value)
+
+
+def _pairs(name: str, value: Any) -> list[tuple[str, ...]]:
+    """Return an option with its value; several for a repeated one."""
+    one = _BY_FIELD[name]
+    return [(one.flag, str(each)) for each in value] if one.is_repeatable else [words_of(one.name, value)]

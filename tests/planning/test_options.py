@@ -1,9 +1,11 @@
+import json
 from fractions import Fraction
 
 import pytest
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
+from shardkit.options.definition import OPTIONS, written_options
 from shardkit.planning.options import ConvertOptions
 
 
@@ -45,62 +47,54 @@ def test_the_ends_of_every_range_are_allowed(right):
 
 CHANGED = {
     "splits": {"train": Fraction(1, 2), "test": Fraction(1, 2)},
+    "splits_of": ("train",),
     "split_by": "stratified",
+    "group_by": "([0-9]+)",
+    "seed": 1,
+    "dedupe": "drop",
+    "check": "header",
+    "max_file_bytes": 1 << 20,
     "shards": {"train": 2},
     "shard_bytes": 12 << 20,
     "pipelines": 2,
-    "seed": 1,
     "resize": 256,
-    "quality": 90,
-    "check": "header",
-    "group_by": "([0-9]+)",
-    "dedupe": "drop",
-}
-
-
-@pytest.mark.parametrize("name", CHANGED)
-def test_every_option_that_changes_bytes_is_in_the_json(name):
-    import json
-
-    changed = ConvertOptions(**{name: CHANGED[name]}).as_json()
-    default = ConvertOptions().as_json()
-    assert {key for key in default if default[key] != changed[key]} == {name}
-    assert json.loads(json.dumps(changed)) == changed
-
-
-# In the JSON only if they are used.
-ADDED = {
     "max_side": 500,
     "size": (256, 320),
     "fit": "pad",
     "mask_padding": 255,
+    "quality": 90,
     "jpeg": "baseline",
     "subsampling": "4:2:0",
     "strip_metadata": True,
-    "appended_to": "0" * 64,
-    "kept_splits": "made",
     "where": "1 condition, hmac ef",
     "drop": "2 keys, hmac ab",
     "labels": "1 key, hmac cd",
-    "max_file_bytes": 1 << 20,
 }
-NEEDED = {"fit": {"size": (1, 2)}, "mask_padding": {"size": (1, 2), "fit": "pad"}}
+NEEDED = {
+    "fit": {"size": (1, 2)},
+    "mask_padding": {"size": (1, 2), "fit": "pad"},
+    "splits_of": {"splits": CHANGED["splits"]},
+}
 
 
-@pytest.mark.parametrize("name", ADDED)
-def test_an_option_that_came_later_is_in_the_json_if_it_is_used(name):
+@pytest.mark.parametrize("name", CHANGED)
+def test_every_option_that_changes_bytes_is_in_the_json_and_is_read_from_it_again(name):
     needed = NEEDED.get(name, {})
-    used = ConvertOptions(**needed, **{name: ADDED[name]}).as_json()
-    assert {key: value for key, value in used.items() if ConvertOptions(**needed).as_json().get(key) != value} == {
-        name: "256x320" if name == "size" else ADDED[name]
-    }
-    assert name not in ConvertOptions().as_json()
+    default, changed = ConvertOptions(**needed).as_json(), ConvertOptions(**needed, **{name: CHANGED[name]}).as_json()
+    assert {key for key in default if default[key] != changed[key]} == {name}
+    assert json.loads(json.dumps(changed)) == changed
+    assert written_options()[name].form.from_json(changed[name]) == CHANGED[name]
 
 
 def test_no_option_is_forgotten_in_the_json():
-    # The name and the classes stand in the manifest by themselves; splits_of is there only if it is used. What was
-    # inherited or overruled follows from the source.
-    used = ConvertOptions(splits=CHANGED["splits"], splits_of=("train",)).as_json()
-    assert {*used, *ADDED} == set(ConvertOptions.__slots__) - {"name", "classes", "inherited", "overruled"}
-    assert set(ConvertOptions().as_json()) == set(used) - {"splits_of"} == set(CHANGED)
-    assert used["splits_of"] == ["train"]
+    # The name and the classes stand in the manifest by themselves. What was inherited or overruled follows from the
+    # source. The other two are no options, and only there if they mean something.
+    others = {"name", "classes", "inherited", "overruled", "appended_to", "kept_splits"}
+    assert set(ConvertOptions().as_json()) == set(CHANGED) == set(ConvertOptions.__slots__) - others
+    of_dataset = ConvertOptions(appended_to="0" * 64, kept_splits="made").as_json()
+    assert (of_dataset["appended_to"], of_dataset["kept_splits"]) == ("0" * 64, "made")
+
+
+def test_an_option_that_changes_bytes_is_written():
+    changing = {one.name for one in OPTIONS.values() if one.changes_bytes and one.heading in {"Splits", "Shards"}}
+    assert changing - {one.name for one in written_options().values()} == {"split_column"}  # of the source

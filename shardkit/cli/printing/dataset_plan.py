@@ -9,6 +9,7 @@ from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.dataset.manifest import Manifest
+from shardkit.options.definition import OPTIONS
 from shardkit.planning.options_text import PLAN_VERSION_KEY, option_text, options_text
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.planning.written_options import reads_written_options
@@ -25,7 +26,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     lines += ties_lines(manifest.source.groups, manifest.source.duplicates)
     lines += [f"options: {options_text(manifest.options) or 'the defaults'}"]
     if "kept_splits" in manifest.options:
-        rule = option_text("splits", manifest.options["splits"])
+        rule = option_text("splits", OPTIONS["splits"].form.from_json(manifest.options["splits"]))
         lines.append(f"splits: those of the source dataset; appended images are divided by {rule}")
     if explain:
         lines += ["", "Number of shards, step by step:"]

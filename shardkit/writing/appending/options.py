@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest
+from shardkit.options.definition import written_options
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rules import RULES, rules_of
 from shardkit.planning.user_call import UserCall
@@ -12,7 +13,7 @@ from shardkit.planning.written_options import reads_written_options
 from shardkit.sources import SourceOptions
 
 # Fields of ConvertOptions that may differ for appended examples.
-OVERRULED = ("splits", "splits_of", "group_by", "shards", "shard_bytes", "pipelines", "max_file_bytes")
+OVERRULED = tuple(name for name, one in written_options().items() if one.rule == "changeable" or name == "shards")
 
 
 @reads_written_options

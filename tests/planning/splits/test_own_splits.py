@@ -109,14 +109,6 @@ def test_images_without_a_split_are_rejected_as_without_the_option():
     assert plan.rejected["reason"].to_pylist() == ["bad_split"] * 5
 
 
-def test_digests_change_only_if_the_option_is_used():
-    table = inventory_table(["a", "b"] * 20)
-    assert "splits_of" not in plan_of(table).description()["options"]
-    own = inventory_table(["a", "b"] * 20, splits=["train"] * 40)
-    used = plan_of(own, splits=SHARES, splits_of=("train",))
-    assert used.description()["options"]["splits_of"] == ["train"]
-
-
 OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
 
 

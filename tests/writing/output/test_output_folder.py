@@ -208,8 +208,8 @@ def described(labels=("cat", "dog"), layout="class folders", **options):
     ("changed", "said"),
     [
         ({}, ""),
-        ({"seed": 1}, "--seed was 0 and is 1"),
-        ({"seed": 1, "resize": 256}, "--resize was not given and is 256, --seed was 0 and is 1"),
+        ({"seed": 1}, "seed was 0 and is 1"),
+        ({"seed": 1, "resize": 256}, "resize was not given and is 256, seed was 0 and is 1"),
         ({"name": "pets"}, "name was dataset and is pets"),
         ({"layout": "csv"}, "the layout was class folders and is csv"),
         ({"labels": ("cat", "cow")}, "the source's files have changed, the classes have changed"),
@@ -236,7 +236,7 @@ def test_an_encoder_that_writes_other_bytes_is_said_in_words():
 
 @pytest.mark.parametrize(
     ("known", "said"),
-    [({"seed": 1}, "--seed was 0 and is 1"), ({}, ""), ({"name": "pets"}, "name was dataset and is pets")],
+    [({"seed": 1}, "seed was 0 and is 1"), ({}, ""), ({"name": "pets"}, "name was dataset and is pets")],
 )
 def test_only_what_is_known_is_compared(known, said):
     wanted = known_description(ConvertOptions(**known), "class folders", None)
