@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from shardkit import host
+from shardkit.api.executors import number_of_workers
 from shardkit.host import Host, available_memory, this_host
-from shardkit.option_values import number_of_workers
 from shardkit.testing import write_tree
 
 GIB = 1 << 30

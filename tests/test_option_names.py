@@ -14,9 +14,6 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?![\w-])")
 # Modules whose texts are still ready commands: the refusals and the options' own readers are being rewritten.
 WAITING = (
     "adoption",
-    "call_arguments.py",
-    "images/stored/options.py",
-    "option_values.py",
     "planning",
     "sources/detection/box_tables/tables.py",
     "sources/detection/label_studio/export.py",

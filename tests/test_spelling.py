@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.option_values import check_choice
+from shardkit.options.groups import SourceArguments
 from shardkit.spelling import closest
 
 OPTIONS = [
@@ -38,6 +38,6 @@ def test_only_similar_words_are_suggested(given, meant):
 
 def test_a_choice_that_is_like_none_is_answered_without_a_guess():
     with pytest.raises(CallError, match=r"found 'archive'$"):
-        check_choice("layout", "archive")
+        SourceArguments(layout="archive")
     with pytest.raises(CallError, match="did you mean 'coco'"):
-        check_choice("layout", "coc")
+        SourceArguments(layout="coc")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
-from shardkit.option_values import LabelType, check_choice
+from shardkit.options.groups import OPTIONS
+from shardkit.options.values import LabelType
 from shardkit.options.words import named
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def adopt(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     into: str | os.PathLike[str] | None = None,
-    splits: Mapping[str, str] | str | None = None,
+    split_files: Mapping[str, str] | str | None = None,
     classes: Sequence[str] | None = None,
     image_feature: str | None = None,
     label_feature: str | None = None,
@@ -41,8 +42,8 @@ def adopt(
         files: Files, folders or patterns of uncompressed TFRecords; local, s3:// or gs://.
         into: Local folder for the manifest and the indexes, which point to the files by relative paths; None to write
             them next to the files, into the folder that these have in common.
-        splits: Pattern of the paths of each split's files, such as ``{"train": "fold[0-3]*", "test": "fold4*"}``, or
-            the split of all files. None for what the names of folders and files say.
+        split_files: Pattern of the paths of each split's files: ``{"train": "fold[0-3]*", "test": "fold4*"}``; or the
+            split of all files. None for what the names of folders and files say.
         classes: Class names, in the order of the labels' numbers; None for those of TFDS's files or of the records,
             else numbers. If `overwrite` replaces an adoption that was given names, None keeps these.
         image_feature: Feature that holds the encoded image; None to detect it.
@@ -68,7 +69,8 @@ def adopt(
         MachineError: The disk, the network or the runner failed.
     """
     require_extra("convert", "adopting", "PIL")
-    check_choice("label_type", label_type)
+    label_type = OPTIONS["label_type"].form.read("label_type", label_type)
+    names = None if classes is None else OPTIONS["classes"].form.read("classes", classes)
     from shardkit.adoption.adopting import adopt_files
     from shardkit.adoption.options import AdoptOptions
     from shardkit.api.executors import make_executor
@@ -81,11 +83,11 @@ def adopt(
         no_labels, feature, kind = named("unlabelled"), named("label_feature"), named("label_type")
         msg = f"{no_labels} says that there are no labels, and {feature} or {kind} describes them; give one"
         raise CallError(msg)
-    pattern_of = {splits: "*"} if isinstance(splits, str) else dict(splits or {})
+    pattern_of = {split_files: "*"} if isinstance(split_files, str) else dict(split_files or {})
     options = AdoptOptions(
         into=None if into is None else os.fspath(into),
         splits={pattern: split for split, pattern in pattern_of.items()},
-        classes=None if classes is None else tuple(classes),
+        classes=names,
         overrides=LayoutOverrides(image_feature, label_feature, label_type, unlabelled=unlabelled, takes_masks=True),
         key_feature=key_feature,
         name=name,

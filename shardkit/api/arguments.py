@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 from shardkit.errors import CallError
-from shardkit.option_values import Check, Dedupe, Layout
 from shardkit.options import groups  # noqa: F401 - defines the options
 from shardkit.options.definition import GROUPS, OPTIONS, Group, meaning, refuse_unknown
 from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
+from shardkit.options.values import Check, Dedupe, Layout
 
 if TYPE_CHECKING:
     from shardkit.parallel.progress import ProgressListener

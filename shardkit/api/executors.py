@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from shardkit.option_values import number_of_workers
+from shardkit.errors import CallError
+from shardkit.host import this_host
+from shardkit.options.words import named
 
 if TYPE_CHECKING:
     from shardkit.parallel.for_each import Executor
@@ -33,3 +35,20 @@ def make_executor(
     from shardkit.pipelines.readiness import ready_runner
 
     return BeamExecutor(ready_runner(beam_options, workers, say, **places))
+
+
+def number_of_workers(workers: int | None) -> int:
+    """Return the number of threads of this process.
+
+    Args:
+        workers: The number that the user gave; None for one per core that this process may use.
+
+    Raises:
+        CallError: It is below 1.
+    """
+    if workers is None:
+        return this_host().threads
+    if workers < 1:
+        msg = f"{named('workers')} must be at least 1; found {workers}"
+        raise CallError(msg)
+    return workers

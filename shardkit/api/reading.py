@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import CallError
-from shardkit.options.definition import OPTIONS
+from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
 
 if TYPE_CHECKING:

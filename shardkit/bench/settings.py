@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shardkit.errors import CallError
+from shardkit.images.training_size import shorter_side_for
 from shardkit.options.words import named
-from shardkit.training_size import shorter_side_for
 
 Dtype = Literal["float32", "bfloat16", "float16", "uint8"]
 Order = Literal["full", "block"]

@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from shardkit.cli.options.beam import SEPARATOR, unknown_option
-from shardkit.cli.options.conversion import read_classes, refuse_unknown_options
+from shardkit.cli.options.conversion import click_option, read_classes, refuse_unknown_options
 from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
-from shardkit.option_values import CHOICES
+from shardkit.options.groups import OPTIONS
 
 _RUNNER = "--runner"
 
@@ -31,8 +31,7 @@ class _AdoptCommand(click.Command):
 @click.argument("files", nargs=-1, required=True)
 @click.option("--into", metavar="DATASET", help="Folder for the manifest and the indexes.  [default: that of FILES]")
 @click.option(
-    "--split",
-    "splits",
+    "--split-files",
     multiple=True,
     metavar="NAME[=PATTERN]",
     help="Split of the files whose paths fit the pattern, or of all; repeat it.  [default: from names of files]",
@@ -42,22 +41,14 @@ class _AdoptCommand(click.Command):
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="File of class names, one a line.  [default: TFDS's, the records' own, or numbers]",
 )
-@click.option("--image-feature", metavar="NAME", help="Feature that holds the encoded image.")
-@click.option("--label-feature", metavar="NAME", help="Feature that holds the label, or a mask.")
-@click.option(
-    "--label-type",
-    type=click.Choice(CHOICES["label_type"]),
-    default="auto",
-    show_default=True,
-    help="Whether labels are classes, or numbers for regression.",
-)
+@click_option(OPTIONS["image_feature"])
+@click_option(OPTIONS["label_feature"])
+@click_option(OPTIONS["label_type"])
 @click.option("--unlabelled", is_flag=True, help="The records have no labels.")
 @click.option("--key-feature", metavar="NAME", help="Feature whose texts are the keys.")
 @click.option("--name", help="Name of the dataset.  [default: that of its folder]")
 @click.option("--overwrite", is_flag=True, help="Replace the manifest and the indexes of an earlier adoption.")
-@click.option(
-    "--workers", type=int, metavar="N", help="Threads in this process, without --runner.  [default: all cores]"
-)
+@click_option(OPTIONS["workers"])
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 @log_format_option
 @click.pass_context
@@ -81,8 +72,10 @@ def adopt(ctx: click.Context, /, files: tuple[str, ...], quiet: bool, log_format
         refuse_unknown_options(ctx.obj, *files)
     terminal = Terminal(quiet=quiet, log_format=log_format)
     classes = None if given["classes"] is None else read_classes(given["classes"])
-    splits = _split_patterns(given.pop("splits"))
-    arguments = {**given, "classes": classes, "splits": splits, "beam_options": ctx.obj, "listener": terminal}
+    patterns = _split_patterns(given.pop("split_files"))
+    options = {name: value for name, value in given.items() if value is not None}
+    how = {"classes": classes, "split_files": patterns, "beam_options": ctx.obj, "listener": terminal}
+    arguments = {**options, **how}
     manifest = adopt(files, **arguments)
     output = given["into"] or manifest.root.url
     head = f"{printable(manifest.root.url)}/{MANIFEST} describes the records; no TFRecord was changed"
@@ -99,7 +92,7 @@ def _split_patterns(given: tuple[str, ...]) -> dict[str, str]:
     for one in given:
         name, _, pattern = one.partition("=")
         if name in patterns:
-            msg = f"--split {name} is given twice; use one pattern, such as {name}=part-[0-3]*"
+            msg = f"--split-files {name} is given twice; use one pattern, such as {name}=part-[0-3]*"
             raise CallError(msg)
         patterns[name] = pattern or "*"
     return patterns

@@ -95,7 +95,7 @@ def bench(
     from shardkit.bench.running import run
     from shardkit.bench.settings import BenchSettings
     from shardkit.cli.terminal import Terminal, echo_json, print_parts
-    from shardkit.training_size import parse_training_size
+    from shardkit.images.training_size import parse_training_size
 
     settings = BenchSettings(
         dataset,

@@ -65,9 +65,9 @@ def report(
     require_extra("report", "a report")
     from shardkit.dataset.manifest import find_dataset
     from shardkit.errors import CallError
+    from shardkit.images.training_size import parse_training_size
     from shardkit.report.facts.gathering import ReportOptions
     from shardkit.report.page.html import make_page, save_page
-    from shardkit.training_size import parse_training_size
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
     options = ReportOptions(*parse_training_size(training_size, "--training-size"), hosts)

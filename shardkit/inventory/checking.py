@@ -14,7 +14,7 @@ from shardkit.images.gps import has_gps
 from shardkit.inventory.row_boxes import place_boxes
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, inventory_schema
 from shardkit.inventory.source_files import SourceFiles, are_records
-from shardkit.option_values import Check
+from shardkit.options.values import Check
 from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS
 from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
 from shardkit.storage import Folder

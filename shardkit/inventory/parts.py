@@ -20,7 +20,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.inventory.digests import columns_digest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact, concat_sorted, map_columns, ordered_by_key, release_unused
-from shardkit.option_values import Check
+from shardkit.options.values import Check
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many

@@ -9,10 +9,10 @@ from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
 from shardkit.image_limits import LARGEST_FILE_BYTES, MAX_FILE_BYTES
 from shardkit.images.stored.options import StoredForm
-from shardkit.option_values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsampling
 from shardkit.options.definition import written_options
 from shardkit.options.groups import DEFAULT_QUALITY, TARGET_SHARD_BYTES
 from shardkit.options.parsing import within
+from shardkit.options.values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsampling
 from shardkit.options.words import named
 from shardkit.planning.sizing import check_target_bytes
 

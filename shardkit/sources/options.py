@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shardkit.option_values import LabelType, Layout
+from shardkit.options.values import LabelType, Layout
 from shardkit.sources.datasets.key_files import Corrections, DropList
 
 

@@ -18,7 +18,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.inventory import parts
 from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
-from shardkit.option_values import Check
+from shardkit.options.values import Check
 from shardkit.parallel.for_each import Divided
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence

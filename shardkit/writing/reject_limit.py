@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
+from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED  # noqa: PLC0414 - read from here too
 from shardkit.options.words import named, shown
 
-DEFAULT_MAX_REJECTED = "5%"
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
 REJECTED_SHOWN = 10
 

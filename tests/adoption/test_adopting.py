@@ -123,7 +123,7 @@ def test_records_without_names_are_numbered(tmp_path):
     nameless = [{name: value for name, value in melanoma(i).items() if name != "image_name"} for i in range(3)]
     write(tmp_path / "a" / "x.tfrec", nameless)
     write(tmp_path / "b" / "x.tfrec", nameless)
-    shardkit.adopt(tmp_path, splits={"train": "a/*", "test": "b/*"})
+    shardkit.adopt(tmp_path, split_files={"train": "a/*", "test": "b/*"})
     assert [one.key for one in shardkit.open(str(tmp_path), "test")] == [f"b/x.tfrec/{i:08d}" for i in range(3)]
     assert problems(tmp_path) == []
 

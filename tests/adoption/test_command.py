@@ -57,8 +57,8 @@ def test_boxes_of_adopted_records_are_counted_by_info(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--split", "train=a", "--split", "train=b"], "--split train is given twice"),
-        (["--split", "train=nothing*"], "no file has a path like this"),
+        (["--split-files", "train=a", "--split-files", "train=b"], "--split-files train is given twice"),
+        (["--split-files", "train=nothing*"], "no file has a path like this"),
         (["--key-feature", "nope"], "there is no text in 'nope'"),
         (
             ["--key-feature", "image/format"],

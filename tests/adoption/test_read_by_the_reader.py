@@ -181,7 +181,7 @@ def test_conditions_choose_among_adopted_records(folders):
 def test_numbered_keys_are_the_same_in_the_graph(tmp_path):
     for part in ("a", "b"):
         write(tmp_path / "old" / part / "train.tfrec", [{"image": jpeg(i), "label": i % 2} for i in range(3)])
-    shardkit.adopt(tmp_path / "old", into=tmp_path / "new", splits="train")
+    shardkit.adopt(tmp_path / "old", into=tmp_path / "new", split_files="train")
     dataset_fn = reader.make_dataset_fn(str(tmp_path / "new"), "train", global_batch_size=4, image_size=None, seed=1)
     for step, batch in enumerate(dataset_fn().take(3)):
         assert [key.decode() for key in batch["key"].numpy()] == dataset_fn.batch_keys(step)

@@ -69,7 +69,16 @@ CHANGES = {
 
 
 OPTIONS = [
-    *("--split", "train=train*", "--split", "held=*", "--key-feature", "image/filename", "--name", "my name"),
+    *(
+        "--split-files",
+        "train=train*",
+        "--split-files",
+        "held=*",
+        "--key-feature",
+        "image/filename",
+        "--name",
+        "my name",
+    ),
     *("--label-feature", "image/class/label", "--image-feature", "image/encoded", "--label-type", "class"),
 ]
 

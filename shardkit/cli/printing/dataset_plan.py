@@ -9,7 +9,7 @@ from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.dataset.manifest import Manifest
-from shardkit.options.definition import OPTIONS
+from shardkit.options.groups import OPTIONS
 from shardkit.planning.options_text import PLAN_VERSION_KEY, option_text, options_text
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.planning.written_options import reads_written_options

@@ -10,7 +10,7 @@ from shardkit.dataset.foreign.label_feature import find_label
 from shardkit.dataset.foreign.record_layout import BoxFeatures, Column, Family, ImageFeature, LabelFeature, RecordLayout
 from shardkit.dataset.foreign.tfds_folder import TfdsFeatures
 from shardkit.naming import split_of_folder
-from shardkit.option_values import LabelType
+from shardkit.options.values import LabelType
 from shardkit.options.words import named
 
 # The first of these with one text or number in each record becomes a part of the key.

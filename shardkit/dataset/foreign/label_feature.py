@@ -18,7 +18,7 @@ from shardkit.dataset.foreign.record_layout import LabelFeature, LabelKind
 from shardkit.dataset.foreign.tfds_folder import TfdsFeatures
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import printable
-from shardkit.option_values import LabelType
+from shardkit.options.values import LabelType
 from shardkit.options.words import named
 
 _MODELS_CLASS = "image/class/label"

@@ -43,7 +43,7 @@ def adopt_command(manifest: Manifest) -> str:
     if given.get("into") or manifest.records_root is not None:
         words += words_of("into", root.url)
     for pattern, split in _splits(given).items():
-        words += words_of("split", f"{split}={pattern}")
+        words += words_of("split_files", f"{split}={pattern}")
     for name in _VALUES:
         if name in given:
             words += words_of(name, str(given[name]))

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from shardkit.errors import CallError
-from shardkit.option_values import Fit, Jpeg, Subsampling
 from shardkit.options.groups import DEFAULT_QUALITY, MAX_SIDE
 from shardkit.options.parsing import within
+from shardkit.options.values import Fit, Jpeg, Subsampling
 from shardkit.options.words import named
 
 # Pixels of the stored picture: RGB with more is 1 GiB.

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from shardkit.errors import CallError
 from shardkit.naming import split_order
-from shardkit.option_values import NO_RULE, OWN_SPLITS
 from shardkit.options.parsing import shares_text
+from shardkit.options.values import NO_RULE, OWN_SPLITS
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.sources.commands import Command, refusal

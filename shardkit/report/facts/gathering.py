@@ -8,6 +8,7 @@ import numpy as np
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.errors import DataError
 from shardkit.images import BadImage
+from shardkit.images.training_size import shorter_side_for
 from shardkit.options.words import shell_command
 from shardkit.parallel.progress import Show, ignore_progress
 from shardkit.report.collection import Batch, Collection, Rejects, Split, total_class_counts
@@ -15,7 +16,6 @@ from shardkit.report.facts.annotations import BoxFacts, MaskFacts, NumberFacts, 
 from shardkit.report.facts.choosing import Chooser, ClassGroup, choose_classes, evenly_spaced, pictures_of_splits
 from shardkit.report.facts.counting import Counted, count_examples
 from shardkit.report.facts.jpegs import JpegFacts, jpeg_facts
-from shardkit.training_size import shorter_side_for
 
 HEADER_SAMPLE = 2000  # images whose headers are read
 BOX_SAMPLE = 1000  # images whose boxes or numbers are read, as for `shardkit info`

@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.training_size import parse_training_size, shorter_side_for
+from shardkit.images.training_size import parse_training_size, shorter_side_for
 
 
 @pytest.mark.parametrize(("text", "size"), [("224", (224, 224)), ("240x320", (240, 320)), (" 240×320 ", (240, 320))])

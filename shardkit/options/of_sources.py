@@ -1,0 +1,239 @@
+"""The options that say how a source is read, and what is taken from a dataset that is converted again."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from shardkit.options.definition import Group, group, option
+from shardkit.options.forms import (
+    Choice,
+    ClassNames,
+    Hashed,
+    Number,
+    Several,
+    Switch,
+)
+from shardkit.options.values import (
+    LabelType,
+    Layout,
+)
+
+OF_NEW_DATASETS = ("convert", "plan")
+
+
+@group()
+@dataclass(frozen=True, kw_only=True)
+class SourceArguments(Group):
+    """How any source is read."""
+
+    layout: Layout | None = field(
+        default=None,
+        metadata=option(
+            "layout of SOURCE",
+            heading="Source",
+            form=Choice(words=get_args(Layout)),
+            default_text="detected",
+            is_common=True,
+        ),
+    )
+    root: str | None = field(
+        default=None,
+        metadata=option(
+            "folder that relative paths in a table, list or label file start from",
+            heading="Source",
+            default_text="its folder",
+            metavar="FOLDER",
+        ),
+    )
+    ignore: Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "files and folders to leave out, as in .gitignore: test1/ or '*.webp'; repeat it for more",
+            heading="Source",
+            form=Several(),
+            metavar="GLOB",
+            is_common=True,
+        ),
+    )
+    classes: Sequence[str] | None = field(
+        default=None,
+        metadata=option(
+            "names of the classes in label order, in a file one per line; a table's integers are positions, from 0",
+            heading="Source",
+            form=ClassNames(),
+            default_text="the source's order, or sorted (integers by value)",
+            metavar="FILE",
+            is_common=True,
+            commands=OF_NEW_DATASETS,
+        ),
+    )
+    unlabelled: bool = field(
+        default=False,
+        metadata=option("images without labels, from any tree of folders", heading="Source", form=Switch()),
+    )
+    readmit: bool = field(
+        default=False,
+        metadata=option(
+            "take in images that `drop` removed from a dataset before; otherwise they stay out",
+            heading="Source",
+            form=Switch(),
+        ),
+    )
+
+
+@group("table")
+@dataclass(frozen=True, kw_only=True)
+class Table(Group):
+    """How tables and the fields of annotations are read."""
+
+    image_column: str | None = field(
+        default=None,
+        metadata=option(
+            "column of a table with the image paths",
+            heading="Source",
+            default_text="image, path, file_name …",
+            metavar="NAME",
+            is_common=True,
+        ),
+    )
+    label_columns: Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "column, field or kind of the labels; repeat it for multiple labels",
+            heading="Source",
+            form=Several(),
+            default_text="label, class …",
+            flag="--label-column",
+            metavar="NAME",
+            is_common=True,
+        ),
+    )
+    label_separator: str | None = field(
+        default=None,
+        metadata=option("separator of multiple labels in one column", heading="Source", metavar="TEXT"),
+    )
+    label_type: LabelType = field(
+        default="auto",
+        metadata=option(
+            "whether labels are classes, or numbers for regression",
+            heading="Source",
+            form=Choice(words=get_args(LabelType)),
+        ),
+    )
+    path_prefix: Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "replacement of the beginning of a table's paths, such as 'C:\\data=/home/me/data'; repeatable, the "
+            "first that fits counts",
+            heading="Source",
+            form=Several(),
+            metavar="OLD=NEW",
+        ),
+    )
+    split_column: str | None = field(
+        default=None,
+        metadata=option(
+            "column of a table with the split",
+            heading="Splits",
+            default_text="split, if it exists",
+            metavar="NAME",
+        ),
+    )
+
+
+@group("folders")
+@dataclass(frozen=True, kw_only=True)
+class Folders(Group):
+    """How the names of folders and files are read."""
+
+    label_pattern: str | None = field(
+        default=None,
+        metadata=option(
+            "label in the file name: the first group of a regular expression, or its groups label, split and group",
+            heading="Source",
+            metavar="REGEX",
+        ),
+    )
+    class_level: int = field(
+        default=1,
+        metadata=option(
+            "level of the class folders in SOURCE or its split folders: 2 for <patient>/<label>/image",
+            heading="Source",
+            form=Number(low=1, high=1 << 16),
+            metavar="N",
+        ),
+    )
+
+
+@group("tfrecord")
+@dataclass(frozen=True, kw_only=True)
+class TFRecord(Group):
+    """How TFRecords that others wrote are read."""
+
+    image_feature: str | None = field(
+        default=None,
+        metadata=option("feature of TFRecords with the image", heading="Source", default_text="found", metavar="NAME"),
+    )
+    label_feature: str | None = field(
+        default=None,
+        metadata=option("feature of TFRecords with the labels", heading="Source", default_text="found", metavar="NAME"),
+    )
+    keep_truncated: bool = field(
+        default=False,
+        metadata=option(
+            "convert the first records of a TFRecord file that cannot be read to its end, instead of stopping",
+            heading="Source",
+            form=Switch(),
+        ),
+    )
+
+
+@group("selection")
+@dataclass(frozen=True, kw_only=True)
+class Selection(Group):
+    """What is taken from a dataset that is converted again, and corrected in it."""
+
+    where: str | None = field(
+        default=None,
+        metadata=option(
+            "condition on the examples of a dataset, of which the others are left out: \"label_name != 'blurred' and "
+            'height >= 64"',
+            heading="Source",
+            form=Hashed(placeholder="CONDITION"),
+            metavar="CONDITION",
+            json_name="where",
+            commands=OF_NEW_DATASETS,
+        ),
+    )
+    drop: str | os.PathLike[str] | Sequence[str] | None = field(
+        default=None,
+        metadata=option(
+            "keys of examples of a dataset that are left out, in a file one per line",
+            heading="Source",
+            form=Hashed(),
+            metavar="FILE",
+            json_name="drop",
+            commands=OF_NEW_DATASETS,
+        ),
+    )
+    labels: str | os.PathLike[str] | Mapping[str, str] | None = field(
+        default=None,
+        metadata=option(
+            "corrected labels of a dataset by key, in a CSV file with the columns key and label",
+            heading="Source",
+            form=Hashed(),
+            metavar="FILE",
+            json_name="labels",
+            commands=OF_NEW_DATASETS,
+        ),
+    )
+    key_prefix: bool = field(
+        default=False,
+        metadata=option(
+            "with several datasets: put the name of its folder before each key",
+            heading="Source",
+            form=Switch(),
+            commands=OF_NEW_DATASETS,
+        ),
+    )

@@ -1,0 +1,17 @@
+"""The permitted values of options that are words, for type checkers; the definitions take them from here."""
+
+from typing import Final, Literal
+
+from shardkit.layouts import Layout as Layout  # noqa: PLC0414 - next to the other types of options
+
+LabelType = Literal["auto", "class", "number"]
+SplitBy = Literal["hash", "stratified"]
+Dedupe = Literal["group", "drop", "ignore"]
+Check = Literal["decode", "header"]
+Fit = Literal["crop", "pad"]
+Jpeg = Literal["keep", "baseline"]
+Subsampling = Literal["4:2:0", "4:2:2", "4:4:4"]
+
+NO_RULE: Final = "none"  # no limit, no groups: overrules the rule of a dataset that is converted
+OWN_SPLITS: Final = "own"  # the value of `splits` that keeps the source's own splits
+NoRule = Literal["none"]
