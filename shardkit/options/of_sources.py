@@ -30,9 +30,10 @@ class SourceArguments(Group):
     layout: Layout | None = field(
         default=None,
         metadata=option(
-            "layout of SOURCE",
+            "layout of SOURCE, one of those that `shardkit help layouts` lists",
             heading="Source",
             form=Choice(words=get_args(Layout)),
+            metavar="NAME",
             default_text="detected",
             is_common=True,
         ),
