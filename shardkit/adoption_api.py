@@ -70,6 +70,7 @@ def adopt(
     check_choice("label_type", label_type)
     from shardkit.adoption.adopting import adopt_files
     from shardkit.adoption.options import AdoptOptions
+    from shardkit.advice import answering, call_of
     from shardkit.dataset.foreign.inferring import LayoutOverrides
     from shardkit.dataset.manifest import read_manifest
     from shardkit.executors import make_executor
@@ -91,4 +92,5 @@ def adopt(
     )
     shown = listener or Silent()
     executor = make_executor(beam_options, workers, shown.say, FILES=given[0] if given else "")
-    return read_manifest(adopt_files(given, options, executor, shown))
+    with answering(call_of("adopt", given, None, {})):
+        return read_manifest(adopt_files(given, options, executor, shown))

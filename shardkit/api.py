@@ -5,14 +5,15 @@ everything else that is heavy is imported inside the functions.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from shardkit.call_arguments import conversion_values, location, source_locations
 from shardkit.extras import require_extra
 from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, NoRule, SplitBy, Subsampling
 
 if TYPE_CHECKING:
+    from shardkit.options.call import Call, Change
     from shardkit.parallel.progress import ProgressListener
     from shardkit.planning.plan import Plan
     from shardkit.writing.conversion import Outcome
@@ -167,9 +168,10 @@ def convert(
     """
     given = dict(locals())
     require_extra("convert", "converting")
-    from shardkit.sources.commands import named_output
+    from shardkit.advice import answering, call_of
 
-    with named_output(os.fspath(output)):
+    call = call_of("convert", _several(source), output, given, beam_options)
+    with answering(call, _planning(given, call)):
         source_url, *also = source_locations(source)
         output_url = location("OUTPUT", output)
         from shardkit.executors import make_executor
@@ -188,7 +190,46 @@ def convert(
             limit=RejectLimit.parse(str(max_rejected)),
             overwrite=overwrite,
             listener=listener or Silent(),
+            call=call,
         ).run()
+
+
+def _several(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    return [os.fspath(one) for one in ([source] if isinstance(source, (str, os.PathLike)) else source)]
+
+
+def _planning(given: Mapping[str, Any], call: "Call") -> "Callable[[Change], Plan]":
+    """Return the function that plans a conversion with a change, on the listing of the source only.
+
+    Args:
+        given: The arguments of the call by name.
+        call: The call.
+    """
+
+    def planned(change: "Change") -> "Plan":
+        from shardkit.options.definition import OPTIONS
+        from shardkit.parallel.progress import Silent
+        from shardkit.parallel.threads import ThreadExecutor
+        from shardkit.writing.source_plan import plan_source
+
+        changed = call.changed(change)
+        arguments = {
+            name: value if name not in OPTIONS or name in changed.given else None for name, value in given.items()
+        }
+        for name in change.options:
+            arguments[name] = changed.given.get(name)
+        for name, value in arguments.items():
+            if value is None and name in OPTIONS and OPTIONS[name].rule is None:
+                arguments[name] = OPTIONS[name].default
+        arguments["check"] = "header"
+        if arguments["dedupe"] == "drop":  # which reads all images
+            arguments["dedupe"] = None
+        source_url, *also = source_locations(changed.sources)
+        silent = Silent()
+        source_options, options = conversion_values(source_url, {**arguments, "also": also}, silent.say)
+        return plan_source(source_url, source_options, options, ThreadExecutor(1), silent)
+
+    return planned
 
 
 def plan(
@@ -301,12 +342,16 @@ def plan(
     """
     given = dict(locals())
     require_extra("convert", "planning")
-    source_url, *also = source_locations(source)
-    from shardkit.executors import make_executor
-    from shardkit.parallel.progress import Silent
-    from shardkit.writing.source_plan import plan_source
+    from shardkit.advice import answering, call_of
 
-    say = (listener or Silent()).say
-    source_options, options = conversion_values(source_url, {**given, "also": also}, say)
-    executor = make_executor(beam_options, workers, say, SOURCE=source_url)
-    return plan_source(source_url, source_options, options, executor, listener or Silent())
+    call = call_of("plan", _several(source), None, given, beam_options)
+    with answering(call, _planning(given, call)):
+        source_url, *also = source_locations(source)
+        from shardkit.executors import make_executor
+        from shardkit.parallel.progress import Silent
+        from shardkit.writing.source_plan import plan_source
+
+        say = (listener or Silent()).say
+        source_options, options = conversion_values(source_url, {**given, "also": also}, say)
+        executor = make_executor(beam_options, workers, say, SOURCE=source_url)
+        return plan_source(source_url, source_options, options, executor, listener or Silent(), call)

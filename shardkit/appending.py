@@ -135,33 +135,36 @@ def append(
     """
     given = dict(locals())
     require_extra("convert", "appending")
+    from shardkit.advice import answering, call_of
     from shardkit.dataset.manifest import read_manifest
     from shardkit.dataset.manifest.pinning import pinned
 
-    dataset_url, source_url = location("DATASET", dataset), source_location(source)
-    if pinned(dataset_url)[1] is not None:
-        msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
-        raise CallError(msg)
-    manifest = read_manifest(dataset_url)
-    source_options, changed, call = append_values(manifest, dataset_url, source_url, given)
-    from shardkit.executors import make_executor
-    from shardkit.parallel.progress import Silent
-    from shardkit.writing.appending.append import Append
-    from shardkit.writing.appending.options import as_in_dataset, generation_options
-    from shardkit.writing.reject_limit import RejectLimit
+    call = call_of("append", [source], dataset, given, beam_options)
+    with answering(call):
+        dataset_url, source_url = location("DATASET", dataset), source_location(source)
+        if pinned(dataset_url)[1] is not None:
+            msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
+            raise CallError(msg)
+        manifest = read_manifest(dataset_url)
+        source_options, changed = append_values(manifest, given)
+        from shardkit.executors import make_executor
+        from shardkit.parallel.progress import Silent
+        from shardkit.writing.appending.append import Append
+        from shardkit.writing.appending.options import as_in_dataset, generation_options
+        from shardkit.writing.reject_limit import RejectLimit
 
-    say = (listener or Silent()).say
-    options = generation_options(manifest, changed)
-    return Append(
-        manifest,
-        source_url,
-        options,
-        make_executor(beam_options, workers, say, SOURCE=source_url, DATASET=dataset_url),
-        source_options=as_in_dataset(source_options, options, manifest),
-        limit=RejectLimit.parse(str(max_rejected)),
-        skip_existing=skip_existing,
-        readmit=readmit,
-        overwrite=overwrite,
-        listener=listener or Silent(),
-        call=call,
-    ).run()
+        say = (listener or Silent()).say
+        options = generation_options(manifest, changed)
+        return Append(
+            manifest,
+            source_url,
+            options,
+            make_executor(beam_options, workers, say, SOURCE=source_url, DATASET=dataset_url),
+            source_options=as_in_dataset(source_options, options, manifest),
+            limit=RejectLimit.parse(str(max_rejected)),
+            skip_existing=skip_existing,
+            readmit=readmit,
+            overwrite=overwrite,
+            listener=listener or Silent(),
+            call=call,
+        ).run()

@@ -12,7 +12,6 @@ from shardkit.option_values import CHOICES, NO_RULE, OWN_SPLITS, check_choice
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
     from shardkit.planning.options import ConvertOptions
-    from shardkit.planning.user_call import UserCall
     from shardkit.sources import SourceOptions
 
 _LIMITS = ("resize", "max_side", "mask_padding")
@@ -89,7 +88,7 @@ def conversion_values(
     source_options, fields = _source_options(given), given_fields(given)
     manifests = _datasets(source, source_options)
     fields |= _hashed(source_options, manifests)
-    found = inherit(fields, manifests, source, source_options)
+    found = inherit(fields, manifests)
     if found.sentence is not None:
         say(found.sentence)
     return source_options, found.options
@@ -111,22 +110,18 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     return source_options, ConvertOptions(**fields)
 
 
-def append_values(
-    manifest: "Manifest", dataset: str, source: str, given: Mapping[str, Any]
-) -> "tuple[SourceOptions, dict[str, Any], UserCall]":
-    """Return the options of the source, the rules that an append overrules, and the user's call.
+def append_values(manifest: "Manifest", given: Mapping[str, Any]) -> "tuple[SourceOptions, dict[str, Any]]":
+    """Return the options of the source, and the rules that an append overrules.
 
     Args:
         manifest: The dataset's manifest.
-        dataset: DATASET as the user wrote it.
-        source: SOURCE.
         given: The arguments of `append`, by name.
 
     Raises:
         CallError: An argument is wrong, or a rule differs from the dataset's.
     """
     from shardkit.planning.rules import refuse_other_rules
-    from shardkit.writing.appending.options import OVERRULED, append_call
+    from shardkit.writing.appending.options import OVERRULED
 
     of_convert = dict.fromkeys(("where", "drop", "labels", "classes"))
     of_source = {**of_convert, "key_prefix": False, **given, "readmit": False}
@@ -134,10 +129,8 @@ def append_values(
     changed = {name: value for name, value in fields.items() if name in OVERRULED}
     if "splits" in changed:
         changed.setdefault("splits_of", ())
-    flags = [f"--{name.replace('_', '-')}" for name in ("skip_existing", "readmit", "overwrite") if given[name]]
-    call = append_call(dataset, source, source_options, changed, flags)
-    refuse_other_rules(manifest, fields, OVERRULED, call)
-    return source_options, changed, call
+    refuse_other_rules(manifest, fields, OVERRULED)
+    return source_options, changed
 
 
 def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":

@@ -97,9 +97,9 @@ def _page_of_source(
     from shardkit.extras import require_extra
 
     require_extra("convert", "a report about a source")
+    from shardkit.advice import answering, call_of
     from shardkit.call_arguments import option_values, source_location
     from shardkit.executors import make_executor
-    from shardkit.planning.user_call import UserCall
     from shardkit.report.page.html import make_page
     from shardkit.report.source_collection import SourceCollection
     from shardkit.writing.source_plan import planned_source
@@ -108,8 +108,11 @@ def _page_of_source(
     url = source_location(source)
     source_options, convert_options = option_values(arguments)
     executor = make_executor(arguments["beam_options"], arguments["workers"], terminal.say, SOURCE=url)
-    with planned_source(url, source_options, convert_options, executor, terminal) as (opened, plan):
-        call = UserCall.of(url, source_options, convert_options)
+    call = call_of("plan", [source], None, arguments)
+    with (
+        answering(call),
+        planned_source(url, source_options, convert_options, executor, terminal, call) as (opened, plan),
+    ):
         return make_page(SourceCollection(opened, plan, call), options, terminal)
 
 

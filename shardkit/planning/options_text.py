@@ -58,6 +58,11 @@ def option_words(name: str, value: Any) -> tuple[str, ...]:
     return _flag(name), _as_text(name, value)
 
 
+def option_value(name: str, value: Any) -> Any:
+    """Return the value of an option in a manifest as a change of a call has it; see option_words."""
+    return bool(value) if name == "strip_metadata" else _as_text(name, value)
+
+
 @reads_written_options
 def option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return a phrase for each option that differs: ``--seed was 0 and is 1``; values as users write them.
