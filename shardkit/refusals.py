@@ -4,10 +4,11 @@ A layout or a check knows what it found and which options would help. It does no
 whether there is a command line. So it raises values; who was called by the user completes and prints them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.options.call import Call, Change
 from shardkit.options.words import is_command_line
 
@@ -20,11 +21,13 @@ class Refusal:
         problem: One sentence without a full stop: the file or folder, and what was found.
         changes: Calls that would do, the most likely first.
         remedy: What to do instead of another call, as an imperative without a full stop; '' for nothing.
+        appendix: What is printed below the changes, such as a program that makes a table; '' for nothing.
     """
 
     problem: str
     changes: tuple[Change, ...] = ()
     remedy: str = ""
+    appendix: str = ""
 
     def text(self, call: Call | None = None) -> str:
         """Return the refusal for the user: commands on the command line, keywords in Python.
@@ -32,18 +35,51 @@ class Refusal:
         Args:
             call: The user's call; None where it is not known.
         """
-        call = call or Call("convert", ("SOURCE",))
         ways = change_lines(self.changes, call)
         if not ways:
-            return "; ".join(filter(None, (self.problem, self.remedy)))
-        verb = ("choose one of" if len(ways) > 1 else "run") if is_command_line() else "pass"
-        if not is_command_line() and len(ways) > 1:
-            verb = "pass one of"
-        before = f"{self.remedy}, or " if self.remedy else ""
-        return "\n".join([f"{self.problem}; {before}{verb}:", *(f"  {way}" for way in ways)])
+            said = "; ".join(filter(None, (self.problem, self.remedy)))
+        else:
+            several = len(ways) > 1
+            verb = ("choose one of" if several else "run") if is_command_line() else f"pass{' one of' * several}"
+            before = f"{self.remedy}, or " if self.remedy else ""
+            said = "\n".join([f"{self.problem}; {before}{verb}:", *(f"  {way}" for way in ways)])
+        return f"{said}\n\n{self.appendix}" if self.appendix else said
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the refusal as JSON values, for the driver of a worker that refuses."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> "Refusal":
+        """Return what `as_json` gave."""
+        changes = tuple(Change(**{**one, "sources": tuple(one["sources"])}) for one in written["changes"])
+        return cls(**{**written, "changes": changes})
 
 
-class RefusalError(CallError):
+class _RefusedError(ShardkitError):
+    """What refusals of a call and of the data have in common."""
+
+    refusal: Refusal
+    call: Call | None
+
+    def __init__(self, problem: str, changes: Sequence[Change] = (), *, remedy: str = "", appendix: str = "") -> None:
+        """Refuse a call.
+
+        Args:
+            problem: See `Refusal`.
+            changes: See `Refusal`.
+            remedy: See `Refusal`.
+            appendix: See `Refusal`.
+        """
+        super().__init__(problem)
+        self.refusal = Refusal(problem, tuple(changes), remedy, appendix)
+        self.call = None
+
+    def __str__(self) -> str:
+        return self.refusal.text(self.call)
+
+
+class RefusalError(_RefusedError, CallError):
     """A call is refused; `refusal` says why and which changes help, as values.
 
     Attributes:
@@ -51,32 +87,35 @@ class RefusalError(CallError):
         call: The user's call; None until who was called by the user has completed it.
     """
 
-    def __init__(self, problem: str, changes: Sequence[Change] = (), *, remedy: str = "") -> None:
-        """Refuse a call.
 
-        Args:
-            problem: See `Refusal`.
-            changes: See `Refusal`.
-            remedy: See `Refusal`.
-        """
-        super().__init__(problem)
-        self.refusal = Refusal(problem, tuple(changes), remedy)
-        self.call: Call | None = None
-
-    def __str__(self) -> str:
-        return self.refusal.text(self.call)
+class RefusedDataError(_RefusedError, DataError):
+    """Data cannot be used in this call, and could be in another one; the attributes are those of `RefusalError`."""
 
 
-def change_lines(changes: Sequence[Change], call: Call) -> list[str]:
+def also_offering(error: CallError, change: Change) -> RefusalError:
+    """Return an error that offers one more change.
+
+    Args:
+        error: The error.
+        change: The change, which comes last.
+    """
+    known = error.refusal if isinstance(error, RefusalError) else Refusal(str(error))
+    made = RefusalError(known.problem)
+    made.refusal = replace(known, changes=(*known.changes, change))
+    return made
+
+
+def change_lines(changes: Sequence[Change], call: Call | None) -> list[str]:
     """Return a line for each change, with its meaning as a comment.
 
     Args:
         changes: The changes.
-        call: The user's call.
+        call: The user's call; None where it is not known.
 
     Returns:
         Complete commands on the command line; in Python the arguments that differ, after the function if it is another.
     """
+    call = call or Call("convert", ("SOURCE",))
     shown = []
     for change in changes:
         if is_command_line():
@@ -86,4 +125,5 @@ def change_lines(changes: Sequence[Change], call: Call) -> list[str]:
             words = call.keywords(change)
             shown.append(f"shardkit.{change.command}({words})" if other else words)
     width = max(map(len, shown), default=0)
-    return [f"{one:{width}}  # {change.meaning}" for one, change in zip(shown, changes, strict=True)]
+    meanings = [change.meaning for change in changes]
+    return [f"{one:{width}}  # {why}" if why else one for one, why in zip(shown, meanings, strict=True)]

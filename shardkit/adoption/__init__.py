@@ -14,7 +14,7 @@
 | `merging` | what the scans of all files found |
 | `publishing` | indexes and the manifest |
 | `repeating` | a second adoption of the same files |
-| `convert_command` | the command that converts records which cannot be adopted |
+| `converting_instead` | the call that converts records which cannot be adopted |
 | `messages` | the lines that say what was found |
 | `adopting` | all of it, in order |
 

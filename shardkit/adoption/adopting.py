@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardkit.adoption.class_names import ClassNames, name_classes
-from shardkit.adoption.convert_command import convert_command
+from shardkit.adoption.converting_instead import conversion_of
 from shardkit.adoption.dataset_folder import (
     adopted_before,
     dataset_place,
@@ -25,13 +25,14 @@ from shardkit.dataset.foreign.files import ForeignFiles
 from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError, DataError
+from shardkit.errors import CallError
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
 from shardkit.parallel.for_each import Executor
 from shardkit.parallel.progress import ProgressListener
 from shardkit.parallel.reports import work_folder
 from shardkit.parallel.run_token import claimed
+from shardkit.refusals import RefusedDataError
 from shardkit.storage import os_errors_as
 
 _FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
@@ -124,9 +125,8 @@ def _adoptable_layout(files: ForeignFiles, options: AdoptOptions) -> RecordLayou
     elif layout.label.is_text:
         problem = f"the labels in {printable(layout.label.name)!r} are texts, not numbers"
     if problem is not None:
-        command = convert_command(files.folder, [file.path for file in files.every])
-        msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are; convert them: {command}"
-        raise DataError(msg)
+        msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are"
+        raise RefusedDataError(msg, [conversion_of(files.folder, [file.path for file in files.every])])
     return replace(layout, key=options.key_feature or layout.key)
 
 

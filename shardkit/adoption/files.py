@@ -4,14 +4,16 @@ import fnmatch
 import glob
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from shardkit import naming
-from shardkit.adoption.convert_command import convert_command
+from shardkit.adoption.converting_instead import conversion_of
 from shardkit.adoption.scan_files import RecordsFile
 from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file
 from shardkit.dataset.foreign.files import ForeignFiles
-from shardkit.errors import CallError, DataError
+from shardkit.errors import CallError
 from shardkit.naming import printable
+from shardkit.refusals import RefusedDataError
 from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 from shardkit.storage.opening import shared_folder
 
@@ -150,7 +152,7 @@ def refuse_compressed(files: ForeignFiles) -> None:
         paths = [file.path for file in files.every]
         msg = (
             f"{files.folder.url}/{printable(compressed[0].path)}: the file is compressed with "
-            f"{compressed[0].compression}{more}, so that no record can be found by its offset; convert it to an "
-            f"uncompressed dataset: {convert_command(files.folder, paths)}"
+            f"{compressed[0].compression}{more}, so that no record can be found by its offset"
         )
-        raise DataError(msg)
+        change = replace(conversion_of(files.folder, paths), meaning="an uncompressed dataset")
+        raise RefusedDataError(msg, [change])

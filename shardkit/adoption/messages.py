@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shardkit.adoption.class_names import ClassNames, Labels, range_line
-from shardkit.adoption.convert_command import convert_command
+from shardkit.adoption.converting_instead import conversion_of
 from shardkit.adoption.features import AdoptedFeatures
 from shardkit.adoption.keys import KeyChoice
 from shardkit.adoption.records import Found
@@ -13,6 +13,7 @@ from shardkit.adoption.scanning import ScanProblem
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
+from shardkit.refusals import RefusedDataError
 from shardkit.storage import Folder
 
 _PROBLEMS_SHOWN = 5
@@ -77,7 +78,7 @@ def records_refused(
     num_problems: int,
     layout: RecordLayout,
 ) -> DataError:
-    """Return the error for records that cannot be adopted, with the command that converts the others.
+    """Return the error for records that cannot be adopted, with the call that converts the others.
 
     Args:
         records: The folder of all files.
@@ -91,10 +92,9 @@ def records_refused(
     more = num_problems - len(first)
     shown += f"\n  and at least {more:,} more" if more > 0 else ""
     # Without this option a conversion stops at a file that cannot be read to its end.
-    options = ("--keep-truncated",) if any(one.is_end for _, one in problems) else ()
+    options = {"keep_truncated": True} if any(one.is_end for _, one in problems) else {}
     text = f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
     if layout.label.kind in {"masks", "none"}:  # which no conversion of others' records reads
         return DataError(f"{text}Restore the files, or write these records again")
-    return DataError(
-        f"{text}Restore the files, or convert the other records: {convert_command(records, paths, *options)}"
-    )
+    change = dataclasses.replace(conversion_of(records, paths, **options), meaning="converts the other records")
+    return RefusedDataError(f"{text}Restore the files", [change])

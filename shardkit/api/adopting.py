@@ -73,9 +73,11 @@ def adopt(
     names = None if classes is None else OPTIONS["classes"].form.read("classes", classes)
     from shardkit.adoption.adopting import adopt_files
     from shardkit.adoption.options import AdoptOptions
+    from shardkit.api.advice import answering
     from shardkit.api.executors import make_executor
     from shardkit.dataset.foreign.inferring import LayoutOverrides
     from shardkit.dataset.manifest import read_manifest
+    from shardkit.options.call import Call
     from shardkit.parallel.progress import Silent
 
     given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
@@ -95,4 +97,5 @@ def adopt(
     )
     shown = listener or Silent()
     executor = make_executor(beam_options, workers, shown.say, FILES=given[0] if given else "")
-    return read_manifest(adopt_files(given, options, executor, shown))
+    with answering(Call("adopt", tuple(given))):
+        return read_manifest(adopt_files(given, options, executor, shown))

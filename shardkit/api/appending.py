@@ -51,34 +51,39 @@ def append(
     """
     given = read_arguments("append", options)
     require_extra("convert", "appending")
+    from shardkit.api.advice import answering
     from shardkit.dataset.manifest import read_manifest
     from shardkit.dataset.manifest.pinning import pinned
+    from shardkit.options.call import Call
 
-    dataset_url, source_url = location("DATASET", dataset), source_location(source)
-    if pinned(dataset_url)[1] is not None:
-        msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
-        raise CallError(msg)
-    manifest = read_manifest(dataset_url)
-    source_options, changed, call = append_values(manifest, dataset_url, source_url, given)
-    from shardkit.api.executors import make_executor
-    from shardkit.parallel.progress import Silent
-    from shardkit.writing.appending.append import Append
-    from shardkit.writing.appending.options import as_in_dataset, generation_options
-    from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+    beam_options = tuple(options.get("beam_options", ()))
+    call = Call("append", (os.fspath(source),), os.fspath(dataset), given, beam_options)
+    with answering(call):
+        dataset_url, source_url = location("DATASET", dataset), source_location(source)
+        if pinned(dataset_url)[1] is not None:
+            msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
+            raise CallError(msg)
+        manifest = read_manifest(dataset_url)
+        source_options, changed = append_values(manifest, given)
+        from shardkit.api.executors import make_executor
+        from shardkit.parallel.progress import Silent
+        from shardkit.writing.appending.append import Append
+        from shardkit.writing.appending.options import as_in_dataset, generation_options
+        from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 
-    listener = options.get("listener") or Silent()
-    converting = generation_options(manifest, changed)
-    places = {"SOURCE": source_url, "DATASET": dataset_url}
-    return Append(
-        manifest,
-        source_url,
-        converting,
-        make_executor(options.get("beam_options", ()), given.get("workers"), listener.say, **places),
-        source_options=as_in_dataset(source_options, converting, manifest),
-        limit=RejectLimit.parse(given.get("max_rejected", DEFAULT_MAX_REJECTED)),
-        skip_existing=given.get("skip_existing", False),
-        readmit=given.get("readmit", False),
-        overwrite=given.get("overwrite", False),
-        listener=listener,
-        call=call,
-    ).run()
+        listener = options.get("listener") or Silent()
+        converting = generation_options(manifest, changed)
+        places = {"SOURCE": source_url, "DATASET": dataset_url}
+        return Append(
+            manifest,
+            source_url,
+            converting,
+            make_executor(beam_options, given.get("workers"), listener.say, **places),
+            source_options=as_in_dataset(source_options, converting, manifest),
+            limit=RejectLimit.parse(given.get("max_rejected", DEFAULT_MAX_REJECTED)),
+            skip_existing=given.get("skip_existing", False),
+            readmit=given.get("readmit", False),
+            overwrite=given.get("overwrite", False),
+            listener=listener,
+            call=call,
+        ).run()

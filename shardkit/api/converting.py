@@ -1,17 +1,18 @@
 """`shardkit.convert` and `shardkit.plan`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from shardkit.api.arguments import read_arguments, with_options
-from shardkit.api.reading import conversion_values, location, source_locations
+from shardkit.api.reading import conversion_values, location, source_locations, source_texts
 from shardkit.extras import require_extra
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from shardkit.api.arguments import ConvertArguments, PlanArguments
+    from shardkit.options.call import Call, Change
     from shardkit.planning.plan import Plan
     from shardkit.writing.conversion import Outcome
 
@@ -49,9 +50,12 @@ def convert(
     """
     given = read_arguments("convert", options)
     require_extra("convert", "converting")
-    from shardkit.sources.commands import named_output
+    from shardkit.api.advice import answering
+    from shardkit.options.call import Call
 
-    with named_output(os.fspath(output)):
+    beam_options = tuple(options.get("beam_options", ()))
+    call = Call("convert", source_texts(source), os.fspath(output), given, beam_options)
+    with answering(call, _planning(call)):
         source_url, *also = source_locations(source)
         output_url = location("OUTPUT", output)
         from shardkit.api.executors import make_executor
@@ -66,11 +70,12 @@ def convert(
             source_url,
             output_url,
             converting,
-            make_executor(options.get("beam_options", ()), given.get("workers"), listener.say, **places),
+            make_executor(beam_options, given.get("workers"), listener.say, **places),
             source_options=source_options,
             limit=RejectLimit.parse(given.get("max_rejected", DEFAULT_MAX_REJECTED)),
             overwrite=given.get("overwrite", False),
             listener=listener,
+            call=call,
         ).run()
 
 
@@ -96,12 +101,42 @@ def plan(
     """
     given = read_arguments("plan", options)
     require_extra("convert", "planning")
-    source_url, *also = source_locations(source)
-    from shardkit.api.executors import make_executor
-    from shardkit.parallel.progress import Silent
-    from shardkit.writing.source_plan import plan_source
+    from shardkit.api.advice import answering
+    from shardkit.options.call import Call
 
-    listener = options.get("listener") or Silent()
-    source_options, converting = conversion_values(source_url, given, listener.say, also)
-    executor = make_executor(options.get("beam_options", ()), given.get("workers"), listener.say, SOURCE=source_url)
-    return plan_source(source_url, source_options, converting, executor, listener)
+    beam_options = tuple(options.get("beam_options", ()))
+    call = Call("plan", source_texts(source), None, given, beam_options)
+    with answering(call, _planning(call)):
+        source_url, *also = source_locations(source)
+        from shardkit.api.executors import make_executor
+        from shardkit.parallel.progress import Silent
+        from shardkit.writing.source_plan import plan_source
+
+        listener = options.get("listener") or Silent()
+        source_options, converting = conversion_values(source_url, given, listener.say, also)
+        executor = make_executor(beam_options, given.get("workers"), listener.say, SOURCE=source_url)
+        return plan_source(source_url, source_options, converting, executor, listener, call)
+
+
+def _planning(call: "Call") -> "Callable[[Change], Plan]":
+    """Return the function that plans a conversion with a change of its call, on the listing of the source only."""
+
+    def planned(change: "Change") -> "Plan":
+        from shardkit.options.groups import OPTIONS
+        from shardkit.parallel.progress import Silent
+        from shardkit.parallel.threads import ThreadExecutor
+        from shardkit.writing.source_plan import plan_source
+
+        changed = call.changed(change)
+        values = {
+            name: OPTIONS[name].form.read(name, value) if name in change.options else value
+            for name, value in changed.given.items()
+        }
+        if values.get("dedupe") == "drop":  # which reads all images
+            del values["dedupe"]
+        source_url, *also = source_locations(changed.sources)
+        silent = Silent()
+        source_options, options = conversion_values(source_url, {**values, "check": "header"}, silent.say, also)
+        return plan_source(source_url, source_options, options, ThreadExecutor(1), silent)
+
+    return planned

@@ -12,7 +12,6 @@ from shardkit.options.words import named
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
     from shardkit.planning.options import ConvertOptions
-    from shardkit.planning.user_call import UserCall
     from shardkit.sources import SourceOptions
 
 
@@ -44,6 +43,12 @@ def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike
         msg = "SOURCE may not be an empty list; give a folder, or several datasets"
         raise CallError(msg)
     return list(map(source_location, several))
+
+
+def source_texts(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
+    """Return SOURCE as the user wrote it, for the commands that are printed."""
+    several = [source] if isinstance(source, (str, os.PathLike)) else source
+    return tuple(os.fspath(one) for one in several)
 
 
 def source_location(source: str | os.PathLike[str]) -> str:
@@ -87,7 +92,7 @@ def conversion_values(
 
     source_options = _source_options(given, also)
     manifests = _datasets(source, source_options)
-    found = inherit(convert_fields(given) | _hashed(source_options, manifests), manifests, source, source_options)
+    found = inherit(convert_fields(given) | _hashed(source_options, manifests), manifests)
     if found.sentence is not None:
         say(found.sentence)
     return source_options, found.options
@@ -108,32 +113,26 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     return source_options, ConvertOptions(**(convert_fields(given) | _hashed(source_options, ())))
 
 
-def append_values(
-    manifest: "Manifest", dataset: str, source: str, given: Mapping[str, Any]
-) -> "tuple[SourceOptions, dict[str, Any], UserCall]":
-    """Return the options of the source, the rules that an append overrules, and the user's call.
+def append_values(manifest: "Manifest", given: Mapping[str, Any]) -> "tuple[SourceOptions, dict[str, Any]]":
+    """Return the options of the source, and the rules that an append overrules.
 
     Args:
         manifest: The dataset's manifest.
-        dataset: DATASET as the user wrote it.
-        source: SOURCE.
         given: See conversion_values.
 
     Raises:
         CallError: An argument is wrong, or a rule differs from the dataset's.
     """
     from shardkit.planning.rules import refuse_other_rules
-    from shardkit.writing.appending.options import OVERRULED, append_call
+    from shardkit.writing.appending.options import OVERRULED
 
     source_options = _source_options({name: value for name, value in given.items() if name != "readmit"})
     given_fields = convert_fields(given)
     changed = {name: value for name, value in given_fields.items() if name in OVERRULED}
     if "splits" in changed:
         changed.setdefault("splits_of", ())
-    flags = [named(name) for name in ("skip_existing", "readmit", "overwrite") if given.get(name)]
-    call = append_call(dataset, source, source_options, changed, flags)
-    refuse_other_rules(manifest, given_fields, OVERRULED, call)
-    return source_options, changed, call
+    refuse_other_rules(manifest, given_fields, OVERRULED)
+    return source_options, changed
 
 
 def convert_fields(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.options.words import named
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall
 from shardkit.records.extraction import COLUMNS, write_examples
 from shardkit.records.sequence import Examples
 from shardkit.sources import SourceOptions
@@ -119,7 +118,7 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
             ThreadExecutor(threads),
             source_options=SourceOptions(layout="extracted"),
             limit=RejectLimit.parse("100%"),
-            call=UserCall(is_explicit=True),  # one class is enough
+            takes_any_classes=True,  # one is enough
         )
         .run()
         .manifest

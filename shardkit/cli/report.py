@@ -97,10 +97,11 @@ def _page_of_source(
     from shardkit.extras import require_extra
 
     require_extra("convert", "a report about a source")
+    from shardkit.api.advice import answering
     from shardkit.api.arguments import read_arguments
     from shardkit.api.executors import make_executor
     from shardkit.api.reading import option_values, source_location
-    from shardkit.planning.user_call import UserCall
+    from shardkit.options.call import Call
     from shardkit.report.page.html import make_page
     from shardkit.report.source_collection import SourceCollection
     from shardkit.writing.source_plan import planned_source
@@ -110,8 +111,11 @@ def _page_of_source(
     values = read_arguments("plan", arguments)
     source_options, convert_options = option_values(values)
     executor = make_executor(arguments.get("beam_options", ()), values.get("workers"), terminal.say, SOURCE=url)
-    with planned_source(url, source_options, convert_options, executor, terminal) as (opened, plan):
-        call = UserCall.of(url, source_options, convert_options)
+    call = Call("plan", (source,), None, values)
+    with (
+        answering(call),
+        planned_source(url, source_options, convert_options, executor, terminal, call) as (opened, plan),
+    ):
         return make_page(SourceCollection(opened, plan, call), options, terminal)
 
 

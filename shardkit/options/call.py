@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.options.values import OWN_SPLITS
 from shardkit.options.words import arguments, words_of
 
 Command = Literal["convert", "plan", "append", "adopt"]
@@ -20,6 +22,7 @@ class Change:
         meaning: What the changed call does: ``each folder is a class``.
         options: New value of each option by name; None leaves the option out.
         sources: Other sources in place of the user's; () keeps them.
+        inside: Path of a folder in the user's SOURCE that takes its place; '' for none.
         command: Another command in place of the user's; None keeps it.
         starts_anew: Whether the user's other options are left out.
     """
@@ -27,6 +30,7 @@ class Change:
     meaning: str
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
+    inside: str = ""
     command: Command | None = None
     starts_anew: bool = False
 
@@ -50,18 +54,39 @@ class Call:
     beam_options: tuple[str, ...] = ()
 
     def changed(self, change: Change) -> "Call":
-        """Return the same call with other options; see `Change`."""
-        kept = {name: value for name, value in self.given.items() if name not in change.options}
-        if change.starts_anew:
-            kept = {}
+        """Return the same call with other options; see `Change`.
+
+        Options of the user that another layout does not read are left out with it.
+        """
+        layout = change.options.get("layout")
+        kept = {
+            name: value
+            for name, value in ({} if change.starts_anew else self.given).items()
+            if name not in change.options and (layout is None or reads(layout, name))
+        }
         added = {name: value for name, value in change.options.items() if value is not None}
+        command = change.command or self.command
+        if command == "append" and change.options.get("splits", "") is None:
+            added["splits"] = OWN_SPLITS  # without the option the dataset's shares count
         return replace(
             self,
-            command=change.command or self.command,
-            sources=change.sources or self.sources,
-            target=None if change.command not in {None, self.command} else self.target,
+            command=command,
+            sources=self._sources_of(change) or self.sources,
+            target=self.target if command == self.command else None,
             given={**kept, **added},
         )
+
+    def _sources_of(self, change: Change) -> tuple[str, ...]:
+        """Return the sources of a change; () if they are the user's."""
+        if change.inside:
+            return (f"{self.sources[0].rstrip('/')}/{change.inside}",)
+        first = tuple(one.rstrip("/") for one in self.sources[:1])
+        return () if tuple(one.rstrip("/") for one in change.sources) == first else change.sources
+
+    @property
+    def written(self) -> str:
+        """The dataset that the call writes; OUT if the user has not named it."""
+        return self.target or OUT
 
     @property
     def line(self) -> str:
@@ -77,9 +102,16 @@ class Call:
 
     def keywords(self, change: Change) -> str:
         """Return what a change adds and leaves out, as a user of Python writes it: ``layout='table'``."""
-        added = {name: value for name, value in change.options.items() if value is not None}
-        left_out = [name for name, value in change.options.items() if value is None and name in self.given]
-        parts = [repr(one) for one in change.sources] if change.sources else []
+        after = self.changed(change).given
+        added = {name: after[name] for name in change.options if name in after}
+        left_out = [name for name in self.given if name not in after]
+        parts = [repr(one) for one in self._sources_of(change)]
         parts += [arguments(added)] if added else []
         parts += [f"without {name}" for name in left_out]
         return printable(", ".join(parts))
+
+
+def reads(layout: str, option: str) -> bool:
+    """Return whether a layout reads an option, or leaves it to the conversion."""
+    of_layouts = {name for one in LAYOUTS.values() for name in one.options}
+    return option not in of_layouts or option in LAYOUTS[layout].options  # type: ignore[index]

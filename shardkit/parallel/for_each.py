@@ -19,6 +19,7 @@ from shardkit.options.words import Style, message_style, written_as
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.parallel.progress import Phase
 from shardkit.parallel.run_token import Fence, Run, RunToken
+from shardkit.refusals import Refusal, RefusalError
 from shardkit.storage import Folder, os_errors_as
 
 T = TypeVar("T")
@@ -202,7 +203,10 @@ def report_failure(error: Exception, fence: Fence) -> None:
     exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
     found = str(error) if exit_code == CallError.exit_code else with_host(str(error), fence)
     with os_errors_as("report an error", f"{fence.folder.url}/{naming.WORK_FOLDER}"):
-        fence.write(FAILURE, json.dumps({"error": found, "exit_code": exit_code}).encode())
+        failure: dict[str, Any] = {"error": found, "exit_code": exit_code}
+        if isinstance(error, RefusalError):
+            failure["refusal"] = error.refusal.as_json()
+        fence.write(FAILURE, json.dumps(failure).encode())
 
 
 def with_host(said: str, fence: Fence) -> str:
@@ -232,4 +236,8 @@ def raise_failure(folder: Folder) -> None:
     """
     if has_failed(folder):
         failure = json.loads(folder.read(FAILURE))
+        if "refusal" in failure:
+            refused = RefusalError(failure["error"])
+            refused.refusal = Refusal.from_json(failure["refusal"])
+            raise refused
         raise _ERRORS[failure["exit_code"]](failure["error"])

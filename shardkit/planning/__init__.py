@@ -10,7 +10,6 @@
 | `assign_shards` | the shard of each example; `measure_balance` measures the result |
 | `plan` | all of the above, as one `Plan`; `plan_file` stores it, and `rows` selects rows without copies |
 | `checks` | whether the source was read as its owner means it |
-| `user_call` | nothing: SOURCE and the options given, which ready commands repeat |
 
 Every result is the same on every machine: integer arithmetic and stable sorts only, because numpy's default sort and
 floating-point sums may differ between processors. Nothing here reads images or imports Beam.

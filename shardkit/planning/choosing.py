@@ -25,7 +25,6 @@ from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import Relations, assign_splits, find_relations
-from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import BAD_SPLIT, DUPLICATE
 
 _KINDS_SHOWN = 12  # of skipped files in a message; each class folder without an image is a kind
@@ -91,7 +90,6 @@ def choose_examples(
     good: Rows,
     rejected: pa.Table,
     options: ConvertOptions,
-    call: UserCall,
     earlier: EarlierExamples | None,
 ) -> ChosenExamples:
     """Choose the examples.
@@ -102,7 +100,6 @@ def choose_examples(
         good: The rows without a reason.
         rejected: The other rows.
         options: Options of the conversion.
-        call: The user's call.
         earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
 
     Raises:
@@ -113,7 +110,7 @@ def choose_examples(
 
     def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:
         labels = encode_labels(table, some, options, inventory.classes, earlier)
-        return labels, *assign_splits(some, labels, among, options, call, earlier)
+        return labels, *assign_splits(some, labels, among, options, earlier)
 
     def refuse_nothing(some: Rows) -> None:
         if len(some):

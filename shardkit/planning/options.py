@@ -47,8 +47,8 @@ class ConvertOptions:
         check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
         max_file_bytes: Size above which an image file is rejected before it is read.
         appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
-        inherited: Names of the fields that are rules of the dataset that is converted; commands do not repeat them.
-        overruled: Names of rules of that dataset for which the user gave the default; commands repeat them.
+        inherited: Names of the fields that are rules of the dataset that is converted; the user gave none of them.
+        overruled: Names of rules that the user gave in place of the dataset's.
         kept_splits: Whether the examples keep the splits that their dataset has, so that `splits` is only the rule for
             what is appended later: ``made`` if `--splits` made all of them, ``own`` if some are a source's own. None if
             `splits` divides the source.

@@ -35,7 +35,6 @@ from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.row_groups import count_codes, gather, group_rows
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
-from shardkit.planning.user_call import UserCall
 from shardkit.sources.columns import GROUP, LINE
 
 PLAN_VERSION = 2
@@ -173,16 +172,17 @@ def known_description(options: ConvertOptions, layout: str, classes: list[str] |
 def make_plan(
     inventory: Inventory,
     options: ConvertOptions,
-    call: UserCall = UserCall(),  # noqa: B008 - frozen
     earlier: EarlierExamples | None = None,
+    *,
+    is_explicit: bool = False,
 ) -> Plan:
     """Decide the split, shard and position of every good file.
 
     Args:
         inventory: The inventory of the source.
         options: Options of the conversion.
-        call: The user's call, for the commands in errors and findings.
         earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
+        is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
 
     Raises:
         DataError: No good image is left.
@@ -195,12 +195,12 @@ def make_plan(
     rejected = table.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
     good = Rows(table).filter(pc.invert(bad).to_numpy())
     del bad
-    chosen = choose_examples(inventory, table, good, rejected, options, call, earlier)
+    chosen = choose_examples(inventory, table, good, rejected, options, earlier)
     good, rejected, relations, labels = chosen.good, chosen.rejected, chosen.relations, chosen.labels
     split_of, names = chosen.split_of, chosen.names
     if earlier is None:
         options.check_split_names(names)
-    repeated = tuple(check_repeated(good, labels, relations, split_of, options, call))
+    repeated = tuple(check_repeated(good, labels, relations, split_of, options))
     groups, num_groups = relations.groups, relations.num_groups
     if earlier is not None:
         repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))
@@ -217,7 +217,9 @@ def make_plan(
         splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
     del hashes
     class_counts = {split.name: split.class_counts for split in splits}
-    findings = collect_findings(inventory, good, rejected, labels.classes, class_counts, repeated, options, call)
+    findings = collect_findings(
+        inventory, good, rejected, labels.classes, class_counts, repeated, options, is_explicit=is_explicit
+    )
     if earlier is not None:
         findings = tuple(one for one in findings if one.code not in _OF_A_WHOLE_DATASET)
     examples = table.append_column("label", pa.array(good.scatter(labels.strata)))

@@ -6,19 +6,18 @@ others. Splits and groups of the examples are not made anew for this: the rule i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 from shardkit.naming import counted, printable
+from shardkit.options.call import Change
 from shardkit.options.definition import written_options
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import option_text
-from shardkit.planning.user_call import UserCall, option_words
 from shardkit.planning.written_options import reads_written_options
-from shardkit.sources import SourceOptions
-from shardkit.sources.commands import Command, refusal
+from shardkit.refusals import RefusalError
 from shardkit.sources.datasets.opening import may_be_divided
 
 # Numbers of shards are no rule: those of a dataset would be too many for a small part.
@@ -48,17 +47,13 @@ class InheritedOptions:
     sentence: str | None = None
 
 
-def inherit(
-    given: Mapping[str, Any], manifests: Sequence[Manifest], source: str, source_options: SourceOptions
-) -> InheritedOptions:
+def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> InheritedOptions:
     """Return the user's options with the rules of the datasets that are converted.
 
     Args:
         given: Fields of ConvertOptions that the user gave.
         manifests: The datasets; empty if the source is none. Adopted ones have no rules: those of the others hold, or
             the defaults.
-        source: SOURCE as the user wrote it.
-        source_options: Options of the source.
 
     Raises:
         CallError: The options do not go together, or the datasets have different rules and the user gave none of them.
@@ -71,7 +66,7 @@ def inherit(
     fixed = {*given, *replaced}
     differing = [name for name in RULES if name not in fixed and any(one[name] != every[0][name] for one in every)]
     if differing:
-        raise _different_rules(differing, every, ruling, given, source, source_options)
+        raise _different_rules(differing, every, ruling)
     kept = {name: value for name, value in every[0].items() if name not in fixed}
     if "group_by" in given and all(given["group_by"] == one["group_by"] for one in every):
         kept["group_by"] = given["group_by"]  # the examples keep their groups, also those from a column
@@ -79,14 +74,8 @@ def inherit(
     inherited = frozenset(kept)
     if kept.get("splits") is not None:
         made["kept_splits"] = "made" if all(map(may_be_divided, manifests)) else "own"
-    options = ConvertOptions(**made, inherited=inherited, overruled=_overruled(given, every))
+    options = ConvertOptions(**made, inherited=inherited)
     return InheritedOptions(options, _sentence(options, every, ruling))
-
-
-def _overruled(given: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """Return the rules that a command has to name although their values are the defaults; a dataset has others."""
-    names = [name for name in RULES if name in given and given[name] == _DEFAULTS[name]]
-    return frozenset(name for name in names if name != "splits_of" and any(one[name] != given[name] for one in every))
 
 
 def _replaced(given: Mapping[str, Any]) -> set[str]:
@@ -107,11 +96,8 @@ def _different_rules(
     differing: Sequence[str],
     every: Sequence[Mapping[str, Any]],
     manifests: Sequence[Manifest],
-    given: Mapping[str, Any],
-    source: str,
-    source_options: SourceOptions,
 ) -> CallError:
-    """Return the error for datasets with different rules: all of them with their values, and a command for each."""
+    """Return the error for datasets with different rules: all of them with their values, and a change for each."""
     urls = [printable(one.root.url) for one in manifests]
     texts = [_texts(differing, one) for one in every]
     shown = [f"{url} has {' '.join(words.values())}" for url, words in zip(urls, texts, strict=True)]
@@ -119,28 +105,23 @@ def _different_rules(
         f"the datasets have different rules, and the new one needs one value of each ({'; '.join(shown[:_SHOWN])}"
         f"{'; …' if len(shown) > _SHOWN else ''})"
     )
-    call = UserCall.of(
-        source, source_options, ConvertOptions(**_of_one(given, every[0]), overruled=_overruled(given, every))
-    )
     can_divide = all(map(may_be_divided, manifests))
-    commands: dict[tuple[str, ...], Command] = {}
+    changes: list[Change] = []
     for url, rules in zip(urls, every, strict=True):
-        words = [
-            word
-            for name in differing
-            if name != "splits_of"
-            for word in option_words(name, rules[name] if name != "splits" or can_divide else None)
-        ]
-        command = call.command(f"the rules of {url}", more=words)
-        commands.setdefault(command.options, command)
-    return refusal(problem, list(commands.values()))
+        options = _as_options({name: rules[name] if name != "splits" or can_divide else None for name in differing})
+        if options not in [one.options for one in changes]:
+            changes.append(Change(f"the rules of {url}", options))
+    return RefusalError(problem, changes)
 
 
-def _of_one(given: Mapping[str, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the user's options such that they are valid, and only the user's are those of the call."""
-    replaced = _replaced(given)
-    kept = {name: value for name, value in rules.items() if name not in given and name not in replaced}
-    return {**given, **kept, "inherited": frozenset(kept), "kept_splits": "own" if kept.get("splits") else None}
+def _as_options(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """Return rules as options of a call, by their names there; the word for none overrules a rule."""
+    defined = written_options()
+    return {
+        defined[name].name: defined[name].form.none if value is None else value
+        for name, value in rules.items()
+        if name != "splits_of"
+    }
 
 
 def _texts(names: Sequence[str], rules: Mapping[str, Any]) -> dict[str, str]:
@@ -162,32 +143,35 @@ def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manif
     return f"rules of {where}: {', '.join(parts)}"
 
 
-def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: Sequence[str], call: UserCall) -> None:
+def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: Sequence[str]) -> None:
     """Refuse rules for appended examples that differ from those of their dataset.
 
     Args:
         manifest: The dataset.
         given: Fields of ConvertOptions that the user gave.
         overruled: Names of the rules that an append may overrule.
-        call: The call without the rules that may not be overruled.
 
     Raises:
-        CallError: A rule differs; the message has a command for each way on.
+        CallError: A rule differs; the changes are the ways on.
     """
     rules = rules_of(manifest.options)
     other = [name for name in RULES if name in given and name not in overruled and given[name] != rules[name]]
     if not other:
         return
     before, wanted = (" ".join(_texts(other, one).values()) for one in (rules, given))
-    dataset = call.dataset or manifest.root.url
-    words = tuple(word for name in other for word in option_words(name, given[name]))
+    dataset = manifest.root.url
+    rules_given = _as_options({name: given[name] for name in other})
     problem = f"{printable(dataset)}: it was made with {before}, and {wanted} would give appended images another rule"
-    raise refusal(
+    raise RefusalError(
         problem,
         [
-            call.command("append by the dataset's rule"),
-            replace(call, dataset=None, also=(), options=()).command(
-                "a dataset with the new rule, to which you then append", more=words, source=dataset
+            Change("append by the dataset's rule", dict.fromkeys(rules_given)),
+            Change(
+                "a dataset with the new rule, to which you then append",
+                rules_given,
+                sources=(dataset,),
+                command="convert",
+                starts_anew=True,
             ),
         ],
     )

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from shardkit.inventory.columns import features_of
 from shardkit.inventory.row_boxes import annotated_size
 from shardkit.inventory.schema import HAS_GPS
 from shardkit.inventory.source_files import ReadImage, SourceFiles, image_path, image_start
+from shardkit.options.call import Call
+from shardkit.planning.checks.finding import listing_of
 from shardkit.planning.plan import Plan
-from shardkit.planning.user_call import UserCall
 from shardkit.records.drawing import Annotations, draw
 from shardkit.report.collection import HEADER_BYTES, Batch, Header, Numbers, Origin, Picture, Rejects, Split
 from shardkit.report.columns import counts_of, first_rejected, group_hashes, labels_of, opened_file, prefixes
@@ -45,7 +47,7 @@ class SourceCollection:
 
     is_dataset = False
 
-    def __init__(self, source: Source, plan: Plan, call: UserCall) -> None:
+    def __init__(self, source: Source, plan: Plan, call: Call) -> None:
         """Describe a source.
 
         Args:
@@ -54,7 +56,7 @@ class SourceCollection:
             call: The user's call.
         """
         self._source, self._plan, self._files = source, plan, SourceFiles(source.folder)
-        self.title, self.place = title_of(plan.options.name, call.source), call.source
+        self.title, self.place = title_of(plan.options.name, call.sources[0]), call.sources[0]
         self.classes, self.features = plan.classes, features_of(plan.schema)
         self.findings = plan.findings
         self._label_of = {name: label for label, name in enumerate(plan.classes)}
@@ -71,7 +73,7 @@ class SourceCollection:
         ]
         self._starts = np.concatenate(([0], np.cumsum([split.num_examples for split in plan.splits]))).astype(int)
         self.origin = Origin(
-            call.command("").line,
+            replace(call, command="convert").line,
             [
                 ("Layout of the source", plan.source.layout),
                 ("Files of the source", f"{plan.source.num_files:,}"),
@@ -85,8 +87,8 @@ class SourceCollection:
             num_groups=plan.source.groups,
             num_duplicates=plan.source.duplicates,
             num_gps=_num_gps(plan),
-            conflicts_listing=call.listing,
-            leaks_listing=call.listing,
+            conflicts_listing=listing_of(call),
+            leaks_listing=listing_of(call),
         )
 
     def batches(self) -> Iterator[Batch]:

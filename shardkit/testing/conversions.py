@@ -14,17 +14,14 @@ from shardkit.parallel.run_token import RunToken, claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
-from shardkit.planning.user_call import UserCall
 from shardkit.sources import Source, SourceOptions
 from shardkit.storage import Folder
 from shardkit.writing import shard
 from shardkit.writing.appending.append import Append, AppendOutcome
-from shardkit.writing.appending.options import append_call, as_in_dataset, generation_options
+from shardkit.writing.appending.options import as_in_dataset, generation_options
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.source_plan import plan_inventory, take_inventory
-
-_EXPLICIT = UserCall(is_explicit=True)
 
 
 def inventory_table(
@@ -73,8 +70,8 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     """Return the plan of a small source, made without Beam. One class is enough."""
     executor, listener = ThreadExecutor(1), Silent()
     with work_folder(None) as work, claimed(work) as run:
-        inventory = take_inventory(source, work, run, options, executor, listener, call=_EXPLICIT)
-    return plan_inventory(inventory, options, listener, _EXPLICIT)
+        inventory = take_inventory(source, work, run, options, executor, listener, is_explicit=True)
+    return plan_inventory(inventory, options, listener, is_explicit=True)
 
 
 def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken) -> list[Any]:
@@ -114,7 +111,7 @@ def convert_without_beam(
             ThreadExecutor(1),
             source_options=source_options,
             limit=RejectLimit.parse("100%"),
-            call=_EXPLICIT,
+            takes_any_classes=True,
         )
         .run()
         .manifest
@@ -156,5 +153,4 @@ def append_without_beam(
         skip_existing=skip_existing,
         readmit=readmit,
         overwrite=overwrite,
-        call=append_call(dataset_url, source_url, source_options, changed),
     ).run()

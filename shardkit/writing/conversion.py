@@ -19,6 +19,7 @@ from shardkit.inventory.columns import features_of
 from shardkit.inventory.parts import PARTS
 from shardkit.inventory.schema import Reject
 from shardkit.naming import MANIFEST, WORK_FOLDER
+from shardkit.options.call import Call
 from shardkit.parallel.for_each import Executor, for_each
 from shardkit.parallel.progress import Phase, ProgressListener, Silent
 from shardkit.parallel.run_token import Run, claimed
@@ -29,7 +30,6 @@ from shardkit.planning.earlier_examples import LEFT_OUT
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask, largest_first
-from shardkit.planning.user_call import UserCall, completed_commands
 from shardkit.reject_reasons import NOT_COUNTED, UNREADABLE
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
@@ -52,7 +52,7 @@ from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too
 from shardkit.writing.rejected import rejected_parquet
 from shardkit.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.writing.shard import WriteJob, WriteOptions
-from shardkit.writing.source_plan import plan_inventory, take_inventory
+from shardkit.writing.source_plan import chooses_reading, plan_inventory, take_inventory
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 
@@ -90,9 +90,10 @@ class Conversion:
         overwrite: Whether a different dataset in the output may be removed.
         listener: Receives messages and progress.
         log: The events of this run.
-        call: The user's call, for the commands in errors; None to make it from the options.
+        call: The user's call, for the findings; None where it is not known.
         addition: The dataset that the examples are appended to, if the output is a folder in it; None for a new
             dataset.
+        takes_any_classes: Whether a reading that looks wrong, such as one with a single class, is not refused.
     """
 
     source_url: str
@@ -104,8 +105,9 @@ class Conversion:
     overwrite: bool = False
     listener: ProgressListener = field(default_factory=Silent)
     log: RunLog = field(default_factory=RunLog)
-    call: UserCall | None = None
+    call: Call | None = None
     addition: Addition | None = None
+    takes_any_classes: bool = False
 
     def run(self) -> Outcome:
         """Convert the source.
@@ -125,10 +127,7 @@ class Conversion:
         with os_errors_as("write into the output", output.url):
             outputs.refuse_foreign(output)
         hidden = output if self.addition is None else self.addition.root
-        call = self.call or UserCall.of(
-            self.source_url, self.source_options, self.options, self.output_url, self._run_options()
-        )
-        with completed_commands(call), self.listener.phase("recognising", None):
+        with self.listener.phase("recognising", None):
             source = open_source(self.source_url, self.source_options, output=hidden, work=output)
         if self.addition is not None:
             self.addition.check_features(features_of(source.schema))
@@ -136,7 +135,7 @@ class Conversion:
         with os_errors_as("write into the output", output.url), locked(output), claimed(output) as run:
             remove_temporaries(output)
             try:
-                outcome = self._convert(source, output, run, call)
+                outcome = self._convert(source, output, run)
             except StaleRunError:
                 raise
             except ShardkitError:
@@ -152,23 +151,20 @@ class Conversion:
             run.finish()
             return outcome
 
-    def _run_options(self) -> tuple[tuple[str, ...], ...]:
-        """Return the options of this run that decide whether a command like the user's succeeds."""
-        overwrite = (("--overwrite",),) if self.overwrite else ()
-        limit = (("--max-rejected", self.limit.text),) if self.limit.text != DEFAULT_MAX_REJECTED else ()
-        return overwrite + limit
-
-    def _convert(self, source: Source, output: Folder, run: Run, call: UserCall) -> Outcome:
+    def _convert(self, source: Source, output: Folder, run: Run) -> Outcome:
         self.listener.say(source.describe())
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         existing = self._refuse_output(source, output)
+        is_explicit = self.takes_any_classes or chooses_reading(self.source_options, self.options)
         with run.checked():
-            inventory = take_inventory(source, output, run, self.options, self.executor, self.listener, existing, call)
+            inventory = take_inventory(
+                source, output, run, self.options, self.executor, self.listener, existing, is_explicit=is_explicit
+            )
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
-        earlier = None if self.addition is None else self.addition.earlier(inventory, self.options, call)
+        earlier = None if self.addition is None else self.addition.earlier(inventory, self.options)
         num_listed = len(inventory)  # with what the dataset has or had, so that a few new images have no tighter limit
         try:
-            plan = plan_inventory(inventory, self.options, self.listener, call, earlier)
+            plan = plan_inventory(inventory, self.options, self.listener, self.call, earlier, is_explicit=is_explicit)
         except NothingNewError as nothing:
             self._enforce_limit(output, num_listed, nothing.rejected)
             raise

@@ -16,6 +16,7 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 from shardkit.inventory.columns import MASK_PATH, features_of
+from shardkit.options.words import named
 from shardkit.planning.checks.finding import refuse_stopping
 from shardkit.planning.checks.misread_source import find_wrong_reading
 from shardkit.planning.earlier_examples import LEFT_OUT
@@ -25,7 +26,6 @@ from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested
 from shardkit.planning.splits.grouping import compile_pattern, pattern_not_found
 from shardkit.planning.splits.own_splits import check_splits, groups_refusal, written_splits
-from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.columns import GROUP, UNLABELLED
 from shardkit.sources.listing import Source
@@ -109,30 +109,30 @@ class ListingCheck:
         options: Options of the conversion.
         classes: Classes in label order, if the source's format lists them.
         existing: The dataset in the output that must not be replaced; None if there is none.
-        call: The user's call.
+        is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
         layout: Name of the source's layout if its images have one label each; None for other layouts.
     """
 
     options: ConvertOptions
     classes: tuple[str, ...] | None
     existing: ExistingDataset | None = None
-    call: UserCall = UserCall()  # noqa: RUF009 - frozen
+    is_explicit: bool = False
     layout: str | None = None
 
     @classmethod
     def of(
-        cls, source: Source, options: ConvertOptions, existing: ExistingDataset | None, call: UserCall
+        cls, source: Source, options: ConvertOptions, existing: ExistingDataset | None, *, is_explicit: bool
     ) -> "ListingCheck":
         """Return the checks of a source's listing."""
         is_labelled = features_of(source.schema).get(LABEL) == CLASS_LABEL
-        return cls(options, source.classes, existing, call, source.layout if is_labelled else None)
+        return cls(options, source.classes, existing, is_explicit, source.layout if is_labelled else None)
 
     @property
     def is_needed(self) -> bool:
         """Whether images are decoded after the listing and some option may not fit the listing."""
         options = self.options
         asked = (options.splits, options.shards, options.classes, options.group_by, self.existing)
-        may_be_wrong = self.layout is not None and not self.call.is_explicit
+        may_be_wrong = self.layout is not None and not self.is_explicit
         return options.check == "decode" and (may_be_wrong or any(one is not None for one in asked))
 
     def check_options(self, schema: pa.Schema) -> None:
@@ -147,21 +147,22 @@ class ListingCheck:
         """
         if self.options.fit == "pad" and MASK_PATH in schema.names and self.options.mask_padding is None:
             msg = (
-                "--fit pad adds a border to masks, and only you know its class number: add --mask-padding 255 if 255 "
-                "means 'no class' (as in VOC and Cityscapes), or --mask-padding 0 for the background"
+                f"{named('fit', 'pad')} adds a border to masks, and only you know its class number: add "
+                f"{named('mask_padding', 255)} if 255 means 'no class' (as in VOC and Cityscapes), or "
+                f"{named('mask_padding', 0)} for the background"
             )
             raise CallError(msg)
         if self.options.mask_padding is not None and MASK_PATH not in schema.names:
-            msg = "--mask-padding has no effect on images without masks; leave it out"
+            msg = f"{named('mask_padding')} has no effect on images without masks; leave it out"
             raise CallError(msg)
         if self.options.classes is not None and UNLABELLED.name in schema.names:
-            msg = "--classes has no effect on images without labels; leave it out"
+            msg = f"{named('classes')} has no effect on images without labels; leave it out"
             raise CallError(msg)
         if self.options.group_by is not None and GROUP.name not in schema.names:
             try:
                 compile_pattern(self.options.group_by)
             except CallError as error:
-                raise groups_refusal(error, self.options, self.call) from None
+                raise groups_refusal(error, self.options) from None
 
     def summary(self, table: pa.Table) -> ListingSummary:
         """Summarise a part of the listing."""
@@ -197,7 +198,7 @@ class ListingCheck:
         total = sum(whole.split_counts.values())
         if not total:
             return  # nothing to convert: make_plan reports it
-        check_splits(own, self.options, self.call)
+        check_splits(own, self.options)
         # A split that is divided off may get all images.
         divided = sum(whole.split_counts[name] for name in self.options.splits_of) if self.options.splits_of else total
         names = written_splits(own, self.options)
@@ -214,13 +215,15 @@ class ListingCheck:
         if self.options.group_by is not None and not whole.is_grouped:
             compile_pattern(self.options.group_by)
             error = pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
-            raise groups_refusal(error, self.options, self.call)
+            raise groups_refusal(error, self.options)
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
         """Refuse classes that cannot be right."""
         if self.layout is None:
             return
-        found = find_wrong_reading(classes, layout=self.layout, splits=own_splits, example=example, call=self.call)
+        found = find_wrong_reading(
+            classes, layout=self.layout, splits=own_splits, example=example, is_explicit=self.is_explicit
+        )
         # A dataset may grow by one class at a time.
         is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)
         refuse_stopping(() if found is None or is_fine else (found,))

@@ -2,10 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from shardkit.inventory import parts
 from shardkit.inventory.inventory import Inventory
+from shardkit.options.call import Call
 from shardkit.parallel.for_each import Executor, for_each
 from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.reports import work_folder
@@ -14,7 +16,6 @@ from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.earlier_examples import EarlierExamples
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
-from shardkit.planning.user_call import UserCall, completed_commands
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.opening import open_source
@@ -33,7 +34,8 @@ def take_inventory(
     executor: Executor,
     listener: ProgressListener,
     existing: ExistingDataset | None = None,
-    call: UserCall = UserCall(),  # noqa: B008 - frozen
+    *,
+    is_explicit: bool = False,
 ) -> Inventory:
     """List and check a source.
 
@@ -45,7 +47,7 @@ def take_inventory(
         executor: Runs the tasks.
         listener: Receives the progress.
         existing: The dataset in the output that must not be replaced; None if there is none.
-        call: The user's call, for the commands in errors.
+        is_explicit: Whether the user chose how the source is read.
 
     Returns:
         The inventory of the source.
@@ -58,7 +60,7 @@ def take_inventory(
     options = options.applied()
     if options.splits is not None and not options.splits_of:
         source = source.undivided()
-    listing_check = ListingCheck.of(source, options, existing, call)
+    listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
     listing_check.check_options(source.schema)
     inventory_tasks.remove_earlier_results(work)
     is_remote = executor.is_remote
@@ -84,8 +86,10 @@ def plan_inventory(
     inventory: Inventory,
     options: ConvertOptions,
     listener: ProgressListener,
-    call: UserCall = UserCall(),  # noqa: B008 - frozen
+    call: Call | None = None,
     earlier: EarlierExamples | None = None,
+    *,
+    is_explicit: bool = False,
 ) -> Plan:
     """Plan a conversion; see make_plan. The listener receives the findings that warn.
 
@@ -94,11 +98,17 @@ def plan_inventory(
         CallError: The options do not fit the source, or a finding stops the conversion.
     """
     with listener.phase("planning", None):
-        plan = make_plan(inventory, options, call, earlier)
-    if text := findings_text(plan.findings, call.listing):
+        plan = make_plan(inventory, options, earlier, is_explicit=is_explicit)
+    plan = replace(plan, findings=tuple(replace(one, call=call) for one in plan.findings))
+    if text := findings_text(plan.findings):
         listener.say(text, "warning")
     refuse_stopping(plan.findings)
     return plan
+
+
+def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> bool:
+    """Return whether the user chose how the source is read: then a reading that looks wrong is not refused."""
+    return source_options.layout is not None or options.classes is not None
 
 
 def plan_source(
@@ -107,9 +117,10 @@ def plan_source(
     options: ConvertOptions,
     executor: Executor,
     listener: ProgressListener,
+    call: Call | None = None,
 ) -> Plan:
     """Plan the conversion of a source without an output folder; see planned_source."""
-    with planned_source(source_url, source_options, options, executor, listener) as (_, plan):
+    with planned_source(source_url, source_options, options, executor, listener, call) as (_, plan):
         return plan
 
 
@@ -120,6 +131,7 @@ def planned_source(
     options: ConvertOptions,
     executor: Executor,
     listener: ProgressListener,
+    call: Call | None = None,
 ) -> Iterator[tuple[Source, Plan]]:
     """Plan the conversion of a source without an output folder; its images can be read inside the block.
 
@@ -131,17 +143,18 @@ def planned_source(
         options: Options of the conversion.
         executor: Runs the inventory.
         listener: Receives messages and progress.
+        call: The user's call, for the findings; None where it is not known.
 
     Raises:
         CallError: The options do not fit the source.
         DataError: There is nothing to convert.
         MachineError: The disk, the network or the engine failed.
     """
-    call = UserCall.of(source_url, source_options, options)
+    is_explicit = chooses_reading(source_options, options)
     with work_folder(executor.temp_location) as work:
-        with completed_commands(call), listener.phase("recognising", None):
+        with listener.phase("recognising", None):
             source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:
-            inventory = take_inventory(source, work, run, options, executor, listener, call=call)
-        yield source, plan_inventory(inventory, options, listener, call)
+            inventory = take_inventory(source, work, run, options, executor, listener, is_explicit=is_explicit)
+        yield source, plan_inventory(inventory, options, listener, call, is_explicit=is_explicit)

@@ -6,8 +6,8 @@ import shlex
 import zlib
 
 import pytest
-
 from shardkit.adoption.convert_command import convert_command
+
 from shardkit.adoption.dataset_folder import dataset_place
 from shardkit.adoption.files import assign_splits, find_files, refuse_compressed
 from shardkit.dataset.foreign.files import ForeignFiles

@@ -1,11 +1,11 @@
 from fractions import Fraction
 
 import pytest
+from shardkit.planning.user_call import UserCall, completed_commands
+from shardkit.sources.commands import Command, refusal
 
 from shardkit.errors import CallError
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall, completed_commands
-from shardkit.sources.commands import Command, refusal
 from shardkit.sources.options import SourceOptions
 
 

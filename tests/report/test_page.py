@@ -6,11 +6,11 @@ import re
 import shutil
 
 import pytest
+from shardkit.planning.user_call import UserCall
 
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall
 from shardkit.report.dataset_collection import DatasetCollection
 from shardkit.report.facts.gathering import ReportOptions
 from shardkit.report.page.class_table import ROWS_SHOWN

@@ -5,11 +5,11 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
+from shardkit.planning.user_call import UserCall
 
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall
 from shardkit.report.facts.jpegs import jpeg_facts
 from shardkit.report.source_collection import SourceCollection
 from shardkit.sources import SourceOptions

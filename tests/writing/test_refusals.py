@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from shardkit.planning.user_call import UserCall
 
 from shardkit.errors import CallError, DataError
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall
 from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.testing import inventory_table
 from shardkit.writing.refusals import ExistingDataset, ListingCheck

@@ -89,13 +89,15 @@ def _beam_hint(name: str) -> str | None:
 
 def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     """Return the error for a call with more paths than the command has."""
-    from shardkit.sources.commands import for_output
+    from shardkit.options.call import Call, Command
     from shardkit.sources.several_sources import files_refusal
 
     wanted = path_names(command)
     images = paths[:-1] if len(wanted) > 1 else paths
     if wanted[0] == "SOURCE" and (refusal := files_refusal(images)):
-        return for_output(refusal, paths[-1]) if len(wanted) > 1 else refusal
+        name: Command = "plan" if command.name == "plan" else "convert"
+        refusal.call = Call(name, tuple(images), paths[-1] if len(wanted) > 1 else None)
+        return refusal
     what = " and ".join(wanted)
     msg = f"{command.name} takes {what}; found {len(paths)} paths: {', '.join(map(repr, paths[:4]))}"
     msg += ", …" if len(paths) > 4 else ""

@@ -18,7 +18,6 @@ from shardkit.planning.checks.turned import check_turned
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import own_splits
-from shardkit.planning.user_call import UserCall
 
 
 def collect_findings(
@@ -29,7 +28,8 @@ def collect_findings(
     counts: dict[str, list[int]],
     repeated: Sequence[Finding],
     options: ConvertOptions,
-    call: UserCall,
+    *,
+    is_explicit: bool,
 ) -> tuple[Finding, ...]:
     """Return all findings about a source.
 
@@ -41,25 +41,27 @@ def collect_findings(
         counts: Number of examples of each class, by split, in the order of writing.
         repeated: Findings about groups and duplicates; see `repeated.check_repeated`.
         options: Options of the conversion.
-        call: The user's call.
+        is_explicit: Whether the user chose how the source is read.
     """
     splits = list(counts)
     table = inventory.table
     of_class: npt.NDArray[np.int64] = np.array(list(counts.values()), np.int64)
     has_own_names = options.classes is None and inventory.classes is None
     return (
-        *_wrong_reading(inventory, good, classes, call),
-        *(check_names(classes, call) if has_own_names else ()),
-        *check_counts(classes, splits, of_class, options, call),
+        *_wrong_reading(inventory, good, classes, is_explicit=is_explicit),
+        *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
+        *check_counts(classes, splits, of_class, options),
         *repeated,
         *check_unread(rejected, len(table), inventory.skipped),
         *check_positions(good, options),
-        *check_turned(good, call),
-        *check_own_splits(table, rejected, splits, len(good), options, call),
+        *check_turned(good),
+        *check_own_splits(table, rejected, splits, len(good), options),
     )
 
 
-def _wrong_reading(inventory: Inventory, good: Rows, classes: Sequence[str], call: UserCall) -> tuple[Finding, ...]:
+def _wrong_reading(
+    inventory: Inventory, good: Rows, classes: Sequence[str], *, is_explicit: bool
+) -> tuple[Finding, ...]:
     if features_of(inventory.table.schema).get(LABEL) != CLASS_LABEL:
         return ()
     found = find_wrong_reading(
@@ -67,6 +69,6 @@ def _wrong_reading(inventory: Inventory, good: Rows, classes: Sequence[str], cal
         layout=inventory.layout,
         splits=own_splits(good),
         example=good.lazy_column("key").slice(0, 1)[0].as_py(),
-        call=call,
+        is_explicit=is_explicit,
     )
     return () if found is None else (found,)

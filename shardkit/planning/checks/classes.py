@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import counted
+from shardkit.options.call import Change
+from shardkit.options.words import named
 from shardkit.planning.checks.finding import Finding, some
 from shardkit.planning.checks.misread_source import names_split
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall
 
 _BETWEEN_WORDS = re.compile(r"[\s_]+")
 # Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
@@ -28,18 +29,20 @@ _JUNK = frozenset(
 )
 
 
-UNUSED_REMEDY = (
-    "if images were expected, check their labels and the rejected images; otherwise convert with --classes FILE "
-    "without these names, because a model has an output for each class"
-)
+def unused_remedy() -> str:
+    """Return what to do about classes without an image."""
+    return (
+        f"if images were expected, check their labels and the rejected images; otherwise convert with "
+        f"{named('classes')} without these names, because a model has an output for each class"
+    )
 
 
-def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
+def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Finding]:
     """Yield findings about the names of classes that were found in the source.
 
     Args:
         classes: Names of the classes, none of them chosen by the user or listed by the source's format.
-        call: The user's call.
+        is_explicit: Whether the user chose how the source is read.
     """
     alike: dict[str, list[str]] = {}
     for name in classes:
@@ -61,7 +64,7 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
             remedy="if the blanks are not meant, remove them from the folders or labels",
             names=padded,
         )
-    if call.is_explicit:
+    if is_explicit:
         return
     for code, what, odd in (
         ("class_named_like_split", "splits", [name for name in classes if names_split(name)]),
@@ -73,7 +76,7 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
                 code,
                 "warns",
                 f"{len(odd):,} {names} like {what}: {some(odd)}",
-                remedy="leave them out with --ignore if they are not classes",
+                remedy=f"leave them out with {named('ignore')} if they are not classes",
                 names=odd,
             )
 
@@ -96,7 +99,6 @@ def check_counts(
     splits: Sequence[str],
     counts: npt.NDArray[np.int64],
     options: ConvertOptions,
-    call: UserCall,
 ) -> Iterator[Finding]:
     """Yield findings about classes with few images, and about classes that a split lacks.
 
@@ -105,7 +107,6 @@ def check_counts(
         splits: Names of the splits.
         counts: int64[num_splits, num_classes], number of examples with each label.
         options: Options of the conversion.
-        call: The user's call.
     """
     if not classes:
         return
@@ -116,7 +117,7 @@ def check_counts(
             "class_without_image",
             "warns",
             f"{share_of_classes(len(unused), len(classes))} no good image: {some(unused)}",
-            remedy=UNUSED_REMEDY,
+            remedy=unused_remedy(),
             names=unused,
         )
     single = [classes[label] for label in np.flatnonzero(totals == 1).tolist()]
@@ -132,10 +133,10 @@ def check_counts(
         absent = np.flatnonzero((of_split == 0) & (totals > 0)).tolist()
         if absent:
             what = f"{share_of_used(len(absent), totals)} no image in {name!r}"
-            yield _absent(name, what, [classes[label] for label in absent], options, call)
+            yield _absent(name, what, [classes[label] for label in absent], options)
 
 
-def _absent(split: str, what: str, absent: list[str], options: ConvertOptions, call: UserCall) -> Finding:
+def _absent(split: str, what: str, absent: list[str], options: ConvertOptions) -> Finding:
     sentence = f"{what}: {some(absent)}"
     if options.splits is None or split not in options.splits:
         return Finding(
@@ -144,10 +145,8 @@ def _absent(split: str, what: str, absent: list[str], options: ConvertOptions, c
     if options.split_by == "stratified":
         remedy = "they have too few images or groups for the split's share: add some, or raise the share"
         return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy)
-    command = call.command(
-        "every class gets its share, within one image", {"--split-by": "stratified"}, is_written=True
-    )
-    return Finding("class_absent_from_split", "warns", sentence, names=absent, commands=(command,))
+    change = Change("every class gets its share, within one image", {"split_by": "stratified"})
+    return Finding("class_absent_from_split", "warns", sentence, names=absent, changes=(change,))
 
 
 def share_of_classes(number: int, total: int, of_what: str = "") -> str:

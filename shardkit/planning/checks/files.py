@@ -6,11 +6,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.naming import counted, split_order
+from shardkit.options.call import Change
 from shardkit.options.parsing import shares_text
+from shardkit.options.words import named
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.own_splits import USUAL_SHARES
-from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT
 
 _MAX_UNREAD_SHARE = 10  # files that are not read: at most one in ten
@@ -65,7 +66,6 @@ def check_own_splits(
     names: Sequence[str],
     num_examples: int,
     options: ConvertOptions,
-    call: UserCall,
 ) -> Iterator[Finding]:
     """Yield findings about the source's own splits that are not written, and about a missing validation split.
 
@@ -75,7 +75,6 @@ def check_own_splits(
         names: Names of the splits that are written.
         num_examples: Number of examples of all splits.
         options: Options of the conversion.
-        call: The user's call.
     """
     listed = pc.value_counts(inventory["split"]).to_pylist()
     counts = {one["values"]: one["counts"] for one in listed if one["values"] is not None}
@@ -84,14 +83,14 @@ def check_own_splits(
         if pc.all(pc.is_in(keys, rejected["key"])).as_py():  # else the dataset has images of the split
             yield Finding("split_without_image", "warns", _without_image(name, counts[name]))
     if options.splits is None and "train" in names and "validation" not in names and num_examples > 1:
-        own = {"--splits-of": "train"} if counts else {}
-        added = {**own, "--splits": shares_text(USUAL_SHARES)}
-        wanted = " ".join(f"{option} {value}" for option, value in added.items())
+        own = {"splits_of": "train"} if counts else {}
+        added = {**own, "splits": shares_text(USUAL_SHARES)}
+        wanted = " ".join(named(option, value) for option, value in added.items())
         everything = f"all {counted(num_examples, 'image')} are in 'train'"
         yield Finding(
             "no_validation_split",
             "hints",
             everything if len(names) == 1 else f"the splits are {' and '.join(names)}",
             remedy=f"for a validation split add {wanted}",
-            commands=(call.command("a tenth of the images is for validation", added, is_written=True),),
+            changes=(Change("a tenth of the images is for validation", added),),
         )

@@ -1,7 +1,7 @@
 """A finding: a fact about the source that the user should check before training on the dataset."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -9,8 +9,11 @@ import numpy.typing as npt
 
 from shardkit.errors import CallError
 from shardkit.naming import first_of, printable
+from shardkit.options.call import OUT, Call, Change
+from shardkit.options.definition import OPTIONS
+from shardkit.options.words import shell_command
 from shardkit.planning.rows import LazyColumn
-from shardkit.sources.commands import Command, refusal
+from shardkit.refusals import RefusalError, change_lines
 
 EXAMPLES_SHOWN = 10  # names or pairs in the text of a finding
 _Ints = npt.NDArray[np.int64]
@@ -61,9 +64,11 @@ class Finding:
         kind: What follows from it.
         sentence: What was found, with numbers, without a full stop.
         examples: All names or pairs; the text shows EXAMPLES_SHOWN.
-        remedy: What to do, as a phrase; empty if the commands say it.
-        commands: Ready commands, the most likely first.
+        remedy: What to do, as a phrase; empty if the changes say it.
+        changes: Calls that would do, the most likely first.
         names: All names if the sentence has the first of them; for JSON.
+        look_at: Key of an example that the user should look at; None for none.
+        call: The user's call, which the changes change; None where it is not known.
     """
 
     code: str
@@ -71,8 +76,10 @@ class Finding:
     sentence: str
     examples: Sequence[str] = ()
     remedy: str = ""
-    commands: tuple[Command, ...] = ()
+    changes: tuple[Change, ...] = ()
     names: Sequence[str] = ()
+    look_at: str | None = None
+    call: Call | None = None
 
     @property
     def stops(self) -> bool:
@@ -87,33 +94,47 @@ class Finding:
             "sentence": self.sentence,
             "examples": list(self.examples or self.names),
             "remedy": self.remedy,
-            "commands": [command.line for command in self.commands],
+            "commands": list(self.commands),
         }
 
-    def lines(self, listing: str = "") -> list[str]:
-        """Return the finding as lines of text.
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The changed calls as commands for a shell; they replace what a call that goes on writes."""
+        call = self.call or Call("convert", ("SOURCE",))
+        return tuple(call.changed(change).line for change in self._written())
 
-        Args:
-            listing: The command that lists everything; '' if there is none.
-        """
+    def _written(self) -> tuple[Change, ...]:
+        if self.stops or self.call is None or self.call.command != "convert" or self.call.target is None:
+            return self.changes
+        return tuple(replace(one, options={**one.options, "overwrite": True}) for one in self.changes)
+
+    def lines(self) -> list[str]:
+        """Return the finding as lines of text."""
+        listing = listing_of(self.call)
         remedy = f"; {self.remedy}" if self.remedy else ""
         shown = [f"  - {self.sentence}{remedy}", *(f"      {one}" for one in self.examples[:EXAMPLES_SHOWN])]
         more = len(self.examples) - EXAMPLES_SHOWN
         if more > 0:
             shown.append(f"      … and {more:,} more{f'; all: {listing}' if listing else ''}")
-        return [printable(line) for line in shown] + [
-            f"      {command.line}  # {command.meaning}" for command in self.commands
-        ]
+        ways = change_lines(self._written(), self.call)
+        if self.look_at is not None:
+            written = OUT if self.call is None else self.call.written
+            ways.append(shell_command("show", written, self.look_at, output="look.png"))
+        return [*(printable(line) for line in shown), *(f"      {way}" for way in ways)]
 
 
-def findings_text(findings: Iterable[Finding], listing: str = "") -> str:
-    """Return the findings that warn, under a heading; empty if there are none.
+def listing_of(call: Call | None) -> str:
+    """Return the command that lists all findings in full; '' for `append`, which `plan` cannot plan."""
+    if call is None or call.command == "append":
+        return ""
+    given = {name: value for name, value in call.given.items() if "plan" in OPTIONS[name].commands}
+    planned = replace(call, command="plan", target=None, given=given, beam_options=(*call.beam_options, "--json"))
+    return planned.line
 
-    Args:
-        findings: The findings.
-        listing: See Finding.lines.
-    """
-    lines = [line for finding in findings if finding.kind == "warns" for line in finding.lines(listing)]
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """Return the findings that warn, under a heading; empty if there are none."""
+    lines = [line for finding in findings if finding.kind == "warns" for line in finding.lines()]
     return "\n".join(["Check these:", *lines]) if lines else ""
 
 
@@ -121,13 +142,13 @@ def refuse_stopping(findings: Sequence[Finding]) -> None:
     """Refuse to go on if a finding stops the conversion.
 
     Raises:
-        CallError: The first such finding, with its commands.
+        CallError: The first such finding, with its changes.
     """
     for finding in findings:
         if finding.stops:
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             problem = printable(finding.sentence) + remedy
-            raise refusal(problem, finding.commands) if finding.commands else CallError(problem)
+            raise RefusalError(problem, finding.changes) if finding.changes else CallError(problem)
 
 
 def some(names: Sequence[str]) -> str:

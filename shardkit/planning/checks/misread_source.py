@@ -1,18 +1,18 @@
 """Find class names that show that the source was misread.
 
 The class names are known from the listing, so a misread source is refused before hours of decoding. A user who chooses
-the reading (`UserCall.is_explicit`) overrules the check.
+the reading (`is_explicit`) overrules the check.
 """
 
 import posixpath
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from shardkit.layouts import DATASET_LAYOUT, EXTRACTED_LAYOUT
+from shardkit.layouts import DATASET_LAYOUT, EXTRACTED_LAYOUT, layout_of_title
 from shardkit.naming import split_of_folder
+from shardkit.options.call import Change
 from shardkit.planning.checks.finding import Finding, some
-from shardkit.planning.user_call import UserCall
-from shardkit.sources.commands import Command
 
 _WORDS = re.compile(r"[^\W\d_]+")
 # Words for images that are predicted or held out, next to those for splits.
@@ -21,9 +21,6 @@ _FILLERS = {"data", "dataset", "folder", "image", "images", "img", "imgs", "part
 # The start of a file's name that may be its label: letters before the first digit or separator.
 _NAME_START = re.compile(r"([^\W\d_]{2,})[ ._-]*\d")
 _CAMERA_WORDS = {"dsc", "dscn", "frame", "image", "images", "img", "mvimg", "photo", "pic", "picture", "pxl", "scan"}
-_ARCHIVES = (".zip", ".tar")
-
-
 _CERTAIN = (
     DATASET_LAYOUT,
     EXTRACTED_LAYOUT,
@@ -31,7 +28,7 @@ _CERTAIN = (
 
 
 def find_wrong_reading(
-    classes: Sequence[str], *, layout: str, splits: Sequence[str], example: str, call: UserCall
+    classes: Sequence[str], *, layout: str, splits: Sequence[str], example: str, is_explicit: bool
 ) -> Finding | None:
     """Return the finding that the classes cannot be right, or None.
 
@@ -40,9 +37,9 @@ def find_wrong_reading(
         layout: Name of the layout.
         splits: Names of the source's own splits.
         example: The key of an image; empty if there is none.
-        call: The user's call.
+        is_explicit: Whether the user chose how the source is read.
     """
-    if call.is_explicit or not classes or layout in _CERTAIN:
+    if is_explicit or not classes or layout in _CERTAIN:
         return None
     if all(map(names_split, classes)):
         return Finding(
@@ -50,14 +47,14 @@ def find_wrong_reading(
             "stops",
             f"all class names look like split names: {some(classes)}",
             remedy="give the folder that contains the class folders as SOURCE",
-            commands=_other_readings("each of them is a class", layout, splits, example, call),
+            changes=_other_readings("each of them is a class", layout, splits, example),
         )
     if len(classes) == 1:
         return Finding(
             "one_class",
             "stops",
             f"only one class was found: {classes[0]!r}; a classifier needs at least two",
-            commands=_other_readings(f"{classes[0]!r} is the only class", layout, splits, example, call),
+            changes=_other_readings(f"{classes[0]!r} is the only class", layout, splits, example),
         )
     return None
 
@@ -69,29 +66,27 @@ def names_split(name: str) -> bool:
     return any(found) and all(ok or word in _FILLERS for ok, word in zip(found, words, strict=True))
 
 
-def _other_readings(
-    meaning: str, layout: str, splits: Sequence[str], example: str, call: UserCall
-) -> tuple[Command, ...]:
-    """Return the commands of other readings, and of this one for users who mean it.
+def _other_readings(meaning: str, layout: str, splits: Sequence[str], example: str) -> tuple[Change, ...]:
+    """Return the changes to other readings, and of this one for users who mean it.
 
     Args:
         meaning: What this reading takes the source for.
         layout: See find_wrong_reading, as for all following arguments.
         splits: See find_wrong_reading.
         example: See find_wrong_reading.
-        call: See find_wrong_reading.
     """
     folders, file_name = posixpath.split(example)
-    commands = []
+    changes = []
     if layout.endswith("class folders"):
         inner = folders.split("/")
-        if not splits and len(inner) > 1 and not call.source.lower().endswith(_ARCHIVES):
-            below = f"{call.source.rstrip('/')}/{inner[0]}"
-            commands.append(call.command(f"the folders in {inner[0]!r} are the classes", source=below))
+        if not splits and len(inner) > 1:
+            changes.append(Change(f"the folders in {inner[0]!r} are the classes", inside=inner[0]))
         start = _NAME_START.match(file_name)
         if start and start[1].lower() not in _CAMERA_WORDS:
-            pattern = {"--label-pattern": r"^([^\W\d_]+)"}
-            commands.append(call.command(f"the file's name has the label, such as {start[1]!r}", pattern))
+            pattern = {"label_pattern": r"^([^\W\d_]+)"}
+            changes.append(Change(f"the file's name has the label, such as {start[1]!r}", pattern))
     if layout.startswith("table"):
-        commands.append(call.command("another column has the labels", {"--label-column": "NAME"}))
-    return (*commands, call.confirmation(layout, meaning))
+        changes.append(Change("another column has the labels", {"label_columns": ("NAME",)}))
+    option = layout_of_title(layout)
+    confirmed: dict[str, Any] = {"classes": "FILE"} if option is None else {"layout": option}
+    return (*changes, Change(meaning, confirmed))

@@ -9,13 +9,13 @@ import pyarrow.compute as pc
 
 from shardkit.inventory.columns import TARGET
 from shardkit.naming import counted
+from shardkit.options.call import Change
 from shardkit.planning.checks.finding import Finding, Keys
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits import grouping
 from shardkit.planning.splits.assign_splits import Relations
-from shardkit.planning.user_call import UserCall
 
 _Ints = npt.NDArray[np.int64]
 
@@ -26,7 +26,6 @@ def check_repeated(
     relations: Relations,
     split_of: npt.NDArray[np.int32],
     options: ConvertOptions,
-    call: UserCall,
 ) -> Iterator[Finding]:
     """Yield findings about groups and duplicates.
 
@@ -36,7 +35,6 @@ def check_repeated(
         relations: Groups and duplicates among the rows.
         split_of: int32[n], index of each row's split.
         options: Options of the conversion.
-        call: The user's call.
     """
     if relations.group_codes is not None:
         leaking = grouping.groups_in_several_splits(relations.group_codes, split_of)
@@ -55,15 +53,15 @@ def check_repeated(
     if len(leaking):
         # The source's own splits keep their images: only `drop` helps there.
         fixed = options.dedupe == "drop" or options.appended_to is not None
-        commands = [] if fixed else [call.command("keep the first of each", {"--dedupe": "drop"}, is_written=True)]
+        changes = [] if fixed else [Change("keep the first of each", {"dedupe": "drop"})]
         if options.dedupe == "ignore" and options.splits is not None and not options.splits_of and not fixed:
-            commands.append(call.command("keep them in one split", {"--dedupe": "group"}, is_written=True))
+            changes.append(Change("keep them in one split", {"dedupe": "group"}))
         yield Finding(
             "duplicate_in_several_splits",
             "warns",
             f"{counted(len(leaking), 'image')} with exact duplicates in another split (a leak)",
             _pairs(good, codes, split_of),
-            commands=tuple(commands),
+            changes=tuple(changes),
         )
     rows, others = _label_conflicts(good, codes, labels)
     if len(rows):

@@ -1,6 +1,5 @@
 """Find annotated images that EXIF turns, where nothing tells whether the annotation was turned, too."""
 
-import shlex
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,14 +9,13 @@ import pyarrow.compute as pc
 
 from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
-from shardkit.naming import counted, printable
+from shardkit.naming import counted
 from shardkit.planning.checks.finding import Finding, Keys, Kind
 from shardkit.planning.rows import Rows
-from shardkit.planning.user_call import UserCall
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
 
 
-def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:
+def check_turned(good: Rows) -> Iterator[Finding]:
     """Yield a finding about turned images whose boxes or masks may describe the stored or the upright picture.
 
     The annotation's size tells, unless both pictures have the same size or the annotation names none. Then
@@ -25,8 +23,7 @@ def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:
     picture, that is wrong, and the finding stops the conversion.
 
     Args:
-        good: The rows that are planned. With `--check header`, no image was opened and none is known to be turned.
-        call: The user's call.
+        good: The rows that are planned. With ``check="header"``, no image was opened and none is known to be turned.
     """
     what = next((one for one in (OBJECTS, MASK_PATH) if one in good.column_names), None)
     if what is None or good.lazy_column("orientation").column.null_count == len(good.table):
@@ -53,16 +50,16 @@ def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:
         f"whether {describe} the picture as it is shown or as it is stored"
     )
     remove = "remove the orientation from these files (`exiftool -Orientation= FILE`)"
+    key = None
     kind: Kind = "stops" if num_stored and not num_upright else "warns"
     if kind == "stops":
         sentence += f"; the sizes of {counted(num_stored, 'other turned image')} all say: as it is stored"
         remedy = remove
     else:
         key = undecided.lazy_column("key").slice(0, 1)[0].as_py()
-        look = printable(shlex.join(["shardkit", "show", call.written, key, "-o", "look.png"]))
-        remedy = f"shown is assumed: look at one with `{look}`, and if it is wrong, {remove}"
+        remedy = f"shown is assumed: look at one, and if it is wrong, {remove}"
     examples = Keys(undecided.lazy_column("key"), np.arange(len(undecided)))
-    yield Finding("turned_images", kind, sentence, examples, remedy=remedy)
+    yield Finding("turned_images", kind, sentence, examples, remedy=remedy, look_at=key)
 
 
 def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from shardkit.errors import CallError
 from shardkit.hashing import hash64_column
 from shardkit.naming import split_order
+from shardkit.options.call import Change
 from shardkit.planning.earlier_examples import EarlierExamples, forced_splits
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.options import ConvertOptions
@@ -18,9 +19,8 @@ from shardkit.planning.splits import grouping
 from shardkit.planning.splits.own_splits import check_splits, written_splits
 from shardkit.planning.splits.splitting import split_by_hash
 from shardkit.planning.splits.stratifying import split_atomic_groups
-from shardkit.planning.user_call import UserCall
+from shardkit.refusals import RefusalError
 from shardkit.sources.columns import GROUP
-from shardkit.sources.commands import refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,6 @@ def assign_splits(
     labels: ExampleLabels,
     relations: Relations,
     options: ConvertOptions,
-    call: UserCall,
     earlier: EarlierExamples | None = None,
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
     """Assign every good row to a split.
@@ -125,7 +124,6 @@ def assign_splits(
         labels: Labels of the rows.
         relations: Groups and duplicates among the rows.
         options: Options of the conversion.
-        call: The user's call.
         earlier: The dataset that the examples are appended to; None for a new one.
 
     Returns:
@@ -137,8 +135,8 @@ def assign_splits(
             be empty.
     """
     if earlier is None:
-        return _assign(good, labels, relations, options, call, may_be_empty=False)
-    split_of, names = _assign(good, labels, relations, options, call, may_be_empty=True)
+        return _assign(good, labels, relations, options, may_be_empty=False)
+    split_of, names = _assign(good, labels, relations, options, may_be_empty=True)
     return _with_earlier(good, relations, options, earlier, split_of, names)
 
 
@@ -171,26 +169,25 @@ def _assign(
     labels: ExampleLabels,
     relations: Relations,
     options: ConvertOptions,
-    call: UserCall,
     *,
     may_be_empty: bool,
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
     own = own_splits(good)
-    check_splits(own, options, call)
+    check_splits(own, options)
     names = written_splits(own, options)
     if options.splits is None:
         if not own:
             return np.zeros(len(good), np.int32), names
         return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
     if not options.splits_of:
-        return _divide(good, labels, relations, options, call, may_be_empty=may_be_empty), names
+        return _divide(good, labels, relations, options, may_be_empty=may_be_empty), names
     given = good["split"].cast(pa.string())
     is_divided = pc.is_in(given, pa.array(options.splits_of)).to_numpy()
     split_of = pc.fill_null(pc.index_in(given, pa.array(names)), 0).to_numpy().astype(np.int32)
     rows = np.flatnonzero(is_divided)
     # Only the divided rows decide, so the result is that of a source without the other splits.
     divided = _divide(
-        good.filter(is_divided), labels.take(rows), relations.take(rows), options, call, may_be_empty=may_be_empty
+        good.filter(is_divided), labels.take(rows), relations.take(rows), options, may_be_empty=may_be_empty
     )
     split_of[rows] = np.array([names.index(name) for name in split_order(set(options.splits))], np.int32)[divided]
     return split_of, names
@@ -206,7 +203,6 @@ def _divide(
     labels: ExampleLabels,
     relations: Relations,
     options: ConvertOptions,
-    call: UserCall,
     *,
     may_be_empty: bool,
 ) -> npt.NDArray[np.int32]:
@@ -231,8 +227,8 @@ def _divide(
             f"split {empty!r} would get none of the {len(good)} examples; raise its share, or leave that split out"
         )
         if options.split_by == "hash":
-            raise refusal(problem, [call.command("every split gets its share", {"--split-by": "stratified"})])
+            raise RefusalError(problem, [Change("every split gets its share", {"split_by": "stratified"})])
         if options.group_by is not None:
-            raise refusal(problem, [call.command("groups are divided", {"--group-by": None})])
+            raise RefusalError(problem, [Change("groups are divided", {"group_by": None})])
         raise CallError(problem)
     return split_of

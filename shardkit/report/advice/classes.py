@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import named
-from shardkit.planning.checks.classes import UNUSED_REMEDY, share_of_classes, share_of_used
+from shardkit.planning.checks.classes import share_of_classes, share_of_used, unused_remedy
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split, total_class_counts
 
@@ -43,7 +43,7 @@ def unused_classes(classes: Sequence[str], splits: Sequence[Split], *, is_known:
             "class_without_image",
             "check",
             f"{share_of_classes(len(unused), len(classes))} no image in any split: {_names(classes, unused)}.",
-            f"{UNUSED_REMEDY[:1].upper()}{UNUSED_REMEDY[1:]}.",
+            f"{unused_remedy()[:1].upper()}{unused_remedy()[1:]}.",
             "classes",
         )
 

@@ -33,7 +33,7 @@ def finding_advice(findings: Iterable[Finding]) -> Iterator[Advice]:
             f"{finding.sentence}{examples}.",
             f"{_capital(finding.remedy)}." if finding.remedy else "",
             _SECTIONS.get(finding.code, "classes"),
-            tuple(command.line for command in finding.commands),
+            finding.commands,
         )
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
-from shardkit.sources.commands import Command, refusal
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.sources.detection.labelme.files import is_labelme_file
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
 from shardkit.storage import Folder
@@ -67,8 +68,8 @@ def refuse_other_export(folder: Folder, path: str) -> None:
         CallError: It is Labelme's.
     """
     if path.lower().endswith(".json") and is_labelme_file(folder, path):
-        command = Command(folder.url, (), "all images of the folder that have a file of Labelme")
-        raise refusal(f"{folder.url}/{path}: this is the Labelme file of one image", [command])
+        command = Change("all images of the folder that have a file of Labelme", sources=(folder.url,))
+        raise RefusalError(f"{folder.url}/{path}: this is the Labelme file of one image", [command])
     if what := other_export(folder, path):
         msg = f"{folder.url}/{path}: {what}"
         raise DataError(msg)

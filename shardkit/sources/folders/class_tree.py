@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.commands import Command, refusal
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders, read_as_classes
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
@@ -32,7 +33,7 @@ _MAX_PROBED = 200  # label folders that are asked for a copy of the tree
 _SHOWN = 3  # folders named in a message
 # Cameras' folders (DCF 2.0, 3.2.3: 100APPLE) and days.
 _CAMERA_FOLDER = re.compile(r"[1-9][0-9]{2}[A-Z0-9_]{5}|(?:19|20)[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9]")
-_CLASS_FOLDERS = ("--layout", "class-folders")
+_CLASS_FOLDERS = {"layout": "class-folders"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def _below_splits(
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
         problem = f"{place.shown}: {_listed(nested)} itself contains split folders: {_listed(inner[labelled[0]])}"
-        raise refusal(problem, [*place.inside(nested, "the splits are in this folder"), _forced(place)])
+        raise RefusalError(problem, [*place.inside(nested, "the splits are in this folder"), _forced(place)])
     flat = [root for root in roots if not inner[root]]
     if not labelled:
         return FlatFolders(tuple(flat), tuple(unlabelled))
@@ -119,9 +120,9 @@ def _below_splits(
         )
         commands = [
             place.without(no_labels, f"without {_listed(no_labels)}"),
-            place.whole(("--unlabelled",), "all images, without labels"),
+            place.whole({"unlabelled": True}, "all images, without labels"),
         ]
-        raise refusal(problem, commands)
+        raise RefusalError(problem, commands)
     for root in labelled:
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:_NUM_SAMPLED]
         below = {path: label_folders(folder, path, excluded) for path in sampled}
@@ -152,7 +153,9 @@ def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | 
     if kinds and not _has_images(folder, name):
         problem = f"{place.shown}: there are images next to the only folder, {printable(name)}/"
         inner = place.without([f"*{kind}" for kind in kinds], f"only the images in {printable(name)}/", files=True)
-        raise refusal(problem, [inner, place.whole(("--unlabelled",), "all images, without labels"), _forced(place)])
+        raise RefusalError(
+            problem, [inner, place.whole({"unlabelled": True}, "all images, without labels"), _forced(place)]
+        )
     if kinds:
         return FlatFolders((LabelRoot("", None), LabelRoot(name, None)))
     return FlatFolders((LabelRoot(name, None),)) if _has_images(folder, name) else Wrapper(name)
@@ -165,17 +168,17 @@ def _labels(
         problem = (
             f"{place.shown}: folder names contain a split and another word ({_listed(names)}), so the class is unclear"
         )
-        raise refusal(problem, [_forced(place)])
+        raise RefusalError(problem, [_forced(place)])
     if all(map(_CAMERA_FOLDER.fullmatch, names)):
         problem = f"{place.shown}: {_listed(names)} look like camera folders or dates, not like classes"
-        raise refusal(problem, [place.whole(("--unlabelled",), "images without labels"), _forced(place)])
+        raise RefusalError(problem, [place.whole({"unlabelled": True}, "images without labels"), _forced(place)])
     probed = names if len(names) <= _MAX_PROBED else []
     if copies := [name for name in probed if _is_copy(folder, name, names)]:
         what = "contains folders with the same names as its siblings; it may be a copy of the dataset"
         if len(copies) > 1:
             what = "contain folders with the same names as their siblings; they may be copies of the dataset"
         problem = f"{place.shown}: {_listed(copies)} {what}"
-        raise refusal(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
+        raise RefusalError(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
     remark = read_as_classes(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
     remark += "".join(f"; note: {printable(name)}/ is left out, as images without labels" for name in left_out)
@@ -189,7 +192,7 @@ def _labels(
             f"{place.shown}: {_listed(split_up)} {'contains' if len(split_up) == 1 else 'contain'} split folders "
             f"({_listed(inner[split_up[0]])}), but other class folders do not"
         )
-        raise refusal(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
+        raise RefusalError(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
     if without_images and (common := _common(inner)):
         inside = place.inside(sampled[:1], f"{common} are classes, and only {sampled[0]} is read")
         raise _two_levels(place, sampled, common, inside)
@@ -205,10 +208,10 @@ def _common(inner: dict[str, list[str]]) -> str:
     return _listed(sorted(common)) if len(common) > 1 else ""
 
 
-def _two_levels(place: SourcePlace, names: list[str], common: str, others: list[Command]) -> CallError:
+def _two_levels(place: SourcePlace, names: list[str], common: str, others: list[Change]) -> CallError:
     problem = f"{place.shown}: {_listed(names)} all hold folders {common}; either of the two levels may be the class"
-    lower = place.tree(("--class-level", "2"), f"{common} are classes, in every folder")
-    return refusal(problem, [lower, _forced(place, f"{_listed(names)} are classes"), *others])
+    lower = place.tree({"class_level": 2}, f"{common} are classes, in every folder")
+    return RefusalError(problem, [lower, _forced(place, f"{_listed(names)} are classes"), *others])
 
 
 def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
@@ -234,7 +237,7 @@ def _mixed_level(
         commands.insert(0, place.without(splits, f"{_listed(ordinary)} are classes; {_listed(splits)} left out"))
     if len(splits) > 1 or label_folders(folder, splits[0], excluded):
         commands.insert(0, place.without(ordinary, f"splits; {_listed(ordinary)} left out"))
-    return refusal(problem, commands)
+    return RefusalError(problem, commands)
 
 
 def _refuse_annotated(
@@ -257,15 +260,15 @@ def _refuse_annotated(
             "and classes.txt) or masks (masks/ next to images/)"
         )
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
-        raise refusal(problem, [_forced(place)], remedy=remedy)
+        raise RefusalError(problem, [_forced(place)], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:_NUM_SAMPLED]:
         if found := adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS]):
             problem = (
                 f"{place.shown}: {printable(found[0])} in {printable(path)}/ is a mask of the image next to it by its "
                 "name, and would be an image of a class; masks are read from a folder of their own"
             )
-            without = place.whole(("--ignore", found[1]), "each folder is a class, without the masks")
-            raise refusal(problem, [without, _forced(place, "each folder is a class, and masks are images")])
+            without = place.whole({"ignore": (found[1],)}, "each folder is a class, without the masks")
+            raise RefusalError(problem, [without, _forced(place, "each folder is a class, and masks are images")])
 
 
 def _has_images(folder: Folder, path: str) -> bool:
@@ -280,7 +283,7 @@ def _holds_image(folder: Folder, path: str, depth: int = _MAX_DEPTH) -> bool:
     return depth > 0 and any(_holds_image(folder, join(path, name), depth - 1) for name in inner[:_NUM_SAMPLED])
 
 
-def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Command:
+def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Change:
     return place.tree(_CLASS_FOLDERS, meaning)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from shardkit.errors import DataError, ShardkitError
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.commands import Command, refusal
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.source_place import SourcePlace
@@ -76,24 +77,26 @@ def open_flat_folders(
     if not every:
         raise refuse_without_images(folder, place, remark)
     paths = [root.path for root in flat.roots if root.path]
-    commands = [*_by_name(flat, names, place), place.whole(("--unlabelled",), "images without labels")]
+    commands = [*_by_name(flat, names, place), place.whole({"unlabelled": True}, "images without labels")]
     masks = next((mask for found in names.values() if (mask := adjacent_masks(found))), None)
     if masks:
         remark += f"; {printable(masks[0])} is a mask by its name, and masks are read from a folder of their own"
-        without = place.whole(("--ignore", masks[1], "--unlabelled"), "images without labels, and without the masks")
+        without = place.whole(
+            {"ignore": (masks[1],), "unlabelled": True}, "images without labels, and without the masks"
+        )
         commands = [without, commands[-1]]  # "mask" in a name is no class
     where = "the top folder"
     if paths:
         shown = " and ".join(f"{printable(path)}/" for path in paths)
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
         meaning = f"{shown} {'are the classes' if len(paths) > 1 else 'is the only class'}"
-        commands.append(place.tree(("--layout", "class-folders"), meaning))
+        commands.append(place.tree({"layout": "class-folders"}, meaning))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}{remark}"
-    raise refusal(problem, commands)
+    raise RefusalError(problem, commands)
 
 
-def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace) -> list[Command]:
+def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace) -> list[Change]:
     """Return the command that reads labels from the names of at least one folder's files, if it can be guessed."""
     guesses = {path: pattern for path, found in names.items() if (pattern := guess_pattern(found))}
     if not guesses:
@@ -104,7 +107,7 @@ def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace)
     others = [one for one in names if guesses.get(one) != pattern]
     meaning = f"the label is in the file name: {first} has the class {label[1] if label else ''!r}"
     left_out = tuple(one for one in (*others, *flat.left_out) if one)
-    return [place.tree(("--label-pattern", pattern), printable(meaning), without=left_out)]
+    return [place.tree({"label_pattern": pattern}, printable(meaning), without=left_out)]
 
 
 def have_word_and_number(names: Sequence[str]) -> bool:
@@ -151,8 +154,10 @@ def refuse_without_images(folder: Folder, place: SourcePlace, remark: str) -> Sh
     archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
     if archives:
         names = archives[:_KINDS_SHOWN]
-        commands = [Command(f"{place.shown}/{name}", (), f"the images are in {printable(name)}") for name in names]
-        return refusal(problem, commands)
+        commands = [
+            Change(f"the images are in {printable(name)}", sources=(f"{place.shown}/{name}",)) for name in names
+        ]
+        return RefusalError(problem, commands)
     return DataError(f"{problem}; {_remedy(kinds, paths)}")
 
 

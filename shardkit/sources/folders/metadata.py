@@ -13,9 +13,10 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
+from shardkit.options.call import Change
 from shardkit.options.words import named
+from shardkit.refusals import also_offering
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
-from shardkit.sources.commands import Command
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import (
@@ -191,9 +192,8 @@ def open_metadata(opening: Opening) -> Metadata:
     except CallError as error:
         if options.layout is not None or not _child_folders(folder, excluded):
             raise
-        command = Command(folder.url, ("--layout", "class-folders"), "the folders are the labels")
-        msg = f"{error}\n  {command.line}  # {command.meaning}"
-        raise CallError(msg) from error
+        command = Change("the folders are the labels", {"layout": "class-folders"}, sources=(folder.url,))
+        raise also_offering(error, command) from error
     except DataError as error:
         if options.layout is not None or not _child_folders(folder, excluded):
             raise

@@ -1,8 +1,10 @@
-"""Where a tree is in the source, for the commands of a refusal."""
+"""Where a tree is in the source, for the changes of a refusal."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from shardkit.sources.commands import Command
+from shardkit.options.call import Change
 from shardkit.sources.walking import join
 
 
@@ -14,7 +16,7 @@ class SourcePlace:
         url: SOURCE as the user gave it.
         above: Path of the tree below SOURCE, or below the top of the archive; '' if it is SOURCE itself.
         in_archive: Whether SOURCE is an archive, so that no folder in it can be SOURCE.
-        ignored: The globs of `ignore` that the user gave: every command repeats them.
+        ignored: The globs of `ignore` that the user gave: changes that ignore more repeat them.
     """
 
     url: str
@@ -27,33 +29,35 @@ class SourcePlace:
         """The tree as messages and commands name it."""
         return self.url if self.in_archive or not self.above else join(self.url.rstrip("/"), self.above)
 
-    def whole(self, options: tuple[str, ...], meaning: str) -> Command:
-        """Return a command that reads all of SOURCE."""
-        return Command(self.url, (*_ignoring(self.ignored), *options), meaning)
+    def whole(self, options: Mapping[str, Any], meaning: str) -> Change:
+        """Return a change that reads all of SOURCE; `ignore` among the options adds to the user's."""
+        if more := options.get("ignore", ()):
+            options = {**options, "ignore": (*self.ignored, *more)}
+        return Change(meaning, options, sources=(self.url,))
 
-    def tree(self, options: tuple[str, ...], meaning: str, *, without: tuple[str, ...] = ()) -> Command:
-        """Return a command that reads the tree, without some of its folders; in an archive, all of the archive."""
+    def tree(self, options: Mapping[str, Any], meaning: str, *, without: tuple[str, ...] = ()) -> Change:
+        """Return a change that reads the tree, without some of its folders; in an archive, all of the archive."""
         if self.in_archive:
             globs = tuple(f"/{join(self.above, path)}/" for path in without)
-            return self.whole((*options, *_ignoring(globs)), meaning)
+            return self.whole({**options, **_ignoring(globs)}, meaning)
         # Globs that begin at SOURCE begin at the tree then.
         above = f"/{self.above}/" if self.above else "/"
         globs = tuple(f"/{glob.removeprefix(above)}" if glob.startswith(above) else glob for glob in self.ignored)
-        return Command(
-            self.shown, (*_ignoring(globs), *options, *_ignoring(tuple(f"/{path}/" for path in without))), meaning
-        )
+        every = (*globs, *(f"/{path}/" for path in without))
+        changed = _ignoring(every) if every != self.ignored else {}
+        return Change(meaning, {**options, **changed}, sources=(self.shown,))
 
-    def without(self, paths: list[str], meaning: str, *, files: bool = False) -> Command:
-        """Return a command that reads all of SOURCE without some folders or files of the tree."""
+    def without(self, paths: list[str], meaning: str, *, files: bool = False) -> Change:
+        """Return a change that reads all of SOURCE without some folders or files of the tree."""
         end = "" if files else "/"
         return self.whole(_ignoring(tuple(f"/{join(self.above, path)}{end}" for path in paths)), meaning)
 
-    def inside(self, paths: list[str], meaning: str) -> list[Command]:
-        """Return the commands that read files or folders of the tree; none in an archive."""
+    def inside(self, paths: list[str], meaning: str) -> list[Change]:
+        """Return the changes that read files or folders of the tree; none in an archive."""
         if self.in_archive:
             return []
-        return [Command(join(self.shown.rstrip("/"), path), (), meaning) for path in paths]
+        return [Change(meaning, sources=(join(self.shown.rstrip("/"), path),)) for path in paths]
 
 
-def _ignoring(globs: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word for glob in globs for word in ("--ignore", glob))
+def _ignoring(globs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {"ignore": globs} if globs else {}

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
-from shardkit.sources.commands import Command, refusal
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.lists.list_files import ListFile, Shape, divide
 from shardkit.sources.lists.records import read_fields
@@ -85,11 +86,15 @@ def _several_bases(folder: Folder, forms: Sequence[ListFile]) -> CallError:
     one = forms[0]
     found = " and ".join(f"{printable(form.base)}/" for form in forms[:_MAX_SHOWN])
     commands = [
-        Command(join(one.folder.url, one.path), ("--root", join(folder.url, form.base)), f"the images in {form.base}/")
+        Change(
+            f"the images in {form.base}/",
+            {"root": join(folder.url, form.base)},
+            sources=(join(one.folder.url, one.path),),
+        )
         for form in forms[:_MAX_SHOWN]
     ]
-    commands.append(Command(folder.url, ("--layout", "class-folders"), "each folder is a class"))
-    return refusal(f"{one.folder.url}/{one.path}: the images that it names are in {found}", commands)
+    commands.append(Change("each folder is a class", {"layout": "class-folders"}, sources=(folder.url,)))
+    return RefusalError(f"{one.folder.url}/{one.path}: the images that it names are in {found}", commands)
 
 
 def _shapes(sample: Sequence[str]) -> Iterator[tuple[Shape, str | None]]:
@@ -122,7 +127,10 @@ def _exists(names: NameResolver, form: ListFile, path: str) -> bool:
         if not form.by_name:
             found = file_or_folder(names.folder, key)
             return found is not None and not found.is_folder
+    except BadRecord:
+        return False
+    try:
         found_key = names.find(key)
-        return found_key is not None and is_image(found_key)
-    except BadRecord as error:
-        return "may be" in str(error)  # several files: the listing rejects the record
+    except BadRecord:  # several files: the listing rejects the record
+        return True
+    return found_key is not None and is_image(found_key)

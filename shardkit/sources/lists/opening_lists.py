@@ -8,8 +8,9 @@ from dataclasses import replace
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.options.call import Change
 from shardkit.options.words import named
-from shardkit.sources.commands import Command, refusal
+from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.lists.finding import (
@@ -174,11 +175,11 @@ def _lack_labels(names: str, forms: Sequence[ListFile]) -> str:
 
 
 def _no_classes(folder: Folder, form: ListFile, what: str) -> CallError:
-    commands = [Command(join(form.folder.url, form.path), ("--layout", "list"), "each label is a class")]
+    commands = [Change("each label is a class", {"layout": "list"}, sources=(join(form.folder.url, form.path),))]
     if folder == form.folder:
-        commands.insert(0, Command(folder.url, ("--layout", "class-folders"), "each folder is a class"))
+        commands.insert(0, Change("each folder is a class", {"layout": "class-folders"}, sources=(folder.url,)))
     problem = f"{printable(form.folder.url)}/{form.path}: {what}; these are probably not classes"
-    return refusal(problem, commands, remedy=_TABLE)
+    return RefusalError(problem, commands, remedy=_TABLE)
 
 
 def _with_labels(forms: Sequence[ListFile], part: int | None, known: set[str]) -> list[ListFile]:
@@ -211,10 +212,10 @@ def _one_kind(folder: Folder, found: Sequence[FoundList], options: SourceOptions
         return [*found, *_of_other_splits(without, found)]
     paths = ", ".join(printable(one.form.path) for one in found[:4])
     commands = [
-        Command(folder.url, ("--layout", "list", "--label-column", word), f"the labels of {family}*.txt")
+        Change(f"the labels of {family}*.txt", {"layout": "list", "label_columns": (word,)}, sources=(folder.url,))
         for family, word in words.items()
     ]
-    raise refusal(f"{printable(folder.url)}: it has lists of several kinds of labels ({paths}, …)", commands)
+    raise RefusalError(f"{printable(folder.url)}: it has lists of several kinds of labels ({paths}, …)", commands)
 
 
 def _of_other_splits(without: Sequence[FoundList], chosen: Sequence[FoundList]) -> list[FoundList]:
@@ -239,15 +240,17 @@ def _one_per_split(folder: Folder, found: list[FoundList], options: SourceOption
     splits = [one.split for one in found]
     if twice := next((split for split in splits if splits.count(split) > 1), None):
         paths = [printable(one.form.path) for one in found if one.split == twice]
-        commands = [Command(f"{folder.url}/{path}", ("--root", folder.url), f"only {path}") for path in paths[:4]]
+        commands = [
+            Change(f"only {path}", {"root": folder.url}, sources=(f"{folder.url}/{path}",)) for path in paths[:4]
+        ]
         problem = f"{printable(folder.url)}: {len(paths)} lists are for {twice}, such as {paths[0]} and {paths[1]}"
         remedy = "keep the lists of one fold here and move the lists of other folds to another folder"
-        raise refusal(problem, commands, remedy=remedy)
+        raise RefusalError(problem, commands, remedy=remedy)
     if options.layout is None and found[0].word and "train" not in splits:
         names = " and ".join(printable(one.form.path) for one in found)
         commands = [
-            Command(folder.url, ("--layout", "class-folders"), f"all images by folder, without {names}"),
-            Command(folder.url, ("--layout", "list"), "only the images of these lists"),
+            Change(f"all images by folder, without {names}", {"layout": "class-folders"}, sources=(folder.url,)),
+            Change("only the images of these lists", {"layout": "list"}, sources=(folder.url,)),
         ]
-        raise refusal(f"{printable(folder.url)}: {names} has no list of training images next to it", commands)
+        raise RefusalError(f"{printable(folder.url)}: {names} has no list of training images next to it", commands)
     return found

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from shardkit.errors import CallError
 from shardkit.layouts import Layout
-from shardkit.sources.commands import refusal
+from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
@@ -125,7 +125,7 @@ def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePl
         place.without([table.name], f"the folders in {shown} are the labels, {table.name} is not read", files=True),
         place.without(labelled, f"the labels are in {table.name}; {shown} left out"),
     ]
-    raise refusal(problem, commands)
+    raise RefusalError(problem, commands)
 
 
 def _open_table(folder: Folder, beside: AdjacentTables, table: AdjacentTable, options: SourceOptions) -> Source:
@@ -149,13 +149,13 @@ def _refuse_tables(beside: AdjacentTables, place: SourcePlace) -> CallError:
             commands += inside
         else:
             command = place.without([other for other in names if other != name], meaning, files=True)
-            commands.append(replace(command, options=("--layout", "table", *command.options)))
+            commands.append(replace(command, options={"layout": "table", **command.options}))
     if any(table.image_folders - {""} for table in beside.naming):
-        commands.append(place.tree(("--layout", "class-folders"), "each folder is a class"))
+        commands.append(place.tree({"layout": "class-folders"}, "each folder is a class"))
     if len(names) == 1:
         problem = f"{place.shown}: {names[0]} names the images, and the folders' names may be classes"
-        return refusal(problem, commands)
-    return refusal(f"{place.shown}: {' and '.join(names)} all name images", commands)
+        return RefusalError(problem, commands)
+    return RefusalError(f"{place.shown}: {' and '.join(names)} all name images", commands)
 
 
 def _noted(source: Source, folder: Folder, beside: AdjacentTables, why: str) -> Source:

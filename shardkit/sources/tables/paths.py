@@ -143,7 +143,7 @@ def build_keys(
         upwards = [(path, leads) for path, leads in resolved if leads and not leads.startswith(start)]
         if 2 * len(upwards) > len(first):
             all_resolved = (_resolved(path, start) or start + path for path in mapped if _kind(path) is None)
-            raise _refuse_upwards(source, options, *upwards[0], _common_folder(all_resolved))
+            raise _refuse_upwards(source, *upwards[0], _common_folder(all_resolved))
         return table_folder, KeyBuilder(start, table_folder=start, prefixes=prefixes)
     of_kind = (absolute_form(path) or "" for path in mapped if _kind(path) == kind)
     folder = open_folder(_common_folder(path for path in of_kind if "/../" not in path))  # others are rejected later
@@ -183,9 +183,9 @@ def _resolved(path: str, start: str) -> str | None:
     return f"{scheme}{separator}{'/'.join(parts)}/{rest}"
 
 
-def _refuse_upwards(source: str, options: SourceOptions, path: str, leads: str, root: str) -> CallError:
+def _refuse_upwards(source: str, path: str, leads: str, root: str) -> CallError:
     problem = f"{source}: paths such as {shown(path)} point outside the table's folder, to {shown(leads)}"
-    return refuse(problem, source, options, [Choice({"root": root}, "all images are below this folder")])
+    return refuse(problem, source, [Choice({"root": root}, "all images are below this folder")])
 
 
 def root_of(folder: Folder) -> str:

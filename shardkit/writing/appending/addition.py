@@ -30,7 +30,6 @@ from shardkit.planning.rows import Rows
 from shardkit.planning.splits import grouping
 from shardkit.planning.splits.assign_splits import contents_known, groups_of
 from shardkit.planning.splits.own_splits import groups_refusal
-from shardkit.planning.user_call import UserCall
 from shardkit.storage import Folder
 
 _COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name", "source_bytes", "changes"]
@@ -92,13 +91,12 @@ class Addition:
             msg = f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}"
             raise CallError(msg)
 
-    def earlier(self, inventory: Inventory, options: ConvertOptions, call: UserCall) -> EarlierExamples:
+    def earlier(self, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
         """Return what the examples of an inventory have in common with the dataset's.
 
         Args:
             inventory: The inventory of the source.
             options: Options of the conversion.
-            call: The user's call, for the commands in errors.
 
         Raises:
             AlreadyAppendedError: The inventory is that of one of the dataset's generations.
@@ -119,7 +117,7 @@ class Addition:
         try:
             search = _Search.of(good, options)
         except CallError as error:  # with check=header, the listing was not checked for groups
-            raise groups_refusal(error, options, call) from None
+            raise groups_refusal(error, options) from None
         for split, index, has_sizes in self._indexes():
             search.add(split, index, has_sizes=has_sizes)
         existing = rows_with(keys, search.keys)

@@ -15,6 +15,7 @@ from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
+from shardkit.options.call import Call, Change
 from shardkit.options.words import shown
 from shardkit.parallel.for_each import Executor
 from shardkit.parallel.progress import ProgressListener, Silent
@@ -23,9 +24,8 @@ from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.choosing import NothingNewError
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall
+from shardkit.refusals import RefusalError
 from shardkit.sources import SourceOptions
-from shardkit.sources.commands import Command, for_append, refusal
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
@@ -77,7 +77,7 @@ class Append:
         overwrite: Whether another append that is not finished may be discarded.
         listener: Receives messages and progress.
         log: The events of this run.
-        call: The user's call, for the commands in errors.
+        call: The user's call, for the findings; None where it is not known.
     """
 
     manifest: Manifest
@@ -91,7 +91,7 @@ class Append:
     overwrite: bool = False
     listener: ProgressListener = field(default_factory=Silent)
     log: RunLog = field(default_factory=RunLog)
-    call: UserCall = field(default_factory=UserCall)
+    call: Call | None = None
 
     def run(self) -> AppendOutcome:
         """Append the source.
@@ -106,7 +106,7 @@ class Append:
         if self.manifest.is_adopted:
             problem = f"{root.url}: images are appended to converted datasets, and this one holds adopted TFRecords"
             meaning = "the same keys, splits and classes; then append to OUT"
-            raise refusal(problem, [Command(root.url, (), meaning)])
+            raise RefusalError(problem, [Change(meaning, sources=(root.url,), command="convert", starts_anew=True)])
         if "appended_to" in self.manifest.options:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)
@@ -151,9 +151,9 @@ class Append:
                 root.remove_tree(folder)
             _remove_unused(root, folder)
             return self._nothing_new(nothing)
-        except CallError as error:
+        except CallError:
             _remove_unused(root, folder)
-            raise (error if self.call.dataset is None else for_append(error, self.call.dataset)) from None
+            raise
         except ShardkitError:
             if not open_folder(f"{root.url}/{folder}").scan():
                 root.remove_tree(folder)

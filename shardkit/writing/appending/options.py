@@ -1,14 +1,13 @@
 """Options of the conversion of appended examples: those of the dataset, unless the user overrules them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.options.definition import written_options
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.rules import RULES, rules_of
-from shardkit.planning.user_call import UserCall
+from shardkit.planning.rules import rules_of
 from shardkit.planning.written_options import reads_written_options
 from shardkit.sources import SourceOptions
 
@@ -28,7 +27,7 @@ def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> Conver
         CallError: The options do not go together.
     """
     made = {**rules_of(manifest.options), "name": manifest.name, "appended_to": manifest.digest, **changed}
-    return ConvertOptions(**made)
+    return ConvertOptions(**made, overruled=frozenset(changed))
 
 
 def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manifest: Manifest) -> SourceOptions:
@@ -46,23 +45,3 @@ def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manife
     if not manifest.classes or all(name.removeprefix("-").isdecimal() for name in manifest.classes):
         return source_options
     return replace(source_options, classes=tuple(manifest.classes))
-
-
-def append_call(
-    dataset: str, source: str, source_options: SourceOptions, changed: Mapping[str, Any], flags: Sequence[str] = ()
-) -> UserCall:
-    """Return the user's call, for the commands in errors.
-
-    Args:
-        dataset: DATASET as the user wrote it.
-        source: SOURCE as the user wrote it.
-        source_options: Options of the source that the user gave.
-        changed: See generation_options.
-        flags: Options of the append itself.
-    """
-    # The default of a conversion is not that of an addition, which has the dataset's rule.
-    overruled = frozenset(changed).intersection(RULES).difference(["splits_of"])
-    call = UserCall.of(source, source_options, ConvertOptions(**changed, overruled=overruled))
-    own = tuple((flag,) for flag in flags)
-    options, of_conversion = (*call.options, *own), (*call.of_conversion, *own)
-    return replace(call, dataset=dataset, options=options, of_conversion=of_conversion)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from shardkit.planning.user_call import UserCall
 
 from shardkit.errors import CallError
 from shardkit.inventory.inventory import Inventory
@@ -13,7 +14,6 @@ from shardkit.planning import checks
 from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
-from shardkit.planning.user_call import UserCall
 from shardkit.testing import inventory_table
 
 from ...pages import CHECKOUT

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from shardkit.planning.user_call import UserCall
 
 from shardkit.errors import CallError
 from shardkit.inventory.inventory import Inventory
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
-from shardkit.planning.user_call import UserCall
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import inventory_table
 

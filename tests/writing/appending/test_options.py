@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import pytest
-
-from shardkit.errors import CallError
 from shardkit.planning.user_call import completed_commands
 from shardkit.sources.commands import Command, for_append, refusal
+
+from shardkit.errors import CallError
 from shardkit.sources.options import SourceOptions
 from shardkit.writing.appending.options import append_call
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
-from shardkit.sources.commands import Command, refusal
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.sources.detection.box_tables.columns import columns_without_header, is_box_table
 from shardkit.sources.detection.image_paths import split_of, split_tokens
 from shardkit.sources.options import SourceOptions
@@ -80,8 +81,8 @@ def find_tables(folder: Folder) -> FoundTables:
             return FoundTables(tuple(of_splits), tuple(path for path in paths if path not in of_splits))
     elif len(paths) == 1:
         return FoundTables(tuple(paths))
-    commands = [Command(f"{folder.url}/{path}", (), f"the boxes of {path}") for path in paths[:_SHOWN]]
-    raise refusal(f"{folder.url}: {len(paths)} tables of boxes may be the source", commands)
+    commands = [Change(f"the boxes of {path}", sources=(f"{folder.url}/{path}",)) for path in paths[:_SHOWN]]
+    raise RefusalError(f"{folder.url}: {len(paths)} tables of boxes may be the source", commands)
 
 
 def _paths(folder: Folder) -> list[str]:

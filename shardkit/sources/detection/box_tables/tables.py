@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Any
 
 from shardkit.errors import DataError
+from shardkit.options.call import Change
 from shardkit.options.words import named
-from shardkit.sources.commands import Command, refusal
+from shardkit.refusals import RefusalError
 from shardkit.sources.detection.annotation_files import AnnotationFile
 from shardkit.sources.detection.box_tables.boxes import (
     LARGEST_FRACTION,
@@ -113,10 +114,10 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
         )
         if may_leave:
             raise DataError(msg)
-        command = Command(
-            folder.url, ("--layout", "class-folders"), "each folder is a class, and the table is not read"
+        command = Change(
+            "each folder is a class, and the table is not read", {"layout": "class-folders"}, sources=(folder.url,)
         )
-        raise refusal(f"{msg}, or", [command])
+        raise RefusalError(f"{msg}, or", [command])
     root, paths = found
     stat = file_or_folder(folder, path)
     num_bytes = stat.num_bytes if stat else 0

@@ -8,8 +8,9 @@ from typing import BinaryIO
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.options.call import Change
 from shardkit.options.words import named
-from shardkit.sources.commands import Command, refusal
+from shardkit.refusals import RefusalError
 from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
 from shardkit.sources.detection.label_studio.tasks import Task, choices_of, has_box, image_path, is_region, parse_task
@@ -108,10 +109,10 @@ def _control(url: str, tasks: list[Task], options: SourceOptions) -> str | None:
         return None
     if len(controls) > 1:
         commands = [
-            Command(url, ("--label-column", name), f"the choices of {printable(name)} are the classes")
+            Change(f"the choices of {printable(name)} are the classes", {"label_columns": (name,)}, sources=(url,))
             for name in controls
         ]
-        raise refusal(f"{url}: {len(controls)} controls have choices", commands)
+        raise RefusalError(f"{url}: {len(controls)} controls have choices", commands)
     if not controls:
         msg = (
             f"{url}: its first tasks have neither rectangles nor choices; export brushes and key points as 'COCO with "

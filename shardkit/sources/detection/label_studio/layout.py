@@ -13,9 +13,10 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJECTS, UNMEASURED
-from shardkit.sources.commands import Command, refusal
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import ImageRecords, read_records
 from shardkit.sources.detection.label_studio.export import (
@@ -154,7 +155,7 @@ def open_label_studio(opening: Opening) -> LabelStudio:
         msg = f"{folder.url}: there is no JSON export of Label Studio; searched for *.json"
         raise DataError(msg)
     if len(found) > 1:
-        commands = [Command(f"{folder.url}/{name}", (), f"the tasks of {name}") for name in found]
-        raise refusal(f"{folder.url}: {len(found)} exports of Label Studio may be the source", commands)
+        commands = [Change(f"the tasks of {name}", sources=(f"{folder.url}/{name}",)) for name in found]
+        raise RefusalError(f"{folder.url}: {len(found)} exports of Label Studio may be the source", commands)
     root, export = open_export(folder, found[0], opening.options, may_leave=path is not None)
     return LabelStudio(root, folder, (export,))

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.commands import Command, refusal
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.finding import find_lists
 from shardkit.sources.lists.known.class_folder_datasets import class_folders
@@ -79,12 +80,12 @@ def _is_flat(folder: Folder, path: str) -> bool:
 
 
 def _no_answers(folder: Folder, train: str, val: str, num_classes: int) -> CallError:
-    commands = [Command(join(folder.url, train), (), f"only the training images, {num_classes:,} classes")]
+    commands = [Change(f"only the training images, {num_classes:,} classes", sources=(join(folder.url, train),))]
     above = next((folder.url.removesuffix(end) for end in _BELOW_ROOT if folder.url.endswith(end)), None)
     if above:
-        commands.insert(0, Command(above, (), f"the folder above ILSVRC, if {_SOLUTION} is in it"))
+        commands.insert(0, Change(f"the folder above ILSVRC, if {_SOLUTION} is in it", sources=(above,)))
     problem = (
         f"{printable(folder.url)}: the labels of the images in {val}/ are not there; Kaggle distributes them as "
         f"{_SOLUTION}: put it into this folder, or sort the images into one folder for each class"
     )
-    return refusal(problem, commands)
+    return RefusalError(problem, commands)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
-from shardkit.sources.commands import Command, refusal
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
 from shardkit.sources.walking import children, file_or_folder, is_folder, join
 from shardkit.storage import Folder
 
@@ -84,13 +85,13 @@ def _found(folder: Folder) -> MatDataset | None:
 
 
 def _refusal(folder: Folder, found: MatDataset) -> CallError:
-    command = [Command(join(folder.url, _TABLE), (), found.name)]
+    command = [Change(found.name, sources=(join(folder.url, _TABLE),))]
     if any(entry.name == _TABLE for entry in children(folder)):
         problem = f"{printable(folder.url)}: this is {found.name}, with its labels in {found.labels} and in {_TABLE}"
-        return refusal(problem, command)
+        return RefusalError(problem, command)
     problem = (
         f"{printable(folder.url)}: the labels of {found.name} are in MATLAB files, which shardkit does not read; make "
         f"{_TABLE} in this folder, with the header image,label,split and a record such as {found.row} for each image "
         "(the program below does it in this folder, with SciPy)"
     )
-    return CallError(f"{refusal(problem, command)}\n\npython - <<'END'\n{found.script}\nEND")
+    return RefusalError(problem, command, appendix=f"python - <<'END'\n{found.script}\nEND")

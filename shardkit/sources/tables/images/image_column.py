@@ -52,7 +52,7 @@ def find_image(
         names = [file.columns[i] for i in found][:_MAX_CHOICES]
         problem = f"{file.url}: {' or '.join(map(repr, names))} may be the image column"
         choices = [Choice({"image_column": name}, f"the image is in column {name!r}") for name in names]
-        raise refuse(problem, source, options, choices)
+        raise refuse(problem, source, choices)
     if found:
         return next(iter(found))
     if usual:
@@ -64,7 +64,7 @@ def find_image(
             Choice({"image_column": file.columns[i]}, f"the image is in column {file.columns[i]!r}")
             for i in suggestions[:_MAX_CHOICES]
         ]
-        raise refuse(f"{file.url}: no column has a usual name for image paths", source, options, choices)
+        raise refuse(f"{file.url}: no column has a usual name for image paths", source, choices)
     if likely:
         listed = enumerated([repr(file.columns[i]) for i in likely])
         raise _none(

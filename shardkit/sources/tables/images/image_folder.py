@@ -107,7 +107,7 @@ def place_images(
         nearby = search_nearby(folder, searched, also_above=options.root is None)
     if nearby is not None:
         if nearby.is_ambiguous:
-            raise _several_folders(source, options, nearby)
+            raise _several_folders(source, nearby)
         location = _location(nearby)
         files = [
             f"{nearby.base.url}/{above}/{one}"
@@ -155,7 +155,7 @@ def _location(nearby: Nearby) -> ImageLocation:
     return ImageLocation(nearby.by_name, nearby.folders, f"; its images were found in {some}{inexact}")
 
 
-def _several_folders(source: str, options: SourceOptions, nearby: Nearby) -> CallError:
+def _several_folders(source: str, nearby: Nearby) -> CallError:
     places = [
         join(nearby.base.url.rstrip("/"), path) for path, held in zip(nearby.folders, nearby.found, strict=True) if held
     ]
@@ -165,7 +165,7 @@ def _several_folders(source: str, options: SourceOptions, nearby: Nearby) -> Cal
     path = min(frozenset().union(*nearby.found))
     choices = [Choice({"root": place}, f"the images are in {place.rpartition('/')[2]}/") for place in places]
     problem = f"{source}: image names of the table, such as {shown(path)}, exist in {len(places)} folders"
-    return refuse(problem, source, options, choices[:_MAX_COMMANDS])
+    return refuse(problem, source, choices[:_MAX_COMMANDS])
 
 
 def _refuse_drives(source: str, table_folder: Folder, options: SourceOptions, first: Sequence[NumberedPath]) -> None:
@@ -193,7 +193,7 @@ def _refuse_copies(source: str, table_folder: Folder, options: SourceOptions, fi
     if url.startswith(("gs://", "s3://")):
         choices.append(Choice({"root": old}, "the images are read from the bucket"))
     problem = f"{source}: its images are called {shown(url)} and the like, and are in {place[1]}, too"
-    raise refuse(problem, source, options, choices)
+    raise refuse(problem, source, choices)
 
 
 def _refuse_missing(
@@ -229,7 +229,7 @@ def _refuse_missing(
         meaning, change = "FOLDER: where these paths start", {"root": "FOLDER"}
     else:
         change = {"path_prefix": (f"{old}={new}",)}
-    raise refuse(problem, source, options, [Choice(change, meaning)])
+    raise refuse(problem, source, [Choice(change, meaning)])
 
 
 def _is_absolute(path: str) -> bool:

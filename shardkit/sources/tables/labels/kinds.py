@@ -165,7 +165,7 @@ def _refuse_unclear(
                 f"{min(numbers.whole):,} to {max(numbers.whole):,}, which may be classes or a quantity"
             )
             both = [as_class, as_number] if is_called_like_classes(name) else [as_number, as_class]
-            raise refuse(problem, source, options, both)
+            raise refuse(problem, source, both)
         return
     profile = profile_of(file, prefix, column)
     if profile.num_present >= _MANY_RECORDS and profile.num_distinct == profile.num_present:
@@ -176,7 +176,7 @@ def _refuse_unclear(
             for i, other in enumerate(file.columns)
             if other and i != column and _repeats(file, prefix, i)
         ]
-        raise refuse(problem, source, options, [*others[:3], as_class])
+        raise refuse(problem, source, [*others[:3], as_class])
     values = [record.values[column] for record in prefix]
     texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
     if texts and all(_LIST.fullmatch(text) for text in texts):
@@ -188,7 +188,7 @@ def _refuse_unclear(
         example = shown(next(text for text in texts if separator in text))
         several = Choice({**chosen, "label_separator": separator}, f"several classes, separated by {separator!r}")
         problem = f"{file.url}: column {name!r} holds labels such as {example}: one class, or several"
-        raise refuse(problem, source, options, [several, as_class])
+        raise refuse(problem, source, [several, as_class])
 
 
 def _repeats(file: TableFile, prefix: Sequence[Record], column: int) -> bool:

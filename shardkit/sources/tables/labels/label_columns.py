@@ -53,7 +53,7 @@ def find_labels(
         agreeing = [i for i in profiles if profiles[i].may_be_label and _fits(profiles[i], options)]
         agreeing = _without_codes(agreeing, profiles, read_all)
         if len(agreeing) > 1:
-            raise _several(file, agreeing, options, source)
+            raise _several(file, agreeing, source)
         usual = agreeing or usual[:1]
     if usual:
         return decide_labels(file, prefix, (usual[0],), options, read_all, source)
@@ -102,11 +102,11 @@ def _repeats_column(column: int, other: int, read_all: ReadAll, *, is_code: bool
     return len(pairs) == len(codes) == len(names)
 
 
-def _several(file: TableFile, columns: Sequence[int], options: SourceOptions, source: str) -> CallError:
+def _several(file: TableFile, columns: Sequence[int], source: str) -> CallError:
     names = [file.columns[i] for i in columns]
     problem = f"{file.url}: the labels may be in column {' or '.join(map(repr, names[:_MAX_CHOICES]))}"
     choices = [Choice({"label_columns": (name,)}, f"the label is in column {name!r}") for name in names]
-    return refuse(problem, source, options, choices[:_MAX_CHOICES])
+    return refuse(problem, source, choices[:_MAX_CHOICES])
 
 
 def _none(
@@ -132,4 +132,4 @@ def _none(
             choices.append(Choice({"label_columns": (file.columns[i],)}, f"the label is in column {file.columns[i]!r}"))
     if not choices:
         return DataError(f"{problem}; name it with {named('label_columns')}")
-    return refuse(problem, source, options, choices[:_MAX_CHOICES])
+    return refuse(problem, source, choices[:_MAX_CHOICES])

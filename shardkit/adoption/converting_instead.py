@@ -1,25 +1,26 @@
-"""Print the command that converts TFRecords which cannot be adopted as they are."""
+"""Offer the conversion of TFRecords which cannot be adopted as they are."""
 
 import posixpath
 from collections.abc import Sequence
+from typing import Any
 
 from shardkit.dataset.foreign.file_names import is_tfrecord_name
 from shardkit.naming import split_of_folder
-from shardkit.sources.commands import Command
+from shardkit.options.call import Change
 from shardkit.storage import Folder
 
-_MAX_SOURCES = 6  # longer commands name the folder that all files are in
+_MAX_SOURCES = 6  # longer calls name the folder that all files are in
 
 
-def convert_command(records: Folder, paths: Sequence[str], *options: str) -> str:
-    """Return the command that converts TFRecord files, quoted for a shell.
+def conversion_of(records: Folder, paths: Sequence[str], **options: Any) -> Change:
+    """Return the call that converts TFRecord files.
 
     It names folders if the files are all TFRecord files in them, else the files.
 
     Args:
         records: The folder that the files have in common.
         paths: Their paths in it.
-        options: Further options that the command needs.
+        **options: Further options that it needs, by name.
     """
     given = set(paths)
     folders = sorted({posixpath.dirname(path) for path in paths})
@@ -30,7 +31,8 @@ def convert_command(records: Folder, paths: Sequence[str], *options: str) -> str
     if "" in chosen or len(chosen) > _MAX_SOURCES:
         chosen = [""]
     urls = [f"{records.url.rstrip('/')}/{one}".rstrip("/") for one in chosen]
-    return Command(urls[0], ("--layout", "tfrecord", *options), "", also=tuple(urls[1:])).line
+    changed = {"layout": "tfrecord", **options}
+    return Change("", changed, sources=tuple(urls), command="convert", starts_anew=True)
 
 
 def _records_in(records: Folder, folder: str) -> set[str]:

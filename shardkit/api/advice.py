@@ -1,0 +1,111 @@
+"""Answer the user's call: complete refusals with the call, and offer only what works.
+
+A refusal names changes of the call. Before they are printed, each is planned on the listing, without decoding or
+writing anything: one that would be refused itself, or give one class, is not offered; one that loses images or a split
+says so.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shardkit.errors import ShardkitError
+from shardkit.naming import counted
+from shardkit.options.call import Call, Change
+from shardkit.refusals import RefusalError, RefusedDataError
+
+if TYPE_CHECKING:
+    from shardkit.planning.plan import Plan
+
+_MOST_OFFERED = 3
+_PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
+
+Planned = Callable[[Change], "Plan"]
+
+
+@contextmanager
+def answering(call: Call, planned: Planned | None = None) -> Iterator[None]:
+    """Complete the refusals of a call: who runs a call for the user runs it inside of this.
+
+    Args:
+        call: The user's call.
+        planned: Function that plans the call with a change, without decoding; None if no change can be planned.
+
+    Raises:
+        RefusalError: A refusal, with the call and with changes that work.
+    """
+    try:
+        yield
+    except (RefusalError, RefusedDataError) as error:
+        if error.call is None:
+            error.call = call
+            if planned is not None:
+                changes = offered(error.refusal.changes, call, planned)
+                error.refusal = replace(error.refusal, changes=changes)
+        raise
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a changed call would give.
+
+    Attributes:
+        change: The change.
+        num_examples: Number of its examples; None if it was not planned.
+        splits: Names of its splits.
+    """
+
+    change: Change
+    num_examples: int | None = None
+    splits: frozenset[str] = frozenset()
+
+
+def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Change, ...]:
+    """Return the changes that work, those that keep the most images first, at most three.
+
+    Args:
+        changes: Changes of the call.
+        call: The user's call.
+        planned: See `answering`.
+    """
+    found: list[_Found] = []
+    for change in changes:
+        if not _can_be_planned(change, call):
+            found.append(_Found(change))
+            continue
+        try:
+            plan = planned(change)
+        except (ShardkitError, OSError):
+            continue
+        if len(plan.classes) == 1 and not _confirms(change):
+            continue
+        found.append(_Found(change, plan.num_examples, frozenset(split.name for split in plan.splits)))
+    counts = [one.num_examples for one in found if one.num_examples is not None]
+    most = max(counts, default=0)
+    every = frozenset[str]().union(*(one.splits for one in found if one.num_examples == most))
+    ranked = sorted(found, key=lambda one: -(most if one.num_examples is None else one.num_examples))
+    return tuple(_told(one, most, every) for one in ranked[:_MOST_OFFERED])
+
+
+def _can_be_planned(change: Change, call: Call) -> bool:
+    words = [one for value in change.options.values() for one in (value if isinstance(value, tuple) else (value,))]
+    has_blank = any(str(word).rpartition("=")[2] in _PLACEHOLDERS for word in words)
+    return not has_blank and not change.starts_anew and change.command in {None, call.command}
+
+
+def _confirms(change: Change) -> bool:
+    """Return whether the user confirms a reading by the change: then it may give one class."""
+    return "layout" in change.options or "classes" in change.options
+
+
+def _told(found: _Found, most: int, splits: frozenset[str]) -> Change:
+    """Return the change with what it loses in its meaning."""
+    change, loses = found.change, []
+    if found.num_examples is None:
+        return change
+    if found.num_examples < most:
+        loses.append(f"leaves out {most - found.num_examples:,} of {counted(most, 'image')}")
+    if lost := sorted(splits - found.splits):
+        loses.append(f"without the {'split' if len(lost) == 1 else 'splits'} {' and '.join(lost)}")
+    return replace(change, meaning="; ".join([change.meaning, *loses])) if loses else change
