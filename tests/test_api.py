@@ -131,13 +131,14 @@ def test_findings_travel_with_the_plan_and_the_outcome(source, tmp_path):
     codes = {finding.code for finding in planned.findings}
     assert "class_absent_from_split" in codes
     outcome = shardkit.convert(source, tmp_path / "out", splits="90/10")
-    # Commands name the folder that the call writes; `plan` writes none.
-    assert [replace(one, commands=()) for one in outcome.findings] == [
-        replace(one, commands=()) for one in planned.findings
+    # Each knows the call that found it: commands name the folder that the call writes.
+    assert [replace(one, call=None) for one in outcome.findings] == [
+        replace(one, call=None) for one in planned.findings
     ]
-    assert {one.output for finding in outcome.findings for one in finding.commands} == {str(tmp_path / "out")}
+    assert {(one.call.command, one.call.target) for one in outcome.findings} == {("convert", str(tmp_path / "out"))}
     again = shardkit.convert(source, tmp_path / "out", splits={"train": 0.9, "val": 0.1})
-    assert (again.unchanged, again.findings) == (True, outcome.findings)
+    assert again.unchanged
+    assert [one.code for one in again.findings] == [one.code for one in outcome.findings]
 
 
 def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):

@@ -117,7 +117,9 @@ def arguments(values: Mapping[str, Any]) -> str:
         if first is None or not first.group or list(members) == [argument]:
             written.append(keyword(argument, members[argument]))
             continue
-        inner = ", ".join(keyword(option, value) for option, value in members.items())
+        ordered = [option for option in members if option == argument]  # which stands for the group
+        ordered += [option for option in members if option != argument]
+        inner = ", ".join(keyword(option, members[option]) for option in ordered)
         written.append(f"{argument}={first.group_class}({inner})")
     return ", ".join(written)
 

@@ -176,16 +176,20 @@ def test_a_record_that_cannot_be_read_as_it_is_is_named(name, tmp_path):
     before = digests_of(tmp_path, but=())
     with pytest.raises(DataError, match=sentence) as raised:
         shardkit.adopt(tmp_path)
-    option = " --keep-truncated" if name == "a file that ends early" else ""  # else that conversion stops at the file
-    assert str(raised.value).endswith(f"shardkit convert {tmp_path} OUT --layout tfrecord{option}")
+    (change,) = raised.value.refusal.changes
+    # Without the option that conversion stops at the file.
+    option = {"keep_truncated": True} if name == "a file that ends early" else {}
+    assert (change.command, change.sources) == ("convert", (str(tmp_path),))
+    assert change.options == {"layout": "tfrecord", **option}
     assert digests_of(tmp_path, but=()) == before
     assert not (tmp_path / "indexes").exists()
 
 
 def test_pixels_and_texts_need_a_conversion(tmp_path):
     write(tmp_path / "a.tfrecord", [{"image": jpeg(i), "label": "cat"} for i in range(3)])
-    with pytest.raises(DataError, match=r"are texts, not numbers.*shardkit convert .* --layout tfrecord"):
+    with pytest.raises(DataError, match=r"are texts, not numbers") as raised:
         shardkit.adopt(tmp_path)
+    assert raised.value.refusal.changes[0].command == "convert"
 
 
 def test_a_number_of_two_names_keeps_its_number(tmp_path):

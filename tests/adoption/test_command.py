@@ -110,7 +110,7 @@ def test_the_command_that_a_refusal_prints_converts_the_records_of_tfrecorder(tm
     refused = call("adopt", old)
     assert refused.exit_code == 1
     assert "compressed with GZIP, and so are 2 other files" in refused.stderr
-    program, *arguments = shlex.split(refused.stderr.rpartition("dataset: ")[2])
+    program, *arguments = shlex.split(refused.stderr.splitlines()[-1], comments=True)
     monkeypatch.chdir(tmp_path)
     assert (program, call(*arguments).exit_code) == ("shardkit", 0)
     manifest = shardkit.read_manifest("OUT")

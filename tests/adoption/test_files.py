@@ -2,12 +2,11 @@
 
 import gzip
 import os
-import shlex
 import zlib
 
 import pytest
-from shardkit.adoption.convert_command import convert_command
 
+from shardkit.adoption.converting_instead import conversion_of
 from shardkit.adoption.dataset_folder import dataset_place
 from shardkit.adoption.files import assign_splits, find_files, refuse_compressed
 from shardkit.dataset.foreign.files import ForeignFiles
@@ -122,7 +121,7 @@ def test_unclear_splits_are_refused(paths, given, sentence):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (gzip.compress(RECORD, mtime=0), r"compressed with GZIP.*: shardkit convert \S+ OUT --layout tfrecord$"),
+        (gzip.compress(RECORD, mtime=0), r"compressed with GZIP(.|\n)*layout='tfrecord'"),
         (zlib.compress(RECORD), "compressed with ZLIB"),
         (b"\x89PNG" * 9, "this is no TFRecord file"),
         (RECORD[:5], "this is no TFRecord file"),
@@ -152,6 +151,7 @@ def test_the_command_that_converts_names_the_files_or_their_whole_folders(adopte
         (tmp_path / path).write_bytes(RECORD)
     (tmp_path / "deep/er").mkdir(parents=True)
     (tmp_path / "deep/er/a.tfrecord").write_bytes(RECORD)
-    command = shlex.split(convert_command(open_folder(str(tmp_path)), adopted))
+    change = conversion_of(open_folder(str(tmp_path)), adopted)
     wanted = [os.path.normpath(tmp_path / source) for source in sources]
-    assert command == ["shardkit", "convert", *wanted, "OUT", "--layout", "tfrecord"]
+    assert [os.path.normpath(one) for one in change.sources] == wanted
+    assert (change.command, change.options) == ("convert", {"layout": "tfrecord"})

@@ -38,11 +38,11 @@ def test_help_and_version_are_shown(arguments):
         (["photos/ant/1.jpg", "photos/bee/2.jpg", "OUT"], ["photos"]),
         (["1.jpg", "2.jpg", "3.jpg", "OUT"], ["."]),
         (["/x/1.jpg", "2.jpg", "OUT"], ["."]),
-        (["photos/ant/1.png", "OUT"], ["photos", "photos/ant"]),
+        (["photos/ant/1.png", "OUT"], ["photos"]),  # photos/ant alone would be one class
         (["photos/*/*.jpg", "OUT"], ["photos"]),
         (["photos/{ant,bee}", "OUT"], ["photos"]),
         (["*.jpg", "OUT"], ["."]),
-        (["/nowhere/[ab]*", "OUT"], ["/nowhere"]),
+        (["/nowhere/[ab]*", "OUT"], []),  # there is no such folder
     ],
 )
 def test_files_and_patterns_as_source_are_refused_with_the_commands_for_their_folder(

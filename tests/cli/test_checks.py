@@ -27,7 +27,7 @@ def test_one_class_is_refused_before_anything_is_decoded_and_taken_if_it_is_mean
         result = call(command, *paths)
     assert result.exit_code == 2
     assert "only one class was found: 'photos'" in result.stderr
-    assert f"shardkit convert {source} {paths[1] if paths[1:] else 'OUT'} --layout table" in result.stderr
+    assert f"shardkit {command} {' '.join(map(str, paths))} --layout table" in result.stderr
     assert is_one_sentence(result.stderr)
     assert not (tmp_path / "out" / "manifest.json").exists()
     assert call(command, *paths, "--layout", "table").exit_code == 0
@@ -99,11 +99,10 @@ def test_every_ready_command_runs_as_it_is_printed(case, tmp_path):
     source = write_tree(tmp_path / "my source", files)
     result = call("plan", source, *options)
     assert result.exit_code == 2, result.output
-    commands = [line for line in result.stderr.splitlines() if line.startswith("  shardkit convert ")]
+    commands = [line for line in result.stderr.splitlines() if line.startswith("  shardkit plan ")]
     assert len(commands) >= 2
     for command in commands:
         _, _, *words = shlex.split(command, comments=True)
-        words.remove("OUT")
         assert ("--seed 2" in command) == ("--seed" in options)
         assert call("plan", *words).exit_code == 0, command
 
@@ -141,7 +140,7 @@ def test_ready_commands_have_the_users_own_output_and_files_and_run_as_printed(t
     said = call("convert", "photos", "my out", *options).stderr
     lines = {line.strip().partition("  # ")[0] for line in said.splitlines() if "shardkit convert" in line}
     (line,) = lines
-    assert line.startswith("shardkit convert photos 'my out' --splits train=0.8,validation=0.2 --classes names.txt ")
+    assert line.startswith("shardkit convert photos 'my out' --classes names.txt --splits train=0.8,validation=0.2 ")
     # The conversion that printed it has gone on and filled the folder.
     again = call(*shlex.split(line)[1:])
     assert again.exit_code == 0, again.stderr

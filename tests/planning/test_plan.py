@@ -221,7 +221,7 @@ def test_a_split_that_only_bad_images_have_rejects_no_good_one():
 
 
 def test_splits_cannot_be_asked_for_where_the_source_has_its_own():
-    with pytest.raises(CallError, match=r"the source has its own splits \(train, test\), and --splits would mix them"):
+    with pytest.raises(CallError, match=r"the source has its own splits \(train, test\), and splits would mix them"):
         plan_of(inventory_table(["cat"] * 2, splits=["train", "test"]), splits=SPLITS)
 
 

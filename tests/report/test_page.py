@@ -6,8 +6,8 @@ import re
 import shutil
 
 import pytest
-from shardkit.planning.user_call import UserCall
 
+from shardkit.options.call import Call
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
@@ -67,7 +67,7 @@ def page_of_dataset(source, folder, name):
 def page_of_source(source):
     options = SourceOptions(), ConvertOptions()
     with planned_source(str(source), *options, ThreadExecutor(1), Silent()) as (opened, plan):
-        return make_page(SourceCollection(opened, plan, UserCall.of(str(source), *options)), ReportOptions())[0]
+        return make_page(SourceCollection(opened, plan, Call("plan", (str(source),))), ReportOptions())[0]
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
-from shardkit.planning.user_call import UserCall
 
+from shardkit.options.call import Call
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
@@ -31,6 +31,6 @@ def test_files_that_are_encoded_again_do_not_count_as_progressive(options, num_s
     source = write_tree(tmp_path, {**files, "bee/0.png": picture(9, width=16, height=16)})
     given = SourceOptions(), ConvertOptions(**options)
     with planned_source(str(source), *given, ThreadExecutor(1), Silent()) as (opened, plan):
-        collection = SourceCollection(opened, plan, UserCall.of(str(source), *given))
+        collection = SourceCollection(opened, plan, Call("plan", (str(source),)))
         facts = jpeg_facts(collection.headers(np.arange(4)))
     assert (facts.num_images, facts.num_jpegs, facts.num_progressive) == (4, num_stored, num_stored)

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from shardkit.planning.user_call import UserCall
 
 from shardkit.errors import CallError, DataError
 from shardkit.planning.options import ConvertOptions
@@ -36,11 +35,11 @@ REFUSED = [
     ({"shards": 4}, OWN, "4 shards .*train, which has only 3"),
     ({"shards": 6}, NONE, "train, which has only 5"),
     ({"shards": 6, "splits": HALVES}, NONE, "which has only 5"),
-    ({"splits": HALVES}, OWN, "its own splits \\(train, test\\), and --splits would mix"),
+    ({"splits": HALVES}, OWN, "its own splits \\(train, test\\), and splits would mix"),
     ({"splits": HALVES, "splits_of": ("train",)}, OWN, "contains 'test', an existing split"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"validation": 4}}, OWN, "has only 3 examples"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"test": 3}}, OWN, "test, which has only 2"),
-    ({"splits": TO_VALIDATION, "splits_of": ("train",)}, NONE, "--splits-of has nothing to divide"),
+    ({"splits": TO_VALIDATION, "splits_of": ("train",)}, NONE, "splits_of has nothing to divide"),
     ({"classes": ("cat", "cow")}, NONE, "classes does not name: 'dog'"),
     ({"group_by": "patient([0-9]+)"}, NONE, "found in none of the 5 keys, such as 'cat/000000.jpg'"),
 ]
@@ -81,15 +80,15 @@ def test_rows_that_are_bad_as_listed_count_for_no_shard():
 def test_classes_that_show_a_wrong_reading_are_refused_unless_the_reading_was_chosen(labels, said):
     table = listing([None] * 4, labels)
     options = ConvertOptions()
-    check = ListingCheck(options, None, call=UserCall("s"), layout="class folders")
+    check = ListingCheck(options, None, layout="class folders")
     assert check.is_needed
     with pytest.raises(CallError, match=said):
         check.refuse([check.summary(table)])
-    chosen = ListingCheck(options, None, call=UserCall("s", is_explicit=True), layout="class folders")
+    chosen = ListingCheck(options, None, is_explicit=True, layout="class folders")
     assert not chosen.is_needed, "nothing can be refused"
     chosen.refuse([chosen.summary(table)])
     # The only label that was found, of several that the format lists.
-    check = ListingCheck(options, ("cat", "train", "test", "dog"), call=UserCall("s"), layout="class folders")
+    check = ListingCheck(options, ("cat", "train", "test", "dog"), layout="class folders")
     check.refuse([check.summary(table)])
 
 

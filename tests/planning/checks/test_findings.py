@@ -6,24 +6,25 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from shardkit.planning.user_call import UserCall
 
-from shardkit.errors import CallError
 from shardkit.inventory.inventory import Inventory
+from shardkit.options.words import written_as
 from shardkit.planning import checks
 from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
+from shardkit.refusals import RefusalError
 from shardkit.testing import inventory_table
 
 from ...pages import CHECKOUT
 
 SHARES = {"train": Fraction(4, 5), "validation": Fraction(1, 5)}
-CALL = UserCall("photos")
 
 
-def plan_of(table, *, call=CALL, skipped=None, layout="class folders", classes=None, **options):
-    return make_plan(Inventory(table, layout, skipped or {}, classes), ConvertOptions(**options), call)
+def plan_of(table, *, is_explicit=False, skipped=None, layout="class folders", classes=None, **options):
+    return make_plan(
+        Inventory(table, layout, skipped or {}, classes), ConvertOptions(**options), is_explicit=is_explicit
+    )
 
 
 def text_of(table, **given):
@@ -35,9 +36,13 @@ def codes_of(table, **given):
 
 
 def refusal_of(table, **given):
-    with pytest.raises(CallError) as raised:
+    with pytest.raises(RefusalError) as raised:
         refuse_stopping(plan_of(table, **given).findings)
-    return str(raised.value)
+    return raised.value.refusal
+
+
+def options_of(refusal):
+    return [change.options for change in refusal.changes]
 
 
 def balanced(*names, count=40):
@@ -52,32 +57,28 @@ def test_an_ordinary_source_has_nothing_to_check():
 
 def test_one_class_stops_with_the_commands_of_other_readings():
     keys = [f"photos/{name}.{i}.jpg" for name in ("cat", "dog") for i in range(3)]
-    said = refusal_of(inventory_table(["photos"] * 6, keys=keys))
-    first = "only one class was found: 'photos'; a classifier needs at least two; choose one of:"
-    assert said.splitlines()[0] == first
-    assert "shardkit convert photos OUT --label-pattern '^([^\\W\\d_]+)'" in said
-    assert "such as 'cat'" in said
-    assert "shardkit convert photos OUT --layout class-folders" in said
+    found = refusal_of(inventory_table(["photos"] * 6, keys=keys))
+    assert found.problem == "only one class was found: 'photos'; a classifier needs at least two"
+    assert {"label_pattern": r"^([^\W\d_]+)"} in options_of(found)
+    assert any("such as 'cat'" in change.meaning for change in found.changes)
+    assert {"layout": "class-folders"} in options_of(found)
 
 
 def test_one_class_whose_folder_has_folders_may_be_the_folder_above():
     keys = [f"all/{name}/{i}.jpg" for name in ("cat", "dog") for i in range(3)]
-    said = refusal_of(inventory_table(["all"] * 6, keys=keys))
-    assert "  shardkit convert photos/all OUT " in said
-    # Not for archives, which have no folders to name, nor below split folders.
-    assert "photos.zip/all" not in refusal_of(inventory_table(["all"] * 6, keys=keys), call=UserCall("photos.zip"))
+    found = refusal_of(inventory_table(["all"] * 6, keys=keys))
+    assert "all" in [change.inside for change in found.changes]
 
 
 def test_one_class_of_a_table_is_its_column():
-    said = refusal_of(inventory_table(["0"] * 6), layout="table (CSV)")
-    assert "shardkit convert photos OUT --label-column NAME" in said
-    assert "shardkit convert photos OUT --layout table " in said
+    found = refusal_of(inventory_table(["0"] * 6), layout="table (CSV)")
+    assert {"layout": "table"} in options_of(found)
+    assert any("label_columns" in options for options in options_of(found))
 
 
 def test_a_chosen_reading_may_have_one_class_and_classes_like_splits():
-    chosen = UserCall("photos", is_explicit=True)
-    refuse_stopping(plan_of(inventory_table(["photos"] * 6), call=chosen).findings)
-    refuse_stopping(plan_of(inventory_table(balanced("train", "test")), call=chosen).findings)
+    refuse_stopping(plan_of(inventory_table(["photos"] * 6), is_explicit=True).findings)
+    refuse_stopping(plan_of(inventory_table(balanced("train", "test")), is_explicit=True).findings)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +86,9 @@ def test_a_chosen_reading_may_have_one_class_and_classes_like_splits():
     [("train_images", "test_images"), ("Train_set", "Test_set"), ("train", "test1"), ("train", "val", "predict")],
 )
 def test_classes_that_are_all_named_like_splits_stop(names):
-    said = refusal_of(inventory_table(balanced(*names)))
-    assert all(repr(name) in said for name in names)
-    assert "--layout class-folders" in said
+    found = refusal_of(inventory_table(balanced(*names)))
+    assert all(repr(name) in found.problem for name in names)
+    assert {"layout": "class-folders"} in options_of(found)
 
 
 def test_some_classes_named_like_splits_or_leftovers_warn():
@@ -125,7 +126,7 @@ def test_a_class_that_a_split_lacks_is_named_with_the_remedy():
     (found,) = [one for one in plan.findings if one.code == "class_absent_from_split"]
     lacking = [name for name, count in zip(plan.classes, plan.splits[1].class_counts, strict=True) if not count]
     assert found.sentence.startswith(f"{len(lacking)} of 14 classes have no image in 'validation': {lacking[0]!r}, ")
-    assert [command.line for command in found.commands] == ["shardkit convert photos OUT --split-by stratified"]
+    assert options_of(found) == [{"split_by": "stratified"}]
     many = inventory_table([*balanced("cat"), *(f"rare{i:02d}" for i in range(12))])
     said = text_of(many, splits={"train": Fraction(99, 100), "test": Fraction(1, 100)}, split_by="stratified")
     assert "and 2 more" in said, "only ten names"
@@ -179,8 +180,8 @@ def test_duplicates_in_several_splits_of_the_source_are_a_leak():
     said = text_of(table)
     assert "1 image with exact duplicates in another split (a leak)" in said
     assert "      test/cat/0.jpg and train/cat/1.jpg\n" in said
-    assert "shardkit convert photos OUT --dedupe drop" in said
-    assert "--dedupe group" not in said, "which cannot move images of the source's own splits"
+    assert "dedupe='drop'" in said
+    assert "dedupe='group'" not in said, "which cannot move images of the source's own splits"
     assert "duplicate_in_several_splits" not in codes_of(table, dedupe="drop")
 
 
@@ -188,8 +189,8 @@ def test_duplicates_that_shardkit_separates_can_be_kept_in_one_split():
     contents = [bytes([1 + i // 2]) * 32 for i in range(80)]
     said = text_of(inventory_table(balanced("cat", "dog"), contents=contents), splits=SHARES, dedupe="ignore")
     assert "with exact duplicates in another split (a leak)" in said
-    assert "--dedupe drop" in said
-    assert "--dedupe group" in said
+    assert "dedupe='drop'" in said
+    assert "dedupe='group'" in said
 
 
 def test_a_group_in_several_splits_of_the_source_is_named():
@@ -234,8 +235,8 @@ def test_a_missing_validation_split_is_a_hint_and_no_warning(splits, sentence, a
     hints = [finding for finding in plan.findings if finding.kind == "hints"]
     assert [hint.sentence for hint in hints] == ([] if sentence is None else [sentence])
     if sentence is not None:
-        assert f"add {added}" in hints[0].remedy
-        assert added in hints[0].commands[0].line
+        with written_as("command"):
+            assert added in hints[0].commands[0]
     assert "validation split" not in findings_text(plan.findings)
 
 
@@ -251,7 +252,7 @@ def test_findings_are_json_values():
     (stop, *_) = [finding.as_json() for finding in plan.findings if finding.stops]
     assert json.loads(json.dumps(stop)) == stop
     assert (stop["code"], stop["kind"]) == ("one_class", "stops")
-    assert stop["commands"] == ["shardkit convert photos OUT --layout class-folders"]
+    assert stop["commands"] == ["shardkit convert SOURCE OUT --layout class-folders"]
 
 
 def test_the_page_has_every_code_with_its_effect():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from shardkit.planning.user_call import UserCall
 
 from shardkit.errors import CallError
 from shardkit.inventory.inventory import Inventory
+from shardkit.options.call import Call
+from shardkit.options.words import written_as
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
-from shardkit.sources.options import SourceOptions
 from shardkit.testing import inventory_table
 
 SHARES = {"train": Fraction(3, 5), "validation": Fraction(2, 5)}
@@ -29,7 +29,7 @@ def splits_of(plan):
 
 
 def plan_of(table, **options):
-    return make_plan(Inventory(table, "split and class folders", {}), ConvertOptions(**options), UserCall("s"))
+    return make_plan(Inventory(table, "split and class folders", {}), ConvertOptions(**options))
 
 
 @st.composite
@@ -118,7 +118,7 @@ OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
         (
             OWN,
             {"splits": SHARES},
-            "the source has its own splits (train, test), and --splits would mix them",
+            "the source has its own splits (train, test), and splits would mix them",
             [
                 "shardkit convert s OUT",
                 "shardkit convert s OUT --splits-of train --splits train=0.6,validation=0.4",
@@ -138,7 +138,7 @@ OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
         (
             inventory_table(["a", "b"] * 20, splits=["train"] * 40),
             {"splits": SHARES},
-            "the source already has the split 'train'; use --splits-of train to divide it",
+            "the source already has the split 'train'; use splits_of='train' to divide it",
             [
                 "shardkit convert s OUT",
                 "shardkit convert s OUT --splits-of train --splits train=0.6,validation=0.4",
@@ -147,28 +147,29 @@ OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
         (
             OWN,
             {"splits": {"train": Fraction(4, 5), "test": Fraction(1, 5)}, "splits_of": ("train",)},
-            "--splits contains 'test', an existing split that --splits-of train does not list",
+            "splits contains 'test', an existing split that splits_of=['train'] does not list",
             ["shardkit convert s OUT --splits-of train,test --splits train=0.8,test=0.2"],
         ),
         (
             OWN,
             {"splits": SHARES, "splits_of": ("trian",)},
-            "--splits-of names the split 'trian'; the source has train, test",
+            "splits_of names the split 'trian'; the source has train, test",
             [],
         ),
         (
             inventory_table(["a", "b"] * 20),
             {"splits": SHARES, "splits_of": ("train",)},
-            "the source has no splits of its own, so --splits-of has nothing to divide",
+            "the source has no splits of its own, so splits_of has nothing to divide",
             ["shardkit convert s OUT --splits train=0.6,validation=0.4"],
         ),
     ],
 )
 def test_splits_that_do_not_fit_the_sources_are_refused_with_the_commands_that_do(table, options, sentence, commands):
-    given_options = ConvertOptions(**options)
-    call = UserCall.of("s", SourceOptions(), given_options)
+    given = ConvertOptions(**options)
     with pytest.raises(CallError) as raised:
-        make_plan(Inventory(table, "split and class folders", {}), given_options, call)
-    first, *rest = str(raised.value).splitlines()
-    assert first.startswith(sentence)
-    assert [line.partition("#")[0].strip() for line in rest] == commands
+        make_plan(Inventory(table, "split and class folders", {}), given)
+    assert str(raised.value).startswith(sentence)
+    call = Call("convert", ("s",), None, {name: getattr(given, name) for name in options})
+    offered = raised.value.refusal.changes if commands else ()
+    with written_as("command"):
+        assert [call.changed(change).line for change in offered] == commands
