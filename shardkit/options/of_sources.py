@@ -30,10 +30,11 @@ class SourceArguments(Group):
     layout: Layout | None = field(
         default=None,
         metadata=option(
-            "layout of SOURCE",
+            "layout of SOURCE, such as coco or table; `shardkit help layouts` lists them",
             heading="Source",
             form=Choice(words=get_args(Layout)),
             default_text="detected",
+            metavar="NAME",
             is_common=True,
         ),
     )
