@@ -69,11 +69,8 @@ def flags_in(help_text):
 
 
 def shown_default(one):
-    """What the table says about an option's default."""
-    if one.default_text:
-        return one.default_text
-    is_nothing = one.default is None or one.default == () or one.default is False
-    return "" if is_nothing else f"`{one.form.text(one.default)}`"
+    """What the table says about an option's default: values as code, descriptions as text."""
+    return one.shown_default if one.default_text or not one.shown_default else f"`{one.shown_default}`"
 
 
 def layouts():

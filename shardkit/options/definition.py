@@ -64,6 +64,14 @@ class Option:
     group_class: str = ""
 
     @property
+    def shown_default(self) -> str:
+        """What a help text and a page say about its default; '' if there is nothing to say."""
+        if self.default_text is not None:
+            return self.default_text
+        is_nothing = self.default is None or self.default is False or self.default == ()
+        return "" if is_nothing else self.form.text(self.default)
+
+    @property
     def is_repeatable(self) -> bool:
         """Whether it may be given several times on a command line."""
         return isinstance(self.form, Several) and not isinstance(self.form, ClassNames)
@@ -208,5 +216,4 @@ def refuse_unknown(called: str, given: Mapping[str, Any], known: list[str]) -> N
 def meaning(name: str) -> str:
     """Return what an option means, with its default, as in a docstring."""
     defined = OPTIONS[name]
-    default = defined.default_text or (None if defined.default in (None, (), False) else repr(defined.default))
-    return f"{defined.help}." if default is None else f"{defined.help}; {default} by default."
+    return f"{defined.help}; {defined.shown_default} by default." if defined.shown_default else f"{defined.help}."

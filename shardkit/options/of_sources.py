@@ -30,11 +30,11 @@ class SourceArguments(Group):
     layout: Layout | None = field(
         default=None,
         metadata=option(
-            "layout of SOURCE, such as coco or table; `shardkit help layouts` lists them",
+            "layout of SOURCE, one of those that `shardkit help layouts` lists",
             heading="Source",
             form=Choice(words=get_args(Layout)),
-            default_text="detected",
             metavar="NAME",
+            default_text="detected",
             is_common=True,
         ),
     )

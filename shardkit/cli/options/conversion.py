@@ -83,17 +83,10 @@ def _help(defined: Option, *, of_dataset: bool) -> str:
     if of_dataset and defined.rule == "fixed":
         return "DATASET's; another value is refused."
     text = rewritten(defined.help, "command")
-    default = defined.default_text
-    if of_dataset:
-        default = "DATASET's"
-    elif default is None and defined.default is not False and defined.default not in (None, ()):  # 0 is a default
-        default = defined.form.text(defined.default)
-    begins_with_value = text.partition(" ")[0].endswith(":")  # "hash: …" explains a choice, which is in lower case
-    return (
-        (text if begins_with_value else f"{text[0].upper()}{text[1:]}")
-        + "."
-        + (f"  [default: {default}]" if default else "")
-    )
+    default = "DATASET's" if of_dataset else defined.shown_default
+    begins_with_value = text.partition(":")[0] in getattr(defined.form, "choices", ())
+    sentence = text if begins_with_value else f"{text[0].upper()}{text[1:]}"
+    return f"{sentence}." + (f"  [default: {default}]" if default else "")
 
 
 def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
