@@ -37,7 +37,10 @@ def help(page: str | None) -> None:  # noqa: A001 - the command's name
 def _pages() -> dict[str, Path]:
     """Return the pages by their names: `sources` is sources/README.md, `sources/layouts` is sources/layouts.md."""
     files = sorted(_PACKAGE.glob("*/*.md"), key=lambda file: (file.parent.name, file.name != "README.md", file.name))
-    return {file.parent.name if file.name == "README.md" else f"{file.parent.name}/{file.stem}": file for file in files}
+    pages = {
+        file.parent.name if file.name == "README.md" else f"{file.parent.name}/{file.stem}": file for file in files
+    }
+    return pages | {"map": _PACKAGE / "README.md"}  # last: it is for people who change shardkit
 
 
 def _contents(pages: dict[str, Path]) -> str:

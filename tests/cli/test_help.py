@@ -31,9 +31,12 @@ def test_help_prints_what_most_people_need_and_says_how_to_see_the_rest(name):
     found = shown_options(name, "--help")
     common = {one.flag for one in OPTIONS.values() if name in one.commands and one.is_common}
     shown = {flag for some in found.values() for flag in some}
+    if name == "append":  # which refuses other values of these
+        common -= {one.flag for one in OPTIONS.values() if one.rule == "fixed"}
+        assert "--resize" not in shown
     assert common <= shown
     assert not shown & {one.flag for one in OPTIONS.values() if not one.is_common}
-    num_hidden = sum(name in one.commands and not one.is_common for one in OPTIONS.values())
+    num_hidden = sum(name in one.commands and one.flag not in common for one in OPTIONS.values())
     assert f"{num_hidden} more options: shardkit {name} --help-all" in call(name, "--help").stdout
 
 
@@ -46,3 +49,20 @@ def test_the_help_of_export_is_a_list_of_targets():
     shown = call("export", "--help").stdout
     assert "\n  dali-index    SHARD.idx for each shard" in shown
     assert "\\b" not in shown
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+@pytest.mark.parametrize(
+    "words", [("convert", "--help"), ("convert", "--help-all"), ("append", "--help-all"), ("plan", "--help")]
+)
+def test_help_fits_a_terminal(words, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = call(*words).stdout.splitlines()
+    assert [line for line in lines if len(line) > int(columns)] == []
+
+
+def test_help_keeps_the_case_of_values_and_shows_a_default_of_zero():
+    shown = " ".join(call("convert", "--help").stdout.split())
+    assert " hash: an image keeps its split as data grows. stratified: every class" in shown
+    assert "--seed N Seed for splits and for the assignment to shards. [default: 0]" in shown
+    assert "`shardkit help layouts` lists" in shown

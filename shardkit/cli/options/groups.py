@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from shardkit.cli.options.beam import BeamOptionsCommand
-from shardkit.options.definition import HEADINGS, OPTIONS
+from shardkit.options.definition import HEADINGS, OPTIONS, Option
 
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately
 ALL_OPTIONS = "--help-all"
@@ -39,7 +39,7 @@ class GroupedCommand(BeamOptionsCommand):
             if line is None:
                 continue
             defined = OPTIONS.get(param.name or "")
-            if defined is not None and not defined.is_common and not shows_all:
+            if defined is not None and not shows_all and not self._is_common(defined):
                 num_left_out += 1
                 continue
             heading = _OF_RUN if defined is None else defined.heading
@@ -51,6 +51,10 @@ class GroupedCommand(BeamOptionsCommand):
         if num_left_out:
             formatter.write_paragraph()
             formatter.write_text(f"{num_left_out} more options: shardkit {self.name} {ALL_OPTIONS}")
+
+    def _is_common(self, defined: Option) -> bool:
+        """Return whether the short help shows an option; `append` refuses other values of a dataset's fixed rules."""
+        return defined.is_common and not (self.name == "append" and defined.rule == "fixed")
 
 
 def _print_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's signature

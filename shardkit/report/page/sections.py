@@ -107,7 +107,7 @@ def _sizes_intro(facts: Facts) -> list[str]:
     if speedup(before, after) < _WORTH_SAYING:
         return [
             (
-                f"An image has {size_text(before)} on average. Hardly any is larger than random crops of "
+                f"An image has {size_text(before)} on average. Few images are larger than what random crops of "
                 f"{facts.options.training_height} x {facts.options.training_width} need."
             )
         ]
