@@ -11,7 +11,7 @@ from shardkit.errors import CallError
 from shardkit.naming import first_of, printable
 from shardkit.options.call import OUT, Call, Change
 from shardkit.options.definition import OPTIONS
-from shardkit.options.words import shell_command
+from shardkit.options.words import flag_of, shell_command
 from shardkit.planning.rows import LazyColumn
 from shardkit.refusals import RefusalError, change_lines
 
@@ -128,7 +128,9 @@ def listing_of(call: Call | None) -> str:
     if call is None or call.command == "append":
         return ""
     given = {name: value for name, value in call.given.items() if "plan" in OPTIONS[name].commands}
-    planned = replace(call, command="plan", target=None, given=given, beam_options=(*call.beam_options, "--json"))
+    planned = replace(
+        call, command="plan", target=None, given=given, beam_options=(*call.beam_options, flag_of("json"))
+    )
     return planned.line
 
 

@@ -10,6 +10,7 @@ from shardkit.images.normalising import keeps_pixels
 from shardkit.images.stored.options import StoredForm
 from shardkit.inventory.schema import HAS_GPS
 from shardkit.naming import counted
+from shardkit.options.words import named
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
@@ -35,7 +36,8 @@ def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
     sentence = f"{num_with:,} of {counted(len(good), 'image')} {have} in the metadata"
     num_stored = 0 if form.strip_metadata else _num_stored(good, has_gps, form)
     if not num_stored:
-        remedy = "none is stored, as asked for by --strip-metadata or because these images are encoded again"
+        strips = named("strip_metadata", True)
+        remedy = f"none is stored, as asked for by {strips} or because these images are encoded again"
         yield Finding("gps_positions", "hints", sentence, remedy=remedy)
         return
     # Whether a JPEG is encoded again because of its coding is only known when it is written.
@@ -45,7 +47,7 @@ def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
         "gps_positions",
         "warns",
         f"{sentence}, and {up_to}{num_stored:,} {stored}",
-        remedy="before you hand the dataset on, add --strip-metadata, which changes no pixel",
+        remedy=f"before you hand the dataset on, add {named('strip_metadata', True)}, which changes no pixel",
     )
 
 
