@@ -37,7 +37,7 @@ def test_images_that_are_stored_with_their_position_are_listed():
     finding = found(GPS)
     assert findings_text([finding]) == (
         "Check these:\n  - 3 of 4 images have GPS positions in the metadata, and 3 are stored with them; "
-        "before you hand the dataset on, add --strip-metadata, which changes no pixel"
+        "before you hand the dataset on, add strip_metadata=True, which changes no pixel"
     )
     assert found([True, False]).sentence == (
         "1 of 2 images has a GPS position in the metadata, and 1 is stored with it"
