@@ -83,7 +83,10 @@ def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Ch
         found.append(_Found(change, plan.num_examples, frozenset(split.name for split in plan.splits)))
     counts = [one.num_examples for one in found if one.num_examples is not None]
     most = max(counts, default=0)
-    every = frozenset[str]().union(*(one.splits for one in found if one.num_examples == most))
+    # Splits that a change names are those that it is about.
+    every = frozenset[str]().union(
+        *(one.splits for one in found if one.num_examples == most and "splits" not in one.change.options)
+    )
     ranked = sorted(found, key=lambda one: -(most if one.num_examples is None else one.num_examples))
     return tuple(_told(one, most, every) for one in ranked[:_MOST_OFFERED])
 
@@ -106,6 +109,6 @@ def _told(found: _Found, most: int, splits: frozenset[str]) -> Change:
         return change
     if found.num_examples < most:
         loses.append(f"leaves out {most - found.num_examples:,} of {counted(most, 'image')}")
-    if lost := sorted(splits - found.splits):
+    if lost := [] if change.options.get("splits") else sorted(splits - found.splits):
         loses.append(f"without the {'split' if len(lost) == 1 else 'splits'} {' and '.join(lost)}")
     return replace(change, meaning="; ".join([change.meaning, *loses])) if loses else change

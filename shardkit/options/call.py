@@ -104,8 +104,7 @@ class Call:
         """Return what a change adds and leaves out, as a user of Python writes it: ``layout='table'``."""
         after = self.changed(change).given
         added = {name: after[name] for name in change.options if name in after}
-        known = self.given or change.options  # where the call is not known, all that the change leaves out
-        left_out = [name for name in known if name not in after]
+        left_out = [name for name in {**self.given, **change.options} if name not in after]
         is_other = change.command not in {None, self.command}
         parts = [repr(one) for one in (self.changed(change).sources if is_other else self._sources_of(change))]
         parts += [repr(OUT)] if is_other and change.command == "convert" else []

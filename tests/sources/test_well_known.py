@@ -12,6 +12,7 @@ from shardkit.errors import CallError, ShardkitError
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, read_source, write_tree
+from shardkit.testing.refusals import command_text
 
 
 def write(root, files):
@@ -585,7 +586,7 @@ def test_the_program_of_the_refusal_makes_the_table(name, tmp_path):
         scipy_io.savemat(tmp_path / path, records)
     with pytest.raises(CallError) as raised:
         open_source(str(tmp_path))
-    program = str(raised.value).partition("python - <<'END'\n")[2].partition("\nEND")[0]
+    program = command_text(raised.value).partition("python - <<'END'\n")[2].partition("\nEND")[0]
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
     assert read(tmp_path / "labels.csv")[1] == rows
     with pytest.raises(CallError, match=f"this is {name}, with its labels in .* and in labels.csv; run:"):
@@ -600,7 +601,7 @@ def test_every_command_of_a_refusal_reads_images(name, tmp_path):
     root = write(tmp_path / "source", REFUSED[name][0])
     with pytest.raises(CallError) as raised:
         open_source(str(root))
-    lines = [line for line in str(raised.value).splitlines() if line.startswith("  shardkit convert ")]
+    lines = [line for line in command_text(raised.value).splitlines() if line.startswith("  shardkit convert ")]
     assert lines
     for line in lines:
         _, _, url, _, *given = shlex.split(line, comments=True)

@@ -12,6 +12,7 @@ from shardkit.sources.detection.box_tables.columns import is_box_table
 from shardkit.sources.detection.box_tables.files import holds_boxes
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing.refusals import command_text
 
 HEADER = "filename,width,height,class,xmin,ymin,xmax,ymax"
 ROWS = (
@@ -197,8 +198,8 @@ def test_several_tables_without_splits_are_refused_with_their_commands(tmp_path)
     root = tree(tmp_path / "s", {"one.csv": text(HEADER, *ROWS), "two.csv": text(HEADER, *ROWS)})
     with pytest.raises(CallError) as refused:
         opened(root)
-    assert f"shardkit convert {root}/one.csv OUT" in str(refused.value)
-    assert f"shardkit convert {root}/two.csv OUT" in str(refused.value)
+    assert f"shardkit convert {root}/one.csv OUT" in command_text(refused.value)
+    assert f"shardkit convert {root}/two.csv OUT" in command_text(refused.value)
 
 
 # name: a row, and the key and reason of the problem

@@ -6,6 +6,7 @@ import pytest
 from shardkit.errors import CallError, DataError
 from shardkit.sources.detection.label_studio.tasks import image_path
 from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing.refusals import command_text
 
 # Fields as in https://labelstud.io/guide/task_format and https://labelstud.io/tags/rectanglelabels
 SIZE = {"original_width": 80, "original_height": 60, "image_rotation": 0}
@@ -139,7 +140,7 @@ def test_of_several_controls_the_user_chooses(tmp_path):
     with pytest.raises(CallError) as refused:
         opened(root)
     for name in ("kind", "quality"):
-        assert f"--label-column {name}" in str(refused.value)
+        assert f"--label-column {name}" in command_text(refused.value)
     found = read_source(root, label_columns=("quality",))
     assert [row["label_name"] for row in found.rows] == ["good"]
     with pytest.raises(DataError, match="no control 'size' has choices; there are 'kind', 'quality'"):

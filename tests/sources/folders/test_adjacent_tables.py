@@ -4,6 +4,7 @@ import pytest
 
 from shardkit.errors import CallError, ShardkitError
 from shardkit.sources.opening import open_source
+from shardkit.testing.refusals import command_text
 
 from .tree_sources import KINDS, commands_in, made, read
 
@@ -129,7 +130,7 @@ def test_a_table_for_one_split_does_not_hide_the_label_folders_of_another(ignore
     url = made(tmp_path, "folder", source)
     with pytest.raises(CallError, match=r"test\.csv names no image in train/") as caught:
         open_source(url)
-    assert f"--ignore {ignored}" in str(caught.value)
+    assert f"--ignore {ignored}" in command_text(caught.value)
     assert sorted(label for _, label in read(url, ignore=(ignored,))[1].values()) == labels
 
 
@@ -140,7 +141,7 @@ def test_addresses_of_images_that_are_here_are_refused_before_the_network_with_t
     with pytest.raises(CallError, match=r"are in .*/images, too") as caught:
         open_source(f"{url}/data.csv")
     prefix = f"{address}={url}/images"
-    assert f"--path-prefix {prefix}" in str(caught.value)
+    assert f"--path-prefix {prefix}" in command_text(caught.value)
     assert set(read(f"{url}/data.csv", path_prefix=(prefix,))[1]) == {"1.jpg"}
 
 
@@ -205,7 +206,7 @@ def test_several_candidates_are_refused_with_a_command_for_each(kind, source, se
     url = made(tmp_path, kind, source)
     with pytest.raises(CallError, match=re.escape(sentence)) as caught:
         open_source(url)
-    assert commands_in(str(caught.value).replace(url, "SOURCE")) == [*commands, FORCED]
+    assert commands_in(command_text(caught.value).replace(url, "SOURCE")) == [*commands, FORCED]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,6 +12,7 @@ from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import Entry, WrappedFolder, open_folder
 from shardkit.testing import upload
+from shardkit.testing.refusals import command_text
 
 from .tree_sources import KINDS, commands_in, made, read
 
@@ -313,7 +314,7 @@ def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, senten
     url = made(tmp_path, kind, files)
     with pytest.raises(CallError, match=re.escape(sentence)) as caught:
         open_source(url)
-    assert commands_in(str(caught.value).replace(url, "SOURCE")) == commands
+    assert commands_in(command_text(caught.value).replace(url, "SOURCE")) == commands
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -339,7 +340,7 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
     url = made(tmp_path, "folder", files)
     with pytest.raises(CallError) as caught:
         open_source(url, SourceOptions(ignore=("/d/f/", "e")))
-    first, _, forced = commands_in(str(caught.value).replace(url, "SOURCE"))
+    first, _, forced = commands_in(command_text(caught.value).replace(url, "SOURCE"))
     assert first == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/a/ --ignore /d/b/ --ignore /d/c/"
     assert forced == "SOURCE/d OUT --ignore /f/ --ignore e --layout class-folders"
     _, good, bad, skipped = read(url, ignore=("/d/f/", "e", "/d/a/", "/d/b/", "/d/c/"))

@@ -9,6 +9,7 @@ from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.folders.metadata import has_metadata
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
+from shardkit.testing.refusals import command_text
 
 from ..table_reading import write_parquet
 
@@ -197,7 +198,7 @@ def test_metadata_that_may_not_describe_the_images_are_refused_with_class_folder
     )
     with pytest.raises(CallError) as error:
         opened(root)
-    *_, column, folders = str(error.value).splitlines()
+    *_, column, folders = command_text(error.value).splitlines()
     assert "OUT --label-column width " in column.replace("--image-column file_name ", "")
     assert folders == f"  shardkit convert {root} OUT --layout class-folders  # the folders are the labels"
 

@@ -22,5 +22,5 @@ def read(url, **options):
 
 def commands_in(error):
     """The options of the commands that a refusal gives, without SOURCE, and the folders below it that are SOURCE."""
-    lines = [line.strip().split("  #")[0].split() for line in str(error).splitlines() if "shardkit convert" in line]
+    lines = [line.strip().split("  #")[0].split() for line in error.splitlines() if "shardkit convert" in line]
     return [" ".join(line[2:]) for line in lines]

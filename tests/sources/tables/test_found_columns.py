@@ -5,6 +5,7 @@ import pytest
 from shardkit.errors import CallError, DataError
 from shardkit.sources.tables.column_names import named_like
 from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing.refusals import command_text
 
 from ..table_reading import write
 
@@ -123,7 +124,7 @@ def test_where_two_columns_are_possible_the_refusal_has_the_commands(content, pr
     path = write(tmp_path, content)
     with pytest.raises(CallError) as caught:
         opened(path)
-    first, *commands = str(caught.value).splitlines()
+    first, *commands = command_text(caught.value).splitlines()
     assert first.startswith(f"{path}: {problem}; ")
     assert [f"{command.split('OUT ')[1].split('#')[0].strip()} " for command in commands] == options
 

@@ -10,6 +10,7 @@ from shardkit.errors import CallError
 from shardkit.sources.tables.labels.numbers import MAX_DISTINCT, number_of, numbers_in
 from shardkit.sources.tables.labels.profile import separator_in
 from shardkit.testing import opened, read_source
+from shardkit.testing.refusals import command_text
 
 from ..table_reading import write, write_parquet
 
@@ -91,7 +92,7 @@ def test_many_different_whole_numbers_are_refused_with_both_commands(name, value
         return
     with pytest.raises(CallError, match=f"column '{name}' holds 83 different integers from 0 to 82") as caught:
         opened(path, label_columns=(name,))
-    commands = str(caught.value).splitlines()[1:]
+    commands = command_text(caught.value).splitlines()[1:]
     assert [line.split("--label-type ")[1].split()[0] for line in commands] == types
     assert all(f"--label-column {name} " in line for line in commands)
     assert labels(path, label_columns=(name,), label_type="class")[82] == "82"
