@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from shardkit.errors import ShardkitError
 from shardkit.naming import counted
 from shardkit.options.call import Call, Change
-from shardkit.refusals import RefusalError, RefusedDataError
+from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 
 if TYPE_CHECKING:
     from shardkit.planning.plan import Plan
@@ -41,9 +41,21 @@ def answering(call: Call, planned: Planned | None = None) -> Iterator[None]:
         if error.call is None:
             error.call = call
             if planned is not None:
-                changes = offered(error.refusal.changes, call, planned)
-                error.refusal = replace(error.refusal, changes=changes)
+                error.refusal = _checked(error.refusal, call, planned)
         raise
+
+
+def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
+    """Return a refusal with the changes that work; if none works, it says what comes in the way of the first."""
+    changes = offered(refusal.changes, call, planned)
+    if changes or not refusal.changes or refusal.remedy:
+        return replace(refusal, changes=changes)
+    try:
+        planned(refusal.changes[0])
+    except (ShardkitError, OSError) as error:
+        problem = error.refusal.problem if isinstance(error, RefusalError | RefusedDataError) else str(error)
+        return replace(refusal, changes=(), remedy=f"whichever is chosen, {problem}")
+    return replace(refusal, changes=())
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import read_source, write_archive, write_tree
+from shardkit.testing.refusals import offered
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,10 @@ ANNOTATED = {
 def test_annotated_images_are_not_taken_for_class_folders_unless_forced(paths, named, tmp_path):
     root = write_tree(tmp_path, dict.fromkeys(paths, b"x"))
     with pytest.raises(
-        CallError,
-        match=rf"(?s)looks like annotated images \(found .*{named}.*no layout matches.*or run:.*--layout class-folders",
-    ):
+        CallError, match=rf"looks like annotated images \(found .*{named}.*no layout matches"
+    ) as refused:
         open_source(str(root))
+    assert offered(refused.value) == [{"layout": "class-folders"}]
     assert open_source(str(root), SourceOptions(layout="class-folders")).layout.endswith("class folders")
 
 

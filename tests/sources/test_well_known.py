@@ -1,5 +1,6 @@
 """A small made tree for each dataset that everybody knows, in the form that its authors distribute it."""
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -511,8 +512,9 @@ REFUSED = {
 def test_a_well_known_dataset_that_is_not_read_is_refused_with_what_to_do(name, tmp_path):
     files, says = REFUSED[name]
     root = write(tmp_path / "source", files)
-    with pytest.raises(ShardkitError, match="(?s)" + says.replace("{root}", str(root))):
+    with pytest.raises(ShardkitError) as refused:
         open_source(str(root))
+    assert re.search("(?s)" + says.replace("{root}", str(root)), command_text(refused.value))
 
 
 def test_masks_are_named_by_the_files_of_their_dataset(tmp_path):
@@ -589,7 +591,7 @@ def test_the_program_of_the_refusal_makes_the_table(name, tmp_path):
     program = command_text(raised.value).partition("python - <<'END'\n")[2].partition("\nEND")[0]
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
     assert read(tmp_path / "labels.csv")[1] == rows
-    with pytest.raises(CallError, match=f"this is {name}, with its labels in .* and in labels.csv; run:"):
+    with pytest.raises(CallError, match=f"this is {name}, with its labels in .* and in labels.csv"):
         open_source(str(tmp_path))
 
 

@@ -19,6 +19,7 @@ from shardkit.records.sequence import Examples
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import encoded, files_of, picture, plan_without_beam, write_class_folders, write_tree
+from shardkit.testing.refusals import offered
 
 from .converting import convert, examples, index_rows, shards
 
@@ -97,8 +98,9 @@ def test_splits_stay_or_are_made_anew_and_nobody_moves(raw, old, tmp_path):
 def test_splits_of_the_first_source_are_not_mixed(tmp_path):
     source = write_class_folders(tmp_path / "raw", {"train/a": 8, "train/b": 8, "test/a": 2, "test/b": 2})
     convert(source, tmp_path / "old")
-    with pytest.raises(CallError, match="--splits would mix them"):
+    with pytest.raises(CallError, match="splits would mix them") as refused:
         convert(tmp_path / "old", tmp_path / "new", splits=SPLITS)
+    assert offered(refused.value)[0] == {"splits": None}
     made = convert(tmp_path / "old", tmp_path / "new", splits_of="train", splits={"train": 0.5, "validation": 0.5})
     assert made.splits["test"].num_examples == 4
     assert sum(split.num_examples for split in made.splits.values()) == 20

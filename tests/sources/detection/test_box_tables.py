@@ -12,7 +12,7 @@ from shardkit.sources.detection.box_tables.columns import is_box_table
 from shardkit.sources.detection.box_tables.files import holds_boxes
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
-from shardkit.testing.refusals import command_text
+from shardkit.testing.refusals import command_text, offered
 
 HEADER = "filename,width,height,class,xmin,ymin,xmax,ymax"
 ROWS = (
@@ -302,8 +302,9 @@ def test_absolute_paths_are_followed_if_the_table_is_the_source(tmp_path):
     root = tree(tmp_path / "other/s", {"boxes.csv": text(HEADER, *lines)}, [])
     source = opened(root / "boxes.csv")
     assert (source.folder.url, set(listed(source).boxes)) == (str(elsewhere), {"x/a.jpg", "y/b.jpg"})
-    with pytest.raises(CallError, match=f"with root, or; run:\n  shardkit convert {root} OUT --layout class-folders"):
+    with pytest.raises(CallError, match="that the images are in with root") as refused:
         opened(root)
+    assert offered(refused.value) == [{"layout": "class-folders"}]
 
 
 def test_the_layout_is_refused_for_other_tables(tmp_path):

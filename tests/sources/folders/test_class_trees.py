@@ -342,7 +342,7 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
         open_source(url, SourceOptions(ignore=("/d/f/", "e")))
     first, _, forced = commands_in(command_text(caught.value).replace(url, "SOURCE"))
     assert first == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/a/ --ignore /d/b/ --ignore /d/c/"
-    assert forced == "SOURCE/d OUT --ignore /f/ --ignore e --layout class-folders"
+    assert forced == "SOURCE/d OUT --layout class-folders --ignore /f/ --ignore e"
     _, good, bad, skipped = read(url, ignore=("/d/f/", "e", "/d/a/", "/d/b/", "/d/c/"))
     assert good == {"train/cat/1.jpg": ("train", "cat"), "test/cat/2.jpg": ("test", "cat")}
     assert (bad, sum(skipped.values())) == ({}, 5)

@@ -142,7 +142,7 @@ BAD = {
     "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several fields on a line"),
     "numbers to regress on": (
         ["cat/1.jpg 0.25", "cat/2.jpg 3"],
-        "numbers with fractions; these are probably not classes; .* image,label, or choose one of:",
+        "numbers with fractions; these are probably not classes; .* image,label, or pass one of:",
     ),
     "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "several fields on a line"),
     "numbers of the images": (

@@ -13,6 +13,7 @@ from shardkit.inventory.inventory import Inventory
 from shardkit.inventory.parts import ListingTotals
 from shardkit.sources.several_sources import pattern_refusal
 from shardkit.testing import listed, write_tree
+from shardkit.testing.refusals import command_text
 
 from ...dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, tfrecorder, write
 
@@ -346,7 +347,7 @@ def models_class(number, text):
 
 
 def test_a_pattern_of_files_is_refused_with_the_folder():
-    assert "convert data OUT" in str(pattern_refusal("data/train-*-of-00010"))
+    assert "convert data OUT" in command_text(pattern_refusal("data/train-*-of-00010"))
     assert "all TFRecord files" in str(pattern_refusal("data/*.tfrec"))
 
 

@@ -1,6 +1,5 @@
 """Images that are not where the table says: in a folder nearby, above the table, or on another machine."""
 
-import shlex
 import zipfile
 
 import pytest
@@ -14,6 +13,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.testing import listed, opened, read_source, upload, write_tree
+from shardkit.testing.refusals import offered
 
 from ..table_reading import write
 
@@ -74,10 +74,6 @@ def test_a_name_in_two_of_the_folders_rejects_its_record(tmp_path):
     assert message == "'99.png' may be p1/99.png or p2/99.png; write the image's folder into the table"
 
 
-def commands(error):
-    return [shlex.split(line, comments=True) for line in str(error.value).splitlines()[1:]]
-
-
 def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each(tmp_path):
     files = ["d/test_images/0.jpg", "d/train_images/0.jpg"]
     path = table(tmp_path, "d/train.csv", ["0.jpg"], files)
@@ -85,7 +81,7 @@ def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each
         opened(path)
     # The folder that is called like the table comes first.
     roots = [str(tmp_path / "d" / name) for name in ("train_images", "test_images")]
-    assert commands(error) == [["shardkit", "convert", str(path), "OUT", "--root", root] for root in roots]
+    assert offered(error.value) == [{"root": root} for root in roots]
     assert read_source(path, root=roots[0]).table["key"].to_pylist() == ["0.jpg"]
 
 
@@ -94,8 +90,8 @@ def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
     path = table(tmp_path, "d/labels/t.csv", ["../pictures/0.jpg", "..\\pictures\\more\\1.jpg"], files)
     with pytest.raises(CallError, match=r"such as '../pictures/0.jpg' point outside the table's folder, to") as error:
         opened(path)
-    [[*_, flag, root]] = commands(error)
-    assert (flag, root) == ("--root", str(tmp_path / "d/pictures"))
+    root = str(tmp_path / "d/pictures")
+    assert offered(error.value) == [{"root": root}]
     assert read_source(path, root=root).table["key"].to_pylist() == ["0.jpg", "more/1.jpg"]
     assert read_source(path, root=str(tmp_path / "d")).table["key"].to_pylist() == [
         "pictures/0.jpg",
@@ -142,9 +138,8 @@ def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(pa
     path = table(tmp_path, "d/t.csv", paths, [f"d/{file}" for file in files])
     with pytest.raises(CallError, match="none of the first images exists, for example") as error:
         opened(path)
-    [[*_, flag, prefix]] = commands(error)
-    place = "FOLDER" if new is None else str(tmp_path / "d" / new)
-    assert (flag, prefix) == ("--path-prefix", f"{old}={place}")
+    prefix = f"{old}={'FOLDER' if new is None else tmp_path / 'd' / new}"
+    assert offered(error.value) == [{"path_prefix": (prefix,)}]
     if new is not None:
         source = opened(path, path_prefix=(prefix,))
         key = listed(source).table["key"].to_pylist()[0]
@@ -157,7 +152,7 @@ def test_a_prefix_that_leads_nowhere_is_refused_with_both_paths_and_the_right_on
     path = table(tmp_path, "d/t.csv", ["C:\\x\\0.jpg"], ["d/img/0.jpg"])
     with pytest.raises(CallError, match=r"example 'C:\\\\x\\\\0.jpg' \(after path_prefix: '/nowhere/0.jpg'\)") as error:
         opened(path, path_prefix=("C:\\x=/nowhere",))
-    assert commands(error)[0][-2:] == ["--path-prefix", f"C:\\x={tmp_path}/d/img"]
+    assert offered(error.value)[0] == {"path_prefix": (f"C:\\x={tmp_path}/d/img",)}
 
 
 # prefixes, a path, and what becomes of it

@@ -108,16 +108,15 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
     if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
         found = find_paths(texts, [(outside, "")])
     if found is None:
-        msg = (
-            f"{not_near(file.url, texts, places, 'the table')}; give the folder that the images are in with "
-            f"{named('root')}"
-        )
+        msg = not_near(file.url, texts, places, "the table")
+        remedy = f"give the folder that the images are in with {named('root')}"
         if may_leave:
+            msg = f"{msg}; {remedy}"
             raise DataError(msg)
         command = Change(
             "each folder is a class, and the table is not read", {"layout": "class-folders"}, sources=(folder.url,)
         )
-        raise RefusalError(f"{msg}, or", [command])
+        raise RefusalError(msg, [command], remedy=remedy)
     root, paths = found
     stat = file_or_folder(folder, path)
     num_bytes = stat.num_bytes if stat else 0
