@@ -132,7 +132,7 @@ def test_where_two_columns_are_possible_the_refusal_has_the_commands(content, pr
 
 def test_a_command_repeats_the_options_that_the_user_gave(tmp_path):
     write_tree(tmp_path, {image(i): picture(i) for i in range(NUM)})
-    path = write(tmp_path, csv("file,label,category,fold", image, label, lambda i: i % 2, lambda i: i % 5))
+    path = write(tmp_path, csv("file,label,category,fold", image, label, lambda i: i % 2, lambda i: f"f{i % 5}"))
     with pytest.raises(CallError) as refused:
         convert(str(path), str(tmp_path / "out"), table=Table(split_column="fold"), root=str(tmp_path))
     command = f"convert {path} {tmp_path}/out --split-column fold --root {tmp_path} --label-column label"

@@ -1,0 +1,82 @@
+"""What a refusal offers at the command line: every command runs as it is printed, and says what it costs."""
+
+import shlex
+
+import pytest
+
+from shardkit.testing import picture, write_tree
+
+from ..sources.folders.test_class_trees import REFUSED as TREES
+from ..sources.tables.test_found_columns import NUM, image
+from ..sources.tables.test_found_columns import REFUSED as TABLES
+from ..sources.test_opening import ANNOTATED
+from .calling import call
+
+ENDINGS = (".jpg", ".JPG", ".png", ".gif")
+# name: the files of a source, and the path of SOURCE in it
+SOURCES = {
+    **{f"a tree: {name}": (dict.fromkeys(files), "") for name, (files, *_) in TREES.items()},
+    **{
+        f"a table: {name}": ({"labels.csv": content, **dict.fromkeys(map(image, range(NUM)))}, "labels.csv")
+        for name, (content, *_) in TABLES.items()
+    },
+    **{f"annotations: {name}": (dict.fromkeys(files), "") for name, (files, _) in ANNOTATED.items()},
+}
+
+
+PARTS = [(i, c, j) for i, num in ((1, 3), (2, 5)) for c in ("cat", "dog") for j in range(num)]
+
+
+def written(root, files):
+    """Write these files; those without content are pictures, all different."""
+    contents = {
+        path: picture(number) if text is None and path.endswith(ENDINGS) else text or ""
+        for number, (path, text) in enumerate(files.items())
+    }
+    return write_tree(root, contents)
+
+
+def commands(stderr):
+    """The words of the commands that a refusal printed, without the program."""
+    lines = [line for line in stderr.splitlines() if line.startswith("  shardkit ")]
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_command_of_a_refusal_runs(name, tmp_path):
+    files, source = SOURCES[name]
+    root = written(tmp_path / "my source", files)
+    result = call("plan", root / source, "--seed", "2")
+    assert result.exit_code == 2, result.output
+    printed = commands(result.stderr)
+    assert printed, result.stderr
+    for command in printed:
+        again = call(*command)
+        assert again.exit_code == 0, (command, again.stderr)
+
+
+def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(tmp_path, monkeypatch):
+    monkeypatch.chdir(written(tmp_path, dict.fromkeys(f"s/part{i}/{c}/{j}.jpg" for i, c, j in PARTS)))
+    *_, level, folders, one_part = call("plan", "s").stderr.splitlines()
+    assert level.endswith("--class-level 2         # cat/, dog/ are classes, in every folder")
+    assert folders.endswith("--layout class-folders  # part1/, part2/ are classes")
+    assert one_part.endswith("only part1 is read; leaves out 10 of 16 images")
+
+
+def test_a_change_that_gives_one_class_is_not_offered(tmp_path):
+    files, says, ways = TREES["images beside splits"]
+    assert len(ways) == 2
+    refused = call("plan", written(tmp_path / "source", dict.fromkeys(files)))
+    assert says in refused.stderr
+    assert [command[2:] for command in commands(refused.stderr)] == [["--layout", "class-folders"]]
+
+
+def test_where_no_change_works_the_refusal_says_why(tmp_path):
+    content, says, _ = TABLES["two columns of labels"]
+    lines = [f"{line},{'7' if i else 'part'}" for i, line in enumerate(content.splitlines())]
+    root = written(tmp_path, {"labels.csv": "\n".join(lines), **dict.fromkeys(map(image, range(NUM)))})
+    refused = call("plan", root / "labels.csv", "--split-column", "part")
+    assert refused.exit_code == 2
+    assert f"{says}; whichever is chosen, none of the {NUM} images is good; the first, 0.png: " in refused.stderr
+    assert "a split's name is a letter followed by letters" in refused.stderr
+    assert not commands(refused.stderr)
