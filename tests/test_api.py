@@ -205,6 +205,20 @@ def test_a_group_checks_its_options_itself(group, wrong, sentence):
         group(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("function", "wrong", "sentence"),
+    [
+        (shardkit.plan, "lable_columns", r"no argument 'lable_columns'; write table=Table\(label_columns=\.\.\.\)"),
+        (shardkit.adopt, "lable_feature", "did you mean 'label_feature'"),
+        (shardkit.adopt, "splits", "it takes the files of each split as split_files"),
+        (shardkit.verify, "leak", "did you mean 'leaks'"),
+    ],
+)
+def test_every_function_suggests_the_argument_that_was_meant(function, wrong, sentence, source):
+    with pytest.raises(CallError, match=sentence):
+        function(source, **{wrong: "x"})
+
+
 @pytest.mark.parametrize(("limit", "passes"), [(0.05, True), ("5%", True), (1, True), (0.04, False), (0, False)])
 def test_the_limit_of_rejected_images_is_a_share_or_a_number(limit, passes, tmp_path):
     photos = write_class_folders(tmp_path / "photos", {"ant": 10, "bee": 9})

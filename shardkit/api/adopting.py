@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.options.groups import OPTIONS
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["adopt"]
 
 
+@suggest_arguments(other_words={"splits": "it takes the files of each split as split_files={NAME: PATTERN}"})
 def adopt(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,

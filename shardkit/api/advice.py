@@ -8,11 +8,12 @@ says so.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import counted
 from shardkit.options.call import Call, Change
+from shardkit.options.groups import OPTIONS
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 
 if TYPE_CHECKING:
@@ -101,6 +102,22 @@ def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Ch
     )
     ranked = sorted(found, key=lambda one: -(most if one.num_examples is None else one.num_examples))
     return tuple(_told(one, most, every) for one in ranked[:_MOST_OFFERED])
+
+
+def values_with(call: Call, change: Change) -> dict[str, Any]:
+    """Return the values of the options of a changed call, for planning it on the listing only.
+
+    Args:
+        call: The user's call.
+        change: The change.
+    """
+    values = {
+        name: OPTIONS[name].form.read(name, value) if name in change.options else value
+        for name, value in call.changed(change).given.items()
+    }
+    if values.get("dedupe") == "drop":  # which reads all images
+        del values["dedupe"]
+    return {**values, "check": "header"}
 
 
 def _can_be_planned(change: Change, call: Call) -> bool:

@@ -1,6 +1,8 @@
 """`shardkit.append`."""
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardkit.api.arguments import read_arguments, with_options
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from shardkit.api.arguments import AppendArguments
+    from shardkit.options.call import Call, Change
+    from shardkit.planning.plan import Plan
     from shardkit.writing.appending.append import AppendOutcome
 
 __all__ = ["append"]
@@ -58,7 +62,7 @@ def append(
 
     beam_options = tuple(options.get("beam_options", ()))
     call = Call("append", (os.fspath(source),), os.fspath(dataset), given, beam_options)
-    with answering(call):
+    with answering(call, _planning(call)):
         dataset_url, source_url = location("DATASET", dataset), source_location(source)
         if pinned(dataset_url)[1] is not None:
             msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
@@ -87,3 +91,33 @@ def append(
             listener=listener,
             call=call,
         ).run()
+
+
+def _planning(call: "Call") -> "Callable[[Change], Plan]":
+    """Return the function that plans an append with a change of its call, on the listing of the source only."""
+
+    def planned(change: "Change") -> "Plan":
+        from shardkit.api.advice import values_with
+        from shardkit.dataset.manifest import read_manifest
+        from shardkit.parallel.progress import Silent
+        from shardkit.parallel.threads import ThreadExecutor
+        from shardkit.planning.choosing import NothingNewError
+        from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
+        from shardkit.writing.appending.options import as_in_dataset, generation_options
+        from shardkit.writing.source_plan import plan_source
+
+        values = values_with(call, change)
+        del values["check"]  # a rule of the dataset
+        manifest = read_manifest(call.written)
+        source_options, changed = append_values(manifest, values)
+        options = replace(generation_options(manifest, changed), check="header", dedupe="group")
+        source_url = source_location(call.changed(change).sources[0])
+        source_options = as_in_dataset(source_options, options, manifest)
+        addition = Addition(manifest, values.get("skip_existing", False), values.get("readmit", False))
+        try:
+            return plan_source(source_url, source_options, options, ThreadExecutor(1), Silent(), addition=addition)
+        except (AlreadyAppendedError, NothingNewError):
+            msg = f"{call.written} has all of these images already"
+            raise CallError(msg) from None
+
+    return planned

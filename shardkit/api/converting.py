@@ -122,21 +122,14 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
     """Return the function that plans a conversion with a change of its call, on the listing of the source only."""
 
     def planned(change: "Change") -> "Plan":
-        from shardkit.options.groups import OPTIONS
+        from shardkit.api.advice import values_with
         from shardkit.parallel.progress import Silent
         from shardkit.parallel.threads import ThreadExecutor
         from shardkit.writing.source_plan import plan_source
 
-        changed = call.changed(change)
-        values = {
-            name: OPTIONS[name].form.read(name, value) if name in change.options else value
-            for name, value in changed.given.items()
-        }
-        if values.get("dedupe") == "drop":  # which reads all images
-            del values["dedupe"]
-        source_url, *also = source_locations(changed.sources)
+        source_url, *also = source_locations(call.changed(change).sources)
         silent = Silent()
-        source_options, options = conversion_values(source_url, {**values, "check": "header"}, silent.say, also)
+        source_options, options = conversion_values(source_url, values_with(call, change), silent.say, also)
         return plan_source(source_url, source_options, options, ThreadExecutor(1), silent)
 
     return planned

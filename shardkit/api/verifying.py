@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.extras import require_extra
 from shardkit.options.words import named
 
@@ -38,6 +39,7 @@ class Verification:
         return not self.problems and not self.leaks
 
 
+@suggest_arguments()
 def verify(
     dataset: str | os.PathLike[str],
     *,

@@ -10,9 +10,9 @@ from shardkit.hashing import MAX_SEED
 from shardkit.image_limits import LARGEST_FILE_BYTES, MAX_FILE_BYTES
 from shardkit.images.stored.options import StoredForm
 from shardkit.options.definition import written_options
-from shardkit.options.groups import DEFAULT_QUALITY, TARGET_SHARD_BYTES
+from shardkit.options.groups import TARGET_SHARD_BYTES
 from shardkit.options.parsing import within
-from shardkit.options.values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsampling
+from shardkit.options.values import Check, Dedupe, SplitBy
 from shardkit.options.words import named
 from shardkit.planning.sizing import check_target_bytes
 
@@ -20,8 +20,10 @@ KeptSplits = Literal["made", "own"]
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertOptions:
+class ConvertOptions(StoredForm):
     """Options that change the bytes written. Workers, runner, progress and the reject limit change none.
+
+    How images are stored is inherited from `StoredForm`.
 
     Attributes:
         name: Name of the dataset, for the manifest and TFDS.
@@ -35,8 +37,6 @@ class ConvertOptions:
         pipelines: Number of input pipelines that will read the dataset; numbers of shards are multiples of it.
         seed: Seed for splits and for the assignment to shards, 0 to 2**63 - 1.
         classes: Class names in label order; None to sort the source's names.
-        resize, max_side, size, fit, mask_padding, quality, jpeg, subsampling, strip_metadata: How images are stored;
-            see `StoredForm`.
         group_by: A regular expression for keys, whose first group names the examples that share a split; or a column,
             if the source is a table.
         dedupe: Treatment of exact duplicates if contents are known: ``group`` keeps them in one split, ``drop`` rejects
@@ -63,15 +63,6 @@ class ConvertOptions:
     pipelines: int = 1
     seed: int = 0
     classes: tuple[str, ...] | None = None
-    resize: int | None = None
-    max_side: int | None = None
-    size: tuple[int, int] | None = None
-    fit: Fit = "crop"
-    mask_padding: int | None = None
-    quality: int = DEFAULT_QUALITY
-    jpeg: Jpeg = "keep"
-    subsampling: Subsampling | None = None
-    strip_metadata: bool = False
     check: Check = "decode"
     group_by: str | None = None
     dedupe: Dedupe = "group"
@@ -85,10 +76,10 @@ class ConvertOptions:
     kept_splits: KeptSplits | None = None
 
     def __post_init__(self) -> None:
+        StoredForm.__post_init__(self)  # super() does not know a class with slots
         within("input_pipelines", self.pipelines, 1, 1 << 16)
         within("seed", self.seed, 0, MAX_SEED)
         within("max_file_size", self.max_file_bytes, 1, LARGEST_FILE_BYTES)
-        self.stored_form()  # checks its options
         if not self.name.isidentifier():
             msg = f"{named('name')} must be letters, digits and '_', not starting with a digit; found {self.name!r}"
             raise CallError(msg)

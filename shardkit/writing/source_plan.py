@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from shardkit.inventory import parts
+from shardkit.inventory.columns import features_of
 from shardkit.inventory.inventory import Inventory
 from shardkit.options.call import Call
 from shardkit.parallel.for_each import Executor, for_each
@@ -21,6 +22,7 @@ from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
+from shardkit.writing.appending.addition import Addition
 from shardkit.writing.inventory_tasks import InventoryJob, part_groups
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.writing.seen_rejects import refuse_seen_rejects
@@ -118,9 +120,10 @@ def plan_source(
     executor: Executor,
     listener: ProgressListener,
     call: Call | None = None,
+    addition: Addition | None = None,
 ) -> Plan:
     """Plan the conversion of a source without an output folder; see planned_source."""
-    with planned_source(source_url, source_options, options, executor, listener, call) as (_, plan):
+    with planned_source(source_url, source_options, options, executor, listener, call, addition) as (_, plan):
         return plan
 
 
@@ -132,6 +135,7 @@ def planned_source(
     executor: Executor,
     listener: ProgressListener,
     call: Call | None = None,
+    addition: Addition | None = None,
 ) -> Iterator[tuple[Source, Plan]]:
     """Plan the conversion of a source without an output folder; its images can be read inside the block.
 
@@ -144,11 +148,14 @@ def planned_source(
         executor: Runs the inventory.
         listener: Receives messages and progress.
         call: The user's call, for the findings; None where it is not known.
+        addition: The dataset that the examples are appended to; None for a new dataset.
 
     Raises:
         CallError: The options do not fit the source.
         DataError: There is nothing to convert.
         MachineError: The disk, the network or the engine failed.
+        AlreadyAppendedError: The dataset has the source already.
+        NothingNewError: The dataset has all good images of the source already.
     """
     is_explicit = chooses_reading(source_options, options)
     with work_folder(executor.temp_location) as work:
@@ -157,4 +164,8 @@ def planned_source(
         listener.say(source.describe())
         with claimed(work) as run:
             inventory = take_inventory(source, work, run, options, executor, listener, is_explicit=is_explicit)
-        yield source, plan_inventory(inventory, options, listener, call, is_explicit=is_explicit)
+        earlier = None
+        if addition is not None:
+            addition.check_features(features_of(source.schema))
+            earlier = addition.earlier(inventory, options)
+        yield source, plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)

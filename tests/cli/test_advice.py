@@ -1,6 +1,7 @@
 """What a refusal offers at the command line: every command runs as it is printed, and says what it costs."""
 
 import shlex
+import shutil
 
 import pytest
 
@@ -80,3 +81,31 @@ def test_where_no_change_works_the_refusal_says_why(tmp_path):
     assert f"{says}; whichever is chosen, none of the {NUM} images is good; the first, 0.png: " in refused.stderr
     assert "a split's name is a letter followed by letters" in refused.stderr
     assert not commands(refused.stderr)
+
+
+def test_every_command_of_a_refused_append_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, dict.fromkeys([f"first/{c}/{i}.jpg" for c in ("cat", "dog") for i in range(9)]))
+    more = [(part, c, i) for part in ("part1", "part2") for c in ("cat", "dog") for i in (30, 31)]
+    write_tree(
+        tmp_path, {f"more/{part}/{c}/{i}.jpg": picture(100 + number) for number, (part, c, i) in enumerate(more)}
+    )
+    assert call("convert", "first", "data").exit_code == 0
+    refused = call("append", "data", "more")
+    printed = commands(refused.stderr)
+    # Folders of a class of the dataset are no classes, so that reading is not offered.
+    assert [command[3:] for command in printed] == [["--class-level", "2"], []]
+    assert "only part1 is read; leaves out 4 of 8 images" in refused.stderr
+    for number, command in enumerate(printed):
+        shutil.copytree("data", f"data{number}")
+        assert call(*[f"data{number}" if word == "data" else word for word in command]).exit_code == 0, command
+
+
+def test_a_refused_append_offers_no_reading_that_would_replace_images(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, dict.fromkeys([f"first/{c}/{i}.jpg" for c in ("cat", "dog") for i in range(9)]))
+    assert call("convert", "first", "data").exit_code == 0
+    paths = [f"more/{part}/{c}/{i}.jpg" for part in ("part1", "part2") for c in ("cat", "dog") for i in range(2)]
+    write_tree(tmp_path, {path: picture(100 + number) for number, path in enumerate(paths)})
+    printed = commands(call("append", "data", "more").stderr)
+    assert printed == [["append", "data", "more", "--class-level", "2"]]  # more/part1 has keys of the dataset
