@@ -22,7 +22,7 @@ def files_refusal(paths: Sequence[str]) -> RefusalError | None:
         return None
     what = f"{paths[0]} is an image file" if len(paths) == 1 else f"{paths[0]} and the others are image files"
     folder = posixpath.commonpath([posixpath.dirname(path) for path in paths]) if _alike(paths) else ""
-    return RefusalError(f"{what}; give the folder as SOURCE", _commands(folder or "."))
+    return RefusalError(f"{what}, and SOURCE is the folder of the images", _commands(folder or "."))
 
 
 def pattern_refusal(source: str) -> RefusalError | None:

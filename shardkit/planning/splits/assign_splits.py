@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.errors import CallError
 from shardkit.hashing import hash64_column
 from shardkit.naming import split_order
 from shardkit.options.call import Change
@@ -223,12 +222,11 @@ def _divide(
     counts = np.bincount(split_of, minlength=len(names))
     if not counts.all() and not may_be_empty:
         empty = names[int(np.argmin(counts))]
-        problem = (
-            f"split {empty!r} would get none of the {len(good)} examples; raise its share, or leave that split out"
-        )
+        problem = f"split {empty!r} would get none of the {len(good)} examples"
+        changes = []
         if options.split_by == "hash":
-            raise RefusalError(problem, [Change("every split gets its share", {"split_by": "stratified"})])
-        if options.group_by is not None:
-            raise RefusalError(problem, [Change("groups are divided", {"group_by": None})])
-        raise CallError(problem)
+            changes.append(Change("every split gets its share", {"split_by": "stratified"}))
+        elif options.group_by is not None:
+            changes.append(Change("groups are divided", {"group_by": None}))
+        raise RefusalError(problem, changes, remedy="raise its share or leave this split out")
     return split_of
