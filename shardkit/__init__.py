@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from shardkit.api.converting import convert, plan
     from shardkit.api.verifying import Verification, verify
     from shardkit.comparison import DatasetDiff
+    from shardkit.conversion.planning.checks.finding import Finding
+    from shardkit.conversion.planning.plan import Plan
+    from shardkit.conversion.writing.appending.append import AppendOutcome
+    from shardkit.conversion.writing.conversion import Outcome
     from shardkit.dataset.manifest import Manifest
     from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
-    from shardkit.planning.checks.finding import Finding
-    from shardkit.planning.plan import Plan
     from shardkit.records import Examples
     from shardkit.records.sampler import Sampler
     from shardkit.records.sampler_call import sampler
     from shardkit.software import __version__
-    from shardkit.writing.appending.append import AppendOutcome
-    from shardkit.writing.conversion import Outcome
 
 # The groups of options that `convert`, `plan` and `append` take.
 _GROUPS = ("Folders", "Selection", "Shards", "Splits", "Stored", "TFRecord", "Table")
 # What the functions return.
 _RESULTS = {
-    "AppendOutcome": "shardkit.writing.appending.append",
+    "AppendOutcome": "shardkit.conversion.writing.appending.append",
     "Examples": "shardkit.records",
-    "Finding": "shardkit.planning.checks.finding",
-    "Outcome": "shardkit.writing.conversion",
-    "Plan": "shardkit.planning.plan",
+    "Finding": "shardkit.conversion.planning.checks.finding",
+    "Outcome": "shardkit.conversion.writing.conversion",
+    "Plan": "shardkit.conversion.planning.plan",
     "Sampler": "shardkit.records.sampler",
     "Verification": "shardkit.api.verifying",
 }

@@ -20,13 +20,13 @@ from shardkit.api.reading import option_values
 from shardkit.cli.append import append as append_command
 from shardkit.cli.convert import convert as convert_command
 from shardkit.cli.plan import plan as plan_command
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED
 from shardkit.errors import CallError, DataError
 from shardkit.options.definition import GROUPS, OPTIONS
 from shardkit.parallel.progress import Silent
-from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.testing import convert_without_beam, digests_of, write_class_folders
-from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED
 
 from .cli.calling import call
 

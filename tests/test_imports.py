@@ -60,7 +60,7 @@ def test_the_help_of_a_command_loads_nothing_heavy():
 
 
 def test_what_workers_run_loads_neither_tensorflow_nor_beam():
-    modules = "shardkit.writing.shard, shardkit.verification.shards, shardkit.writing.conversion"
+    modules = "shardkit.conversion.writing.shard, shardkit.verification.shards, shardkit.conversion.writing.conversion"
     more = "shardkit.sources.opening, shardkit.doctor.look_job, shardkit.adoption.adopting, shardkit.parallel.threads"
     assert loaded(f"import {modules}, {more}", ["tensorflow", "keras", "apache_beam"]) == []
 

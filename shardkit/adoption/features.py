@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from shardkit.adoption.records import FeatureCount
+from shardkit.conversion.inventory.columns import stored_name
 from shardkit.dataset import features as own
 from shardkit.dataset.features import Feature
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.errors import DataError
-from shardkit.inventory.columns import stored_name
 from shardkit.naming import printable
 
 _DTYPES: dict[str, Literal["bytes", "int64", "float32"]] = {"bytes": "bytes", "int64": "int64", "float": "float32"}

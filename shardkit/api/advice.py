@@ -17,7 +17,7 @@ from shardkit.options.groups import OPTIONS
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 
 if TYPE_CHECKING:
-    from shardkit.planning.plan import Plan
+    from shardkit.conversion.planning.plan import Plan
 
 _MOST_OFFERED = 3
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows

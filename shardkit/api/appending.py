@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from shardkit.api.arguments import AppendArguments
+    from shardkit.conversion.planning.plan import Plan
+    from shardkit.conversion.writing.appending.append import AppendOutcome
     from shardkit.options.call import Call, Change
-    from shardkit.planning.plan import Plan
-    from shardkit.writing.appending.append import AppendOutcome
 
 __all__ = ["append"]
 
@@ -70,10 +70,10 @@ def append(
         manifest = read_manifest(dataset_url)
         source_options, changed = append_values(manifest, given)
         from shardkit.api.executors import make_executor
+        from shardkit.conversion.writing.appending.append import Append
+        from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
+        from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
         from shardkit.parallel.progress import Silent
-        from shardkit.writing.appending.append import Append
-        from shardkit.writing.appending.options import as_in_dataset, generation_options
-        from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 
         listener = options.get("listener") or Silent()
         converting = generation_options(manifest, changed)
@@ -98,13 +98,13 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
 
     def planned(change: "Change") -> "Plan":
         from shardkit.api.advice import values_with
+        from shardkit.conversion.planning.choosing import NothingNewError
+        from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
+        from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
+        from shardkit.conversion.writing.source_plan import plan_source
         from shardkit.dataset.manifest import read_manifest
         from shardkit.parallel.progress import Silent
         from shardkit.parallel.threads import ThreadExecutor
-        from shardkit.planning.choosing import NothingNewError
-        from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
-        from shardkit.writing.appending.options import as_in_dataset, generation_options
-        from shardkit.writing.source_plan import plan_source
 
         values = values_with(call, change)
         del values["check"]  # a rule of the dataset

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from shardkit.api.arguments import ConvertArguments, PlanArguments
+    from shardkit.conversion.planning.plan import Plan
+    from shardkit.conversion.writing.conversion import Outcome
     from shardkit.options.call import Call, Change
-    from shardkit.planning.plan import Plan
-    from shardkit.writing.conversion import Outcome
 
 __all__ = ["convert", "plan"]
 
@@ -59,9 +59,9 @@ def convert(
         source_url, *also = source_locations(source)
         output_url = location("OUTPUT", output)
         from shardkit.api.executors import make_executor
+        from shardkit.conversion.writing.conversion import Conversion
+        from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
         from shardkit.parallel.progress import Silent
-        from shardkit.writing.conversion import Conversion
-        from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 
         listener = options.get("listener") or Silent()
         source_options, converting = conversion_values(source_url, given, listener.say, also)
@@ -109,8 +109,8 @@ def plan(
     with answering(call, _planning(call)):
         source_url, *also = source_locations(source)
         from shardkit.api.executors import make_executor
+        from shardkit.conversion.writing.source_plan import plan_source
         from shardkit.parallel.progress import Silent
-        from shardkit.writing.source_plan import plan_source
 
         listener = options.get("listener") or Silent()
         source_options, converting = conversion_values(source_url, given, listener.say, also)
@@ -123,9 +123,9 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
 
     def planned(change: "Change") -> "Plan":
         from shardkit.api.advice import values_with
+        from shardkit.conversion.writing.source_plan import plan_source
         from shardkit.parallel.progress import Silent
         from shardkit.parallel.threads import ThreadExecutor
-        from shardkit.writing.source_plan import plan_source
 
         source_url, *also = source_locations(call.changed(change).sources)
         silent = Silent()

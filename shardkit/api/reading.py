@@ -10,8 +10,8 @@ from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
 
 if TYPE_CHECKING:
+    from shardkit.conversion.planning.options import ConvertOptions
     from shardkit.dataset.manifest import Manifest
-    from shardkit.planning.options import ConvertOptions
     from shardkit.sources import SourceOptions
 
 
@@ -88,7 +88,7 @@ def conversion_values(
         ManifestError: A dataset is damaged.
         MachineError: A dataset cannot be read.
     """
-    from shardkit.planning.rules import inherit
+    from shardkit.conversion.planning.rules import inherit
 
     source_options = _source_options(given, also)
     manifests = _datasets(source, source_options)
@@ -107,7 +107,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     Raises:
         CallError: The options do not go together.
     """
-    from shardkit.planning.options import ConvertOptions
+    from shardkit.conversion.planning.options import ConvertOptions
 
     source_options = _source_options(given)
     return source_options, ConvertOptions(**(convert_fields(given) | _hashed(source_options, ())))
@@ -123,8 +123,8 @@ def append_values(manifest: "Manifest", given: Mapping[str, Any]) -> "tuple[Sour
     Raises:
         CallError: An argument is wrong, or a rule differs from the dataset's.
     """
-    from shardkit.planning.rules import refuse_other_rules
-    from shardkit.writing.appending.options import OVERRULED
+    from shardkit.conversion.planning.rules import refuse_other_rules
+    from shardkit.conversion.writing.appending.options import OVERRULED
 
     source_options = _source_options({name: value for name, value in given.items() if name != "readmit"})
     given_fields = convert_fields(given)
@@ -144,7 +144,7 @@ def convert_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         CallError: Splits are kept and divided.
     """
-    from shardkit.planning.options import ConvertOptions
+    from shardkit.conversion.planning.options import ConvertOptions
 
     if "splits" in given and given["splits"] is None and given.get("splits_of"):
         keeps, divides = named("splits", "own"), named("splits_of")

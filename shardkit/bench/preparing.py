@@ -14,6 +14,7 @@ from shardkit.bench.sample import Sample, convert_sample, take_sample
 from shardkit.bench.settings import BenchSettings
 from shardkit.bench.stages import MAX_MEMORY_BYTES, MAX_MEMORY_IMAGES, StageSpec
 from shardkit.bench.trials import ConversionTrial, ReaderTrial, conversion_trials, reader_trials
+from shardkit.conversion.planning.sizing import format_size
 from shardkit.dataset.index.shards import read_indexes
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, MissingExtraError
@@ -21,7 +22,6 @@ from shardkit.extras import require_extra
 from shardkit.host import Host, this_host
 from shardkit.naming import counted
 from shardkit.options.words import named
-from shardkit.planning.sizing import format_size
 
 MIN_COLD_BYTES = 64 << 20  # 64 MiB: fewer are read again before a slice has ended
 MAX_STILL_CACHED = 0.1  # share of pages that may stay in the page cache for a reading to count as cold

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from shardkit.bench.dataset_part import DatasetPart
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.errors import MachineError
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.options.words import named
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.planning.options import ConvertOptions
 from shardkit.records.extraction import COLUMNS, write_examples
 from shardkit.records.sequence import Examples
 from shardkit.sources import SourceOptions
-from shardkit.writing.conversion import Conversion
-from shardkit.writing.reject_limit import RejectLimit
 
 MAX_BYTES = 200 << 20  # 200 MiB
 MAX_PIXELS = 300 * 10**6  # about 6 seconds of decoding and encoding on one core

@@ -78,10 +78,10 @@ def _runner(beam_options: tuple[str, ...]) -> "RunnerConfig | None":
 
 def _check_output(output: str) -> "Iterator[Check]":
     """Yield a failed check if OUTPUT is not a folder, or holds files that no conversion wrote."""
+    from shardkit.conversion.writing.output.output_folder import refuse_foreign
     from shardkit.doctor.check import Check
     from shardkit.errors import CallError
     from shardkit.storage import open_folder
-    from shardkit.writing.output.output_folder import refuse_foreign
 
     try:
         refuse_foreign(open_folder(output))

@@ -42,7 +42,7 @@ def plan(
     from shardkit.extras import require_extra
 
     require_extra("convert", "planning")
-    from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+    from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 
     limit = RejectLimit.parse(max_rejected or DEFAULT_MAX_REJECTED)
     arguments = arguments_from(given, source)

@@ -101,10 +101,10 @@ def _page_of_source(
     from shardkit.api.arguments import read_arguments
     from shardkit.api.executors import make_executor
     from shardkit.api.reading import option_values, source_location
+    from shardkit.conversion.writing.source_plan import planned_source
     from shardkit.options.call import Call
     from shardkit.report.page.html import make_page
     from shardkit.report.source_collection import SourceCollection
-    from shardkit.writing.source_plan import planned_source
 
     arguments = arguments_from(given, source)
     url = source_location(source)
@@ -120,8 +120,8 @@ def _page_of_source(
 
 
 def _say(output: Path, page: str, advice: "list[Advice]", terminal: "Terminal") -> None:
+    from shardkit.conversion.planning.sizing import format_size
     from shardkit.naming import counted
-    from shardkit.planning.sizing import format_size
 
     size = format_size(len(page.encode("utf-8", "backslashreplace")))
     terminal.show(f"{output}: {size}, {counted(len(advice), 'warning')}{':' if advice else ''}")

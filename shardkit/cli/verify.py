@@ -152,8 +152,8 @@ def _say_unfinished(root: "Folder", folders: Sequence[str], terminal: "Terminal"
 
 def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: bool) -> str:
     """Return the line about a dataset without problems."""
+    from shardkit.conversion.planning.sizing import format_size
     from shardkit.naming import counted, printable
-    from shardkit.planning.sizing import format_size
 
     splits = manifest.splits.values()
     num_examples, num_shards = sum(split.num_examples for split in splits), sum(len(split.shards) for split in splits)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import Balance
 from shardkit.dataset.manifest.parts import GenerationSplit
-from shardkit.planning.checks.finding import Finding
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.options_text import options_text
 from shardkit.dataset.index.shards import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.dataset.manifest.parts import GenerationSplit
@@ -13,9 +16,6 @@ from shardkit.dataset.rejected_list import read_rejected
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
 from shardkit.options.words import shell_command
-from shardkit.planning.checks.finding import Finding
-from shardkit.planning.options import ConvertOptions
-from shardkit.planning.options_text import options_text
 from shardkit.records.example import Example, read_example
 from shardkit.report.collection import (
     HEADER_BYTES,

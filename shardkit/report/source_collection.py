@@ -12,6 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
+from shardkit.conversion.inventory import columns
+from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.row_boxes import annotated_size
+from shardkit.conversion.inventory.schema import HAS_GPS
+from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles, image_path, image_start
+from shardkit.conversion.planning.checks.finding import listing_of
+from shardkit.conversion.planning.plan import Plan
 from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index.file import key_hashes
 from shardkit.errors import DataError
@@ -19,14 +26,7 @@ from shardkit.images.boxes import mask_orientation, place_objects
 from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.images.stored.placement import place
-from shardkit.inventory import columns
-from shardkit.inventory.columns import features_of
-from shardkit.inventory.row_boxes import annotated_size
-from shardkit.inventory.schema import HAS_GPS
-from shardkit.inventory.source_files import ReadImage, SourceFiles, image_path, image_start
 from shardkit.options.call import Call
-from shardkit.planning.checks.finding import listing_of
-from shardkit.planning.plan import Plan
 from shardkit.records.drawing import Annotations, draw
 from shardkit.report.collection import HEADER_BYTES, Batch, Header, Numbers, Origin, Picture, Rejects, Split
 from shardkit.report.columns import counts_of, first_rejected, group_hashes, labels_of, opened_file, prefixes

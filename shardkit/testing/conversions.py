@@ -5,23 +5,23 @@ from typing import Any
 
 import pyarrow as pa
 
+from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.writing import shard
+from shardkit.conversion.writing.appending.append import Append, AppendOutcome
+from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
+from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.reject_limit import RejectLimit
+from shardkit.conversion.writing.source_plan import plan_inventory, take_inventory
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.reports import work_folder
 from shardkit.parallel.run_token import RunToken, claimed
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import Plan
 from shardkit.sources import Source, SourceOptions
 from shardkit.storage import Folder
-from shardkit.writing import shard
-from shardkit.writing.appending.append import Append, AppendOutcome
-from shardkit.writing.appending.options import as_in_dataset, generation_options
-from shardkit.writing.conversion import Conversion
-from shardkit.writing.reject_limit import RejectLimit
-from shardkit.writing.source_plan import plan_inventory, take_inventory
 
 
 def inventory_table(

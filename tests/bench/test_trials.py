@@ -7,7 +7,7 @@ from shardkit.bench.dataset_part import DatasetPart
 from shardkit.bench.sample import Sample
 from shardkit.bench.settings import BenchSettings
 from shardkit.bench.trials import conversion_trials, reader_trials
-from shardkit.planning.options import ConvertOptions
+from shardkit.conversion.planning.options import ConvertOptions
 
 from .making import HOST
 

@@ -3,7 +3,7 @@ import shutil
 
 import pytest
 
-from shardkit.planning import plan_file
+from shardkit.conversion.planning import plan_file
 from shardkit.testing import picture, write_class_folders
 
 from .calling import call, is_one_sentence

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from shardkit.planning.options import ConvertOptions
+from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, write_class_folders

@@ -123,7 +123,7 @@ def stragglers(output):
     return sorted(path.name for path in output.rglob("*") if path.name.startswith(".shardkit"))
 
 
-@pytest.mark.slow  # tests/writing/output/test_run_token.py has the token that stops them, without an engine
+@pytest.mark.slow  # tests/conversion/writing/output/test_run_token.py has the token that stops them, without an engine
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill-9"])
 def test_workers_that_outlive_their_driver_write_nothing_into_the_next_dataset(number, job_service, tmp_path):
     # The job service goes on with the job when its driver is gone, as Flink and Spark do.

@@ -152,7 +152,7 @@ import builtins, os, sys
 importing = builtins.__import__
 def noting(name, *rest, **more):
     module = importing(name, *rest, **more)
-    executor = sys.modules.get("shardkit.writing.shard")
+    executor = sys.modules.get("shardkit.conversion.writing.shard")
     job = getattr(executor, "WriteJob", None)
     if job is not None and not hasattr(job, "is_noting"):
         write = job.write

@@ -7,6 +7,7 @@ import pytest
 
 from shardkit import read_manifest
 from shardkit.cli.export import TARGETS
+from shardkit.conversion.writing.output.output_folder import owned
 from shardkit.dataset.export_list import EXPORTS
 from shardkit.dataset.manifest import seal_manifest
 from shardkit.dataset.tfrecord import read_records
@@ -14,7 +15,6 @@ from shardkit.exporting import TARGETS as ALL_TARGETS
 from shardkit.exporting import Facts, export_dataset
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import convert_without_beam, digests_of, write_class_folders
-from shardkit.writing.output.output_folder import owned
 
 from ..cli.calling import call
 from ..comparison.making import Made, write_dataset

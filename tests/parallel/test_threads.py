@@ -5,14 +5,14 @@ import threading
 
 import pytest
 
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.inventory_tasks import InventoryJob
 from shardkit.errors import MachineError
 from shardkit.parallel.for_each import Divided
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.planning.options import ConvertOptions
 from shardkit.testing import write_class_folders
-from shardkit.writing.conversion import Conversion
-from shardkit.writing.inventory_tasks import InventoryJob
 
 pytestmark = pytest.mark.usefixtures("frequent_progress")
 WAIT_SECONDS = 30

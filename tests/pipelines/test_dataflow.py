@@ -2,20 +2,20 @@
 
 import pytest
 
-from shardkit.inventory.inventory import Inventory
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import make_plan
+from shardkit.conversion.writing.inventory_tasks import InventoryJob, part_groups
+from shardkit.conversion.writing.shard import WriteJob
 from shardkit.parallel.for_each import Guard, guarded
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.run_token import RunToken
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.pipelines.options import runner_config
-from shardkit.planning import plan_file
-from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import make_plan
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_options
-from shardkit.writing.inventory_tasks import InventoryJob, part_groups
-from shardkit.writing.shard import WriteJob
 
 from ..cli.calling import call
 from .dataflow_server import BUCKET, JOB_ID, DataflowServer

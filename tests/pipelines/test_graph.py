@@ -14,26 +14,26 @@ from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuff
 from apache_beam.testing.util import assert_that, equal_to
 
 from shardkit import images
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import make_plan
+from shardkit.conversion.writing import shard as writing
+from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
+from shardkit.conversion.writing.shard import WriteJob, WriteOptions
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.images import StoredForm
-from shardkit.inventory.inventory import Inventory
 from shardkit.naming import ShardName
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard, guarded
 from shardkit.parallel.run_token import Run, RunToken
 from shardkit.pipelines.executor import ForEach
-from shardkit.planning import plan_file
-from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import make_plan
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
 from shardkit.verification.dataset import CheckJob
 from shardkit.verification.examples import ExampleSpec
-from shardkit.writing import shard as writing
-from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
-from shardkit.writing.shard import WriteJob, WriteOptions
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
 

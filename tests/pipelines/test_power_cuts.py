@@ -4,11 +4,11 @@ from fractions import Fraction
 
 import pytest
 
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.conversion import Conversion
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.planning import plan_file
-from shardkit.planning.options import ConvertOptions
 from shardkit.testing import digests_of, write_class_folders
-from shardkit.writing.conversion import Conversion
 
 from ..cli.calling import call, convert
 from .crashing import PowerCut, convert_until, counted_changes, finished_shards, interrupt, nothing_left
@@ -139,7 +139,7 @@ def test_a_file_that_changes_between_its_check_and_its_writing_is_never_written(
         path.write_bytes(path.read_bytes()[:-1] + b"!")
 
     with monkeypatch.context() as patched:
-        patched.setattr("shardkit.planning.plan_file.write_plan", changing)
+        patched.setattr("shardkit.conversion.planning.plan_file.write_plan", changing)
         said = convert(source, tmp_path / "out", exit_code=1)
     assert "ant/002.png: the file has changed since it was checked" in said
     assert not (tmp_path / "out" / "manifest.json").exists()

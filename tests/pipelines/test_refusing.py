@@ -109,7 +109,7 @@ def test_rejects_above_the_limit_stay_in_the_file_that_the_message_names(source,
     assert {path: digest for path, digest in digests_of(output).items() if not path.startswith(".shardkit")} == before
     # Nor is what was decoded lost.
     monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded again"))
-    monkeypatch.setattr("shardkit.writing.inventory_tasks.has_recovered", lambda *_: False)
+    monkeypatch.setattr("shardkit.conversion.writing.inventory_tasks.has_recovered", lambda *_: False)
     convert(bad, output, *SMALL, "--overwrite", "--max-rejected", "50%")
     assert nothing_left(output)
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.dataset.manifest import Balance
-from shardkit.planning.checks.finding import Finding
 from shardkit.report.advice import classes, contents, speed
 from shardkit.report.collection import Header, Rejects, Split
 from shardkit.report.facts.counting import Counted, SizeCounts

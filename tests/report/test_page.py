@@ -7,10 +7,11 @@ import shutil
 
 import pytest
 
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.source_plan import planned_source
 from shardkit.options.call import Call
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.planning.options import ConvertOptions
 from shardkit.report.dataset_collection import DatasetCollection
 from shardkit.report.facts.gathering import ReportOptions
 from shardkit.report.page.class_table import ROWS_SHOWN
@@ -19,7 +20,6 @@ from shardkit.report.source_collection import SourceCollection
 from shardkit.sources import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
-from shardkit.writing.source_plan import planned_source
 
 from ..cli.calling import SAMPLE_DATA
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.source_plan import planned_source
 from shardkit.options.call import Call
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.planning.options import ConvertOptions
 from shardkit.report.facts.jpegs import jpeg_facts
 from shardkit.report.source_collection import SourceCollection
 from shardkit.sources import SourceOptions
 from shardkit.testing import picture, write_tree
-from shardkit.writing.source_plan import planned_source
 
 
 def progressive(seed, orientation):

@@ -12,11 +12,11 @@ from shardkit.cli.printing.lines import Paragraph, Verbatim
 from shardkit.cli.printing.next_steps import next_steps, old_exports_lines
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.cli.printing.summary import classes_line, hint_lines
+from shardkit.conversion.planning.earlier_examples import LEFT_OUT, WITHDRAWN
 from shardkit.naming import counted, first_of, printable
-from shardkit.planning.earlier_examples import LEFT_OUT, WITHDRAWN
 
 if TYPE_CHECKING:
-    from shardkit.writing.appending.append import AppendOutcome
+    from shardkit.conversion.writing.appending.append import AppendOutcome
 
 NEW_CLASSES_SHOWN = 10
 

@@ -6,8 +6,8 @@ from shardkit.bench.advice import MIN_GAIN, NOTABLE_CORES, Advice, gain, sorted_
 from shardkit.bench.measurements import Measurement
 from shardkit.bench.result import BenchResult
 from shardkit.cli.printing.lines import table
+from shardkit.conversion.planning.sizing import format_size
 from shardkit.naming import counted
-from shardkit.planning.sizing import format_size
 
 Part = Table | str
 

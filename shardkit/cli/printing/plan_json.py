@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from shardkit.planning.plan import Plan
+from shardkit.conversion.planning.plan import Plan
 
 REJECTED_LISTED = 100
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from rich.table import Table
 
 from shardkit.cli.printing.lines import table
+from shardkit.conversion.planning.sizing import format_size
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
 from shardkit.dataset.manifest import Balance, Manifest
 from shardkit.dataset.manifest.parts import Generation
 from shardkit.naming import counted, printable
-from shardkit.planning.sizing import format_size
 
 
 class SplitRow(NamedTuple):

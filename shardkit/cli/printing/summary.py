@@ -17,18 +17,18 @@ from shardkit.cli.printing.dataset_summary import gps_lines, rejected_line, skip
 from shardkit.cli.printing.lines import Paragraph, table
 from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of, splits_table
+from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.sizing import format_size
+from shardkit.conversion.writing.reject_limit import REJECTED_SHOWN, RejectLimit
 from shardkit.dataset.manifest import Manifest
-from shardkit.inventory.columns import features_of
 from shardkit.naming import counted, printable
 from shardkit.options.words import shown
-from shardkit.planning.checks.finding import Finding
-from shardkit.planning.plan import Plan
-from shardkit.planning.sizing import format_size
 from shardkit.reject_reasons import NOT_COUNTED
-from shardkit.writing.reject_limit import REJECTED_SHOWN, RejectLimit
 
 if TYPE_CHECKING:
-    from shardkit.writing.conversion import Outcome
+    from shardkit.conversion.writing.conversion import Outcome
 
 CLASSES_SHOWN = 6  # in one line
 CLASSES_LISTED = 10  # all of so many classes are listed

@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shardkit.dataset.index.shards import read_columns
-from shardkit.errors import CallError
-from shardkit.planning.labels import ExampleLabels
-from shardkit.planning.splits.grouping import (
+from shardkit.conversion.planning.labels import ExampleLabels
+from shardkit.conversion.planning.splits.grouping import (
     digest_prefixes,
     digest_words,
     group_codes,
     merge_atomic_groups,
     repeated_codes,
 )
-from shardkit.planning.splits.stratifying import split_atomic_groups
+from shardkit.conversion.planning.splits.stratifying import split_atomic_groups
+from shardkit.dataset.index.shards import read_columns
+from shardkit.errors import CallError
 from shardkit.reader.table.records import RecordTable
 
 GROUP, CONTENT = "group", "content_sha256"

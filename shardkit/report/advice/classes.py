@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.conversion.planning.checks.classes import share_of_classes, share_of_used, unused_remedy
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import named
-from shardkit.planning.checks.classes import share_of_classes, share_of_used, unused_remedy
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split, total_class_counts
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.naming import counted
 from shardkit.options.words import named, shell_command
-from shardkit.planning.checks.finding import Finding
 from shardkit.report.advice.warning import Advice
 from shardkit.report.facts.gathering import Facts
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.naming import counted
 from shardkit.parallel.progress import ProgressListener, Silent
-from shardkit.planning.checks.finding import Finding
 from shardkit.report.advice.classes import (
     absent_classes,
     differing_shares,

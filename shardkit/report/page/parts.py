@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from shardkit.conversion.planning.sizing import format_size
 from shardkit.naming import printable
-from shardkit.planning.sizing import format_size
 
 TEXT_LENGTH = 160  # characters of a name or message that are shown: names of any length keep the page small
 _ICON = 0.01  # megapixels: 100 x 100 pixels

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.conversion.planning.checks.classes import share_of_classes
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
 from shardkit.options.words import named, shown
-from shardkit.planning.checks.classes import share_of_classes
 from shardkit.report.advice.speed import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
 from shardkit.report.charts.distributions import Line, histogram

@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.inventory.inventory import Inventory
-from shardkit.inventory.parts import BLOCK_ROWS
-from shardkit.inventory.schema import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, concat_sorted, map_columns, release_unused
-from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import make_plan
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import BLOCK_ROWS
+from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.table import compact, concat_sorted, map_columns, release_unused
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import make_plan
 
 KIB_IN_MIB = 1 << 10
 

@@ -14,11 +14,11 @@ import tensorflow as tf
 from PIL import Image
 
 from shardkit import read_manifest, reader
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.conversion import Conversion
 from shardkit.errors import DataError
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.planning.options import ConvertOptions
 from shardkit.testing import convert_without_beam, write_tree
-from shardkit.writing.conversion import Conversion
 
 from ..conftest import encode
 

@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from shardkit import testing
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.errors import CallError, DataError
-from shardkit.inventory.inventory import Inventory
-from shardkit.inventory.parts import ListingTotals
 from shardkit.sources.several_sources import pattern_refusal
 from shardkit.testing import listed, write_tree
 from shardkit.testing.refusals import command_text

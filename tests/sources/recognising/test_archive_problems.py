@@ -8,7 +8,7 @@ from PIL import Image
 
 from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
-from shardkit.planning.options import ConvertOptions
+from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.layout import open_coco
 from shardkit.sources.detection.voc.layout import open_voc

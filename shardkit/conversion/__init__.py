@@ -1,0 +1,11 @@
+"""The conversion: its steps as plain functions, without Beam or TensorFlow.
+
+| package | step |
+|---|---|
+| `inventory` | read and decode every file of a source: one sorted table of rows |
+| `planning` | decide the split, shard and position of every example before a record is written |
+| `writing` | write each shard, resume, publish; `writing.conversion` has the order of all steps |
+
+A step imports from the steps above it in this table only. How a source is listed belongs in `sources`, how steps run in
+parallel in `parallel` and `pipelines`.
+"""

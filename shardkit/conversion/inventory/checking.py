@@ -1,0 +1,131 @@
+"""Check the image of every row of a listing: read, hash and decode it, and place its boxes on the upright image."""
+
+import hashlib
+from typing import Any
+
+import google_crc32c
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import images
+from shardkit.conversion.inventory.row_boxes import place_boxes
+from shardkit.conversion.inventory.schema import HAS_GPS, MASK_SHA256, inventory_schema
+from shardkit.conversion.inventory.source_files import SourceFiles, are_records
+from shardkit.image_limits import MAX_FILE_BYTES
+from shardkit.images.boxes import mask_orientation
+from shardkit.images.gps import has_gps
+from shardkit.options.values import Check
+from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS
+from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
+from shardkit.storage import Folder
+
+
+def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
+    """Return the inventory of a measured listing.
+
+    Args:
+        folder: The source's folder.
+        table: The listing, with all sizes.
+        check: ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the
+            image becomes a row of its own, with a reason. ``header`` opens no file. Of records of a dataset, ``decode``
+            reads only what their indexes do not say: images that no conversion has decoded yet, and those that may have
+            a GPS position.
+        max_file_bytes: Size above which a mask is not read; see `measure_files` for images.
+    """
+    with_records = are_records(table.schema)
+    if check == "header":
+        return _unread_records(table) if with_records else _unread_files(table)
+    check_row, schema = _check_file, inventory_schema(table.schema)
+    unread = pc.is_null(table["reason"])
+    if with_records:
+        check_row, schema = _check_record, table.schema
+        unread = pc.and_(unread, pc.or_(pc.is_null(table[FORMAT.name]), pc.is_null(table[HAS_GPS.name])))
+        if not pc.any(unread).as_py():
+            return table
+    files = SourceFiles(folder, max_file_bytes)
+    rows, rejected = table.to_pylist(), []
+    for row, is_unread in zip(rows, unread.to_pylist(), strict=True):
+        if is_unread:
+            try:
+                rejected += check_row(files, row)
+            except images.BadImage as error:
+                row["reason"], row["message"] = error.reason, str(error)
+    return pa.Table.from_pylist(rows + rejected, schema)
+
+
+def _unread_files(table: pa.Table) -> pa.Table:
+    schema = inventory_schema(table.schema)
+    nulls = [pa.nulls(len(table), field.type) for field in list(schema)[len(table.schema) :]]
+    return pa.Table.from_arrays([*table.columns, *nulls], schema=schema)
+
+
+def _unread_records(table: pa.Table) -> pa.Table:
+    """Return the table without contents, which ``header`` leaves out of planning for any other source, too."""
+    raw = pc.coalesce(table[RAW_SHA256.name], table[CONTENT_SHA256.name])
+    unknown = pa.nulls(len(table), CONTENT_SHA256.type)
+    return _replaced(_replaced(table, RAW_SHA256, raw), CONTENT_SHA256, unknown)
+
+
+def _check_file(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fill in the columns of one file; return a row for each bad annotation."""
+    image = files.image(row)
+    info = images.check(image.data)
+    row |= {
+        **_facts(info),
+        HAS_GPS.name: has_gps(image.data),
+        CONTENT_SHA256.name: hashlib.sha256(image.data).digest(),
+        "content_crc32c": google_crc32c.value(image.data),
+    }
+    if (mask := files.mask(row, image)) is not None:
+        mask_orientation(images.check_mask(mask, row.get(MASK_COLOURS.name)), info)
+        row[MASK_SHA256.name] = hashlib.sha256(mask).digest()
+    return place_boxes(row, info)
+
+
+def _check_record(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fill in the columns of one record; return a row for each bad annotation."""
+    image = files.image(row)
+    row[HAS_GPS.name] = has_gps(image.data)
+    if row[FORMAT.name] is not None:
+        return []
+    info = images.check(image.data)
+    row |= {**_facts(info), CONTENT_SHA256.name: row[RAW_SHA256.name], RAW_SHA256.name: None}
+    is_adopted = row.get(STORED_MASK.name) is not None  # masks of conversions were checked
+    if is_adopted and (mask := files.mask(row, image)) is not None:
+        mask_orientation(images.check_mask(mask), info)
+    return place_boxes(row, info)
+
+
+def _facts(info: images.ImageInfo) -> dict[str, Any]:
+    return {
+        FORMAT.name: info.format,
+        "width": info.width,
+        "height": info.height,
+        "orientation": info.orientation,
+        "changes": ",".join(info.changes),
+    }
+
+
+def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(field.name), field, column)
+
+
+def has_recovered(
+    folder: Folder, table: pa.Table, part: bytes, check: Check, max_file_bytes: int = MAX_FILE_BYTES
+) -> bool:
+    """Return whether an image that an earlier run rejected is good now.
+
+    A copy restored from a backup has its old size and time, so the part's name is the same.
+
+    Args:
+        folder: The source's folder.
+        table: The listing, with all sizes.
+        part: The part that the earlier run wrote of it.
+        check: The check that the part was made with.
+        max_file_bytes: See check_batch.
+    """
+    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
+        before = reader.read_all()
+    rejected = before.filter(pc.is_valid(before["reason"]))["key"].combine_chunks()
+    again = table.filter(pc.and_(pc.is_in(table["key"], rejected), pc.is_null(table["reason"])))
+    return len(again) > 0 and check_batch(folder, again, check, max_file_bytes)["reason"].null_count > 0

@@ -1,0 +1,38 @@
+"""The inventory of a whole source: the value that planning takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from shardkit.conversion.inventory.parts import ListingTotals
+from shardkit.sources.listing import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The inventory of a source.
+
+    Attributes:
+        table: A row for each file, with INVENTORY_SCHEMA's and the layout's own columns, sorted by key. Rejected files
+            and annotations have a reason.
+        layout: Name of the source's layout.
+        skipped: Number of files that are no images, by ending or reason.
+        classes: Class names in label order if the source's format fixes them; None to sort the names found.
+        origin: See Source.
+    """
+
+    table: pa.Table
+    layout: str
+    skipped: Mapping[str, int]
+    classes: tuple[str, ...] | None = None
+    origin: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @classmethod
+    def of(cls, source: Source, table: pa.Table, totals: ListingTotals) -> "Inventory":
+        """Return the inventory of a source from all of its rows and the totals of its listings."""
+        source.check_classes(totals.classes)
+        return cls(table, source.layout, totals.skipped, source.classes or totals.class_names(), source.origin)

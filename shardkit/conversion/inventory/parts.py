@@ -1,0 +1,190 @@
+"""Parts of an inventory: the files in the work folder in which workers store the rows that they checked.
+
+A part's name is a hash of its listing, so a conversion that resumes after an interruption finds the parts of unchanged
+files and does not decode them again.
+"""
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from shardkit import naming, software
+from shardkit.conversion.inventory.digests import columns_digest
+from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.table import compact, concat_sorted, map_columns, ordered_by_key, release_unused
+from shardkit.errors import DataError
+from shardkit.hashing import canonical_json
+from shardkit.image_limits import MAX_FILE_BYTES
+from shardkit.options.values import Check
+from shardkit.sources.listing import Listing
+from shardkit.storage import Folder
+from shardkit.storage.concurrent_reads import read_many
+from shardkit.storage.retry import retried
+
+PARTS = f"{naming.WORK_FOLDER}/inventory"
+_ENDING = ".arrow"
+_TOTALS_KEY = b"shardkit.facts"
+_HOST_KEY = b"shardkit.host"  # that checked the part, for errors
+READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have 78,000 of them
+# That become one table in memory. Each has as many mappings as columns, and Linux allows a process 65,530.
+BLOCK_ROWS = 1 << 18
+_PART_VERSION = b"4"
+
+
+class ListingTotals(NamedTuple):
+    """What the listings of a source say besides their rows.
+
+    Attributes:
+        skipped: Number of skipped files by ending or reason.
+        classes: Class names by their number in the source's format (COCO's category id).
+    """
+
+    skipped: dict[str, int]
+    classes: dict[int, str]
+
+    def add(self, skipped: dict[str, int], classes: Iterable[tuple[int, str]]) -> None:
+        """Add the totals of one listing, in place.
+
+        Args:
+            skipped: The listing's number of skipped files by ending or reason.
+            classes: The listing's (number, name) of classes.
+
+        Raises:
+            DataError: Two listings give one class number different names.
+        """
+        for kind, count in skipped.items():
+            self.skipped[kind] = self.skipped.get(kind, 0) + count
+        for number, name in classes:
+            known = self.classes.setdefault(number, name)
+            if known != name:
+                msg = f"category {number} is {known!r} in one file of the source and {name!r} in another; make them "
+                raise DataError(msg + "agree")
+
+    def class_names(self) -> tuple[str, ...] | None:
+        """Return the names in the order of their numbers, or None if the format numbers no classes."""
+        return tuple(name for _, name in sorted(self.classes.items())) or None
+
+
+def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> str:
+    """Return the file name of a part: a hash of everything that decides its content, and its number of rows.
+
+    Args:
+        table: The listing's table, with all sizes.
+        listing: The listing, for its totals.
+        check: The check that the part is made with.
+        max_file_bytes: Size above which masks are not read: like `check` it decides what is rejected.
+    """
+    digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
+    digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
+    digest.update(columns_digest(table, table.schema.names))
+    digest.update(_totals_json(listing))
+    digest.update(max_file_bytes.to_bytes(8, "little"))
+    return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
+
+
+def _totals_json(listing: Listing) -> bytes:
+    classes = sorted(listing.classes.items())
+    return canonical_json({"skipped": listing.skipped, "classes": classes})
+
+
+def count_rows(output: Folder) -> int:
+    """Return the number of rows in all parts so far, for a progress display; only names of files are read."""
+    names = (entry.name for entry in output.scan(PARTS))
+    return sum(int(name.partition("-")[2].removesuffix(_ENDING)) for name in names if name.endswith(_ENDING))
+
+
+def num_rejected(part: bytes) -> int:
+    """Return the number of rejected rows in a part, given its bytes."""
+    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
+        reasons = reader.read_all()["reason"]
+    return len(reasons) - int(reasons.null_count)
+
+
+def write_part(
+    output: Folder, name: str, table: pa.Table, listing: Listing, before_rename: Callable[[], None] | None = None
+) -> None:
+    """Write a part into the work folder.
+
+    Args:
+        output: The folder that holds the work folder.
+        name: The part's name; see `part_name`.
+        table: The part's rows.
+        listing: The listing, for its totals.
+        before_rename: See Folder.atomic_write.
+    """
+    metadata = {_TOTALS_KEY: _totals_json(listing), _HOST_KEY: platform.node().encode()}
+    described = table.replace_schema_metadata(metadata)
+    with (
+        output.atomic_write(f"{PARTS}/{name}", before_rename=before_rename) as file,
+        pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
+    ):
+        writer.write_table(described)
+
+
+def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingTotals]:
+    """Read all parts of an inventory.
+
+    Args:
+        output: The folder that holds the work folder.
+        names: Names of the parts.
+
+    Returns:
+        The rows sorted by key, rows of one key in the order of their file; and the totals of all listings.
+
+    Raises:
+        DataError: Two parts give one class number different names.
+    """
+    tables, totals = list[pa.Table](), ListingTotals({}, {})
+    block: list[pa.Table] = []
+    num_rows = 0
+    for listed, rows in read_many(partial(_read_part, output), names, READING_THREADS):
+        totals.add(**json.loads(listed))
+        if rows is not None:
+            block.append(rows)
+            num_rows += len(rows)
+        if num_rows >= BLOCK_ROWS:
+            tables.append(_compact_block(block))
+            num_rows = 0
+    if block:
+        tables.append(_compact_block(block))
+    table = concat_sorted(ordered_by_key(tables) or [INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")])
+    return table, ListingTotals(dict(sorted(totals.skipped.items())), totals.classes)
+
+
+def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
+    """Return parts as one compact table: the columns of a part of 128 rows take 9 kB more than their values."""
+    block = map_columns(compact(pa.concat_tables(parts_of_block, promote_options="permissive").combine_chunks()))
+    parts_of_block.clear()
+    release_unused()
+    return block
+
+
+def _read_part(output: Folder, name: str) -> tuple[bytes, pa.Table | None]:
+    """Return a part's totals as JSON and its rows; None for no rows."""
+    raw = retried(lambda: output.read(f"{PARTS}/{name}"))
+    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
+        totals: bytes = reader.schema.metadata[_TOTALS_KEY]
+        if not reader.num_record_batches:
+            return totals, None
+        # Modification times are needed for the parts' names only.
+        return totals, reader.read_all().replace_schema_metadata().drop_columns("mtime_ns")
+
+
+def find_host(output: Folder, names: Iterable[str], key: str) -> str:
+    """Return the host that checked an image, "unknown" if no part has the image.
+
+    Args:
+        output: The folder that holds the work folder.
+        names: Names of the parts.
+        key: The image's key.
+    """
+    for name in names:
+        with pa.ipc.open_file(pa.BufferReader(output.read(f"{PARTS}/{name}"))) as reader:
+            if key in reader.read_all()["key"].to_pylist():
+                return str(reader.schema.metadata.get(_HOST_KEY, b"unknown").decode())
+    return "unknown"

@@ -1,0 +1,37 @@
+"""Columns of an inventory, and the rows that are rejected."""
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from shardkit.conversion.inventory.columns import MASK_PATH
+from shardkit.sources.columns import CHECKED_FIELDS, HAS_GPS, LISTING_SCHEMA, MASK_SHA256
+
+__all__ = ["HAS_GPS", "INVENTORY_SCHEMA", "MASK_SHA256", "REJECTED_SCHEMA", "Reject", "inventory_schema"]
+
+INVENTORY_SCHEMA = pa.schema([*LISTING_SCHEMA, *CHECKED_FIELDS])
+
+REJECTED_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("message", pa.string(), nullable=False),
+        pa.field("source_bytes", pa.int64(), nullable=False),
+    ]
+)
+
+
+class Reject(NamedTuple):
+    """A rejected file or, with 0 bytes, a rejected annotation of a file; a row of REJECTED_SCHEMA."""
+
+    key: str
+    reason: str
+    message: str
+    source_bytes: int
+
+
+def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
+    """Return the columns of a source's inventory: those of its listings, and the results of checking."""
+    masks = [MASK_SHA256] if MASK_PATH in listing_schema.names else []
+    more = [field for field in (*CHECKED_FIELDS, *masks) if field.name not in listing_schema.names]
+    return pa.schema([*listing_schema, *more])

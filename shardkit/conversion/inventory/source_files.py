@@ -1,0 +1,178 @@
+"""Read the bytes that a row stands for: its image and its mask.
+
+They are files, parts of files, or in one record of a dataset that is converted again. The check before planning, the
+writing of a shard, and the pictures of a report read them here, so all see the same bytes and fail alike.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from shardkit.conversion.inventory.columns import MASK_PATH
+from shardkit.dataset import example
+from shardkit.dataset.features import IMAGE, MASK
+from shardkit.dataset.tfrecord import HEADER_BYTES, read_record
+from shardkit.errors import BombError, RecordError
+from shardkit.image_limits import MAX_FILE_BYTES
+from shardkit.images.info import BadImage, too_many_bytes
+from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
+from shardkit.sources.columns import CONTENT_SHA256, OFFSET, PATH
+from shardkit.sources.datasets.columns import (
+    IMAGE_START,
+    KEY_PREFIX,
+    RAW_SHA256,
+    RECORD_BYTES,
+    STORED_KEY,
+    STORED_MASK,
+)
+from shardkit.sources.visibility import refuse_unseen
+from shardkit.sources.walking import parent_of
+from shardkit.storage import Folder, raise_store_failure
+from shardkit.storage.open_files import OpenFiles
+from shardkit.storage.retry import retried
+
+Row = Mapping[str, Any]
+
+
+class ReadImage(NamedTuple):
+    """The bytes of a row's image; `record` is the record that holds it, None if it is no dataset's."""
+
+    data: bytes
+    record: bytes | None = None
+
+
+def are_records(schema: pa.Schema) -> bool:
+    """Return whether the rows of a listing are records of a dataset."""
+    return RECORD_BYTES.name in schema.names
+
+
+def image_path(row: Row) -> str:
+    """Return the file that holds a row's image, relative to the source's folder."""
+    path: str = row.get(PATH.name) or row["key"]
+    return path
+
+
+def mask_path(row: Row) -> str | None:
+    """Return the file of a row's mask; None if there is none, or if it is in the record of the image."""
+    return None if RECORD_BYTES.name in row else row.get(MASK_PATH)
+
+
+def image_start(row: Row) -> int:
+    """Return the offset of a row's image in its file."""
+    start = row.get(OFFSET.name) or 0
+    return start + HEADER_BYTES + row[IMAGE_START.name] if RECORD_BYTES.name in row else start
+
+
+class SourceFiles:
+    """The images and masks of a source. Records of a new shard come from all old ones, so some files stay open."""
+
+    def __init__(self, folder: Folder, max_file_bytes: int = MAX_FILE_BYTES) -> None:
+        """Read files of a source.
+
+        Args:
+            folder: The source's folder.
+            max_file_bytes: Size above which a mask is not read; see `measuring` for images.
+        """
+        self.folder = folder
+        self._max_file_bytes = max_file_bytes
+        self._records = OpenFiles(folder)
+
+    def image(self, row: Row) -> ReadImage:
+        """Read a row's image; transient errors are retried.
+
+        Raises:
+            BadImage: "unreadable" or "decompression_bomb", caused by an OSError; "damaged": the record is damaged, or
+                is not the example of the row.
+            StoreError: The store fails for all files.
+            MachineError: This host does not see the folder of the file.
+        """
+        try:
+            return retried(lambda: self._image(row))
+        except OSError as error:
+            raise self._rejected(row, "The file", error) from error
+
+    def _image(self, row: Row) -> ReadImage:
+        path, offset = image_path(row), row.get(OFFSET.name)
+        if RECORD_BYTES.name in row:
+            return self._stored_image(row)
+        return ReadImage(
+            self.folder.read(path) if offset is None else self.folder.read_range(path, offset, row["source_bytes"])
+        )
+
+    def _stored_image(self, row: Row) -> ReadImage:
+        start = row[IMAGE_START.name]
+        try:
+            record = read_record(self._records, row[PATH.name], row[OFFSET.name], row[RECORD_BYTES.name])
+        except RecordError as error:
+            raise BadImage(DAMAGED, f"{error}; {self._remedy}") from error
+        image = record[start : start + row["source_bytes"]]
+        try:
+            is_it = _is_example(row, record, image)
+        except RecordError as error:
+            raise BadImage(DAMAGED, f"{_where(row)}: {error!r}; {self._remedy}") from error
+        if not is_it:
+            raise BadImage(DAMAGED, f"{_where(row)}: it is not the example of the index; {self._remedy}")
+        return ReadImage(image, record)
+
+    @property
+    def _remedy(self) -> str:
+        return f"restore the dataset {self.folder.url} from a copy"
+
+    def mask(self, row: Row, image: ReadImage) -> bytes | None:
+        """Return the mask of a row whose image was read; None if rows of this source have none.
+
+        Raises:
+            BadImage: "too_many_bytes"; "damaged": the record has no mask; and see `image`.
+        """
+        if MASK_PATH not in row:
+            return None
+        if image.record is not None:
+            return _stored_mask(row, image.record)
+        path = row[MASK_PATH]
+        try:
+            found = retried(lambda: self.folder.stat(path))
+            if found is not None and found.num_bytes > self._max_file_bytes:
+                raise too_many_bytes(f"The mask {path}", found.num_bytes, self._max_file_bytes)
+            return retried(lambda: self.folder.read(path))
+        except OSError as error:
+            raise self._rejected(row, f"The mask {path}", error) from error
+
+    def _rejected(self, row: Row, what: str, error: OSError) -> BadImage:
+        """Return the reason why a row is rejected, for an error that concerns its file only."""
+        raise_store_failure(f"{self.folder.url}/{image_path(row)}", error)
+        if isinstance(error, FileNotFoundError):
+            refuse_unseen(self.folder, parent_of(image_path(row)))
+        reason = DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE
+        return BadImage(reason, f"{what} cannot be read: {error.strerror or error}.")
+
+
+def _where(row: Row) -> str:
+    return f"{row[PATH.name]}: record at byte {row[OFFSET.name]}"
+
+
+def _is_example(row: Row, record: bytes, image: bytes) -> bool:
+    """Return whether an intact record is the example of its row."""
+    key_feature = row.get(STORED_KEY.name)
+    stored_key = row["key"][row[KEY_PREFIX.name] :].encode()
+    if key_feature is not None:
+        # The sha256 of a dataset's image is that of its raw file; in records of others, that is the image itself.
+        wanted = row[CONTENT_SHA256.name] or row[RAW_SHA256.name]
+        return hashlib.sha256(image).digest() == wanted and (
+            not key_feature or example.decode(record).get(key_feature) == [stored_key]
+        )
+    # Parsing a record takes as long as everything else together, and shardkit writes the key in one way.
+    key = example.encode_entry("key", example.bytes_feature([stored_key]))
+    if record.find(key, row[IMAGE_START.name] + len(image)) >= 0 and MASK_PATH not in row:
+        return True
+    values = example.decode(record)
+    return values.get("key") == [stored_key] and values.get(IMAGE) == [image]
+
+
+def _stored_mask(row: Row, record: bytes) -> bytes:
+    name = row.get(STORED_MASK.name) or MASK
+    try:
+        return bytes(example.decode(record)[name][0])  # type: ignore[arg-type] # of another type: no image, as reported
+    except (RecordError, KeyError, IndexError, TypeError) as error:
+        raise BadImage(DAMAGED, f"{_where(row)}: it has no mask {name!r} ({error!r})") from error

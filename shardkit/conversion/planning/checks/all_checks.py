@@ -1,0 +1,74 @@
+"""All findings about a planned source, in the order in which they are printed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning.checks.classes import check_counts, check_names
+from shardkit.conversion.planning.checks.files import check_own_splits, check_unread
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
+from shardkit.conversion.planning.checks.positions import check_positions
+from shardkit.conversion.planning.checks.turned import check_turned
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.splits.assign_splits import own_splits
+from shardkit.dataset.features import CLASS_LABEL, LABEL
+
+
+def collect_findings(
+    inventory: Inventory,
+    good: Rows,
+    rejected: pa.Table,
+    classes: Sequence[str],
+    counts: dict[str, list[int]],
+    repeated: Sequence[Finding],
+    options: ConvertOptions,
+    *,
+    is_explicit: bool,
+) -> tuple[Finding, ...]:
+    """Return all findings about a source.
+
+    Args:
+        inventory: The whole inventory.
+        good: The rows that are planned.
+        rejected: The rejected rows; REJECTED_SCHEMA.
+        classes: Names of the classes in label order.
+        counts: Number of examples of each class, by split, in the order of writing.
+        repeated: Findings about groups and duplicates; see `repeated.check_repeated`.
+        options: Options of the conversion.
+        is_explicit: Whether the user chose how the source is read.
+    """
+    splits = list(counts)
+    table = inventory.table
+    of_class: npt.NDArray[np.int64] = np.array(list(counts.values()), np.int64)
+    has_own_names = options.classes is None and inventory.classes is None
+    return (
+        *_wrong_reading(inventory, good, classes, is_explicit=is_explicit),
+        *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
+        *check_counts(classes, splits, of_class, options),
+        *repeated,
+        *check_unread(rejected, len(table), inventory.skipped),
+        *check_positions(good, options),
+        *check_turned(good),
+        *check_own_splits(table, rejected, splits, len(good), options),
+    )
+
+
+def _wrong_reading(
+    inventory: Inventory, good: Rows, classes: Sequence[str], *, is_explicit: bool
+) -> tuple[Finding, ...]:
+    if features_of(inventory.table.schema).get(LABEL) != CLASS_LABEL:
+        return ()
+    found = find_wrong_reading(
+        classes,
+        layout=inventory.layout,
+        splits=own_splits(good),
+        example=good.lazy_column("key").slice(0, 1)[0].as_py(),
+        is_explicit=is_explicit,
+    )
+    return () if found is None else (found,)

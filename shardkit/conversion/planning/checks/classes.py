@@ -1,0 +1,165 @@
+"""Check the names of the classes, and their numbers of images in each split."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.conversion.planning.checks.finding import Finding, some
+from shardkit.conversion.planning.checks.misread_source import names_split
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.naming import counted
+from shardkit.options.call import Change
+from shardkit.options.words import named
+
+_BETWEEN_WORDS = re.compile(r"[\s_]+")
+# Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u03bf\u03b1\u03bd\u03b9\u03ba\u03c1",
+    "aeopcxyijsoavikp",
+)
+# Folders that operating systems, tools and people leave behind, in lower case without blanks and underscores.
+_JUNK = frozenset(
+    {
+        *("$recycle.bin", "@eadir", "backup", "lost+found", "neuerordner", "newfolder", "nouveaudossier"),
+        *("pycache", "systemvolumeinformation", "temp", "thumbnails", "thumbs", "tmp", "untitledfolder"),
+    }
+)
+
+
+def unused_remedy() -> str:
+    """Return what to do about classes without an image."""
+    return (
+        f"if images were expected, check their labels and the rejected images; otherwise convert with "
+        f"{named('classes')} without these names, because a model has an output for each class"
+    )
+
+
+def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Finding]:
+    """Yield findings about the names of classes that were found in the source.
+
+    Args:
+        classes: Names of the classes, none of them chosen by the user or listed by the source's format.
+        is_explicit: Whether the user chose how the source is read.
+    """
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        alike.setdefault(_normal(name), []).append(name)
+    groups = [names for names in alike.values() if len(names) > 1]
+    if groups:
+        yield Finding(
+            "similar_classes",
+            "warns",
+            f"{counted(sum(map(len, groups)), 'class')} differ only by case, blanks, underscores or Unicode form",
+            tuple(" and ".join(map(_shown_of(names), names)) for names in groups),
+            "if they mean the same, give their folders or labels one name",
+        )
+    if padded := [name for name in classes if name != name.strip()]:
+        yield Finding(
+            "class_with_blanks",
+            "warns",
+            f"{counted(len(padded), 'class')} named with a blank at an end: {some(padded)}",
+            remedy="if the blanks are not meant, remove them from the folders or labels",
+            names=padded,
+        )
+    if is_explicit:
+        return
+    for code, what, odd in (
+        ("class_named_like_split", "splits", [name for name in classes if names_split(name)]),
+        ("class_named_like_junk", "temporary or system folders", [name for name in classes if _normal(name) in _JUNK]),
+    ):
+        if odd:
+            names = "class name looks" if len(odd) == 1 else "class names look"
+            yield Finding(
+                code,
+                "warns",
+                f"{len(odd):,} {names} like {what}: {some(odd)}",
+                remedy=f"leave them out with {named('ignore')} if they are not classes",
+                names=odd,
+            )
+
+
+def _normal(name: str) -> str:
+    return _plain(name).translate(_LOOK_ALIKES)
+
+
+def _plain(name: str) -> str:
+    return _BETWEEN_WORDS.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _shown_of(names: Sequence[str]) -> Callable[[str], str]:
+    """Return the function that shows names, so that a reader sees how they differ."""
+    return repr if len({*map(_plain, names)}) == 1 else ascii
+
+
+def check_counts(
+    classes: Sequence[str],
+    splits: Sequence[str],
+    counts: npt.NDArray[np.int64],
+    options: ConvertOptions,
+) -> Iterator[Finding]:
+    """Yield findings about classes with few images, and about classes that a split lacks.
+
+    Args:
+        classes: Names of the classes in label order.
+        splits: Names of the splits.
+        counts: int64[num_splits, num_classes], number of examples with each label.
+        options: Options of the conversion.
+    """
+    if not classes:
+        return
+    totals = counts.sum(axis=0)
+    unused = [classes[label] for label in np.flatnonzero(totals == 0).tolist()]
+    if unused and totals.any():
+        yield Finding(
+            "class_without_image",
+            "warns",
+            f"{share_of_classes(len(unused), len(classes))} no good image: {some(unused)}",
+            remedy=unused_remedy(),
+            names=unused,
+        )
+    single = [classes[label] for label in np.flatnonzero(totals == 1).tolist()]
+    if single:
+        yield Finding(
+            "class_with_one_image",
+            "warns",
+            f"{share_of_used(len(single), totals)} a single image: {some(single)}",
+            remedy="every split needs at least one image of a class to train and evaluate it",
+            names=single,
+        )
+    for name, of_split in zip(splits, counts, strict=True):
+        absent = np.flatnonzero((of_split == 0) & (totals > 0)).tolist()
+        if absent:
+            what = f"{share_of_used(len(absent), totals)} no image in {name!r}"
+            yield _absent(name, what, [classes[label] for label in absent], options)
+
+
+def _absent(split: str, what: str, absent: list[str], options: ConvertOptions) -> Finding:
+    sentence = f"{what}: {some(absent)}"
+    if options.splits is None or split not in options.splits:
+        return Finding(
+            "class_absent_from_split", "warns", sentence, names=absent, remedy="the source's own split lacks them"
+        )
+    if options.split_by == "stratified":
+        remedy = "they have too few images or groups for the split's share: add some, or raise the share"
+        return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy)
+    change = Change("every class gets its share, within one image", {"split_by": "stratified"})
+    return Finding("class_absent_from_split", "warns", sentence, names=absent, changes=(change,))
+
+
+def share_of_classes(number: int, total: int, of_what: str = "") -> str:
+    """Return the beginning of a sentence: "1 of 3 classes has", "2 of 400 classes with images have"."""
+    return f"{number:,} of {counted(total, 'class')}{of_what} {'has' if number == 1 else 'have'}"
+
+
+def share_of_used(number: int, totals: npt.NDArray[np.int64]) -> str:
+    """Return the same for classes with images, and name them so if others have none.
+
+    Args:
+        number: Number of classes.
+        totals: int64[num_classes], number of images of each class.
+    """
+    used = int((totals > 0).sum())
+    return share_of_classes(number, used, "" if used == len(totals) else " with images")

@@ -1,0 +1,96 @@
+"""Find files in formats that are not read, splits without a good image, and a missing validation split."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.splits.own_splits import USUAL_SHARES
+from shardkit.naming import counted, split_order
+from shardkit.options.call import Change
+from shardkit.options.parsing import shares_text
+from shardkit.options.words import named
+from shardkit.reject_reasons import UNSUPPORTED_FORMAT
+
+_MAX_UNREAD_SHARE = 10  # files that are not read: at most one in ten
+_KINDS_SHOWN = 5
+# Files that describe images: one for each image is usual, as in exports of photo libraries.
+_DESCRIPTIONS = frozenset(
+    {".csv", ".html", ".ini", ".json", ".jsonl", ".log", ".mat", ".md", ".tsv", ".txt", ".xml", ".xmp", ".yaml", ".yml"}
+)
+
+
+def check_unread(rejected: pa.Table, num_rows: int, skipped: Mapping[str, int]) -> Iterator[Finding]:
+    """Yield a finding if more than a tenth of all files, those that describe images aside, are not read.
+
+    Args:
+        rejected: Rejected rows; REJECTED_SCHEMA.
+        num_rows: Number of rows of the inventory.
+        skipped: Number of skipped files by ending; other keys are phrases.
+    """
+    endings = {kind: count for kind, count in skipped.items() if kind.startswith(".") or kind == "(none)"}
+    kinds = {kind: count for kind, count in endings.items() if kind not in _DESCRIPTIONS}
+    num_files = num_rows + sum(kinds.values())
+    bad = rejected.filter(pc.equal(rejected["reason"], UNSUPPORTED_FORMAT))
+    for found in pc.value_counts(pc.utf8_lower(_endings(bad["key"]))).to_pylist() if len(bad) else ():
+        kinds[found["values"]] = kinds.get(found["values"], 0) + found["counts"]
+    unread = sum(kinds.values())
+    if unread * _MAX_UNREAD_SHARE <= num_files:
+        return
+    most = sorted(kinds.items(), key=lambda one: (-one[1], one[0]))
+    shown = ", ".join(f"{count:,} {kind}" for kind, count in most[:_KINDS_SHOWN])
+    more = "" if len(most) <= _KINDS_SHOWN else f" and {counted(len(most) - _KINDS_SHOWN, 'other kind')}"
+    yield Finding(
+        "unread_files",
+        "warns",
+        f"{unread:,} of {num_files:,} files ({unread / num_files:.0%}) are not read: {shown}{more}",
+        remedy="if they are images, convert them to JPEG or PNG; if they hold the labels, give the file as SOURCE",
+    )
+
+
+def _endings(keys: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.replace_substring_regex(keys, r"^.*(\.[^./]*)$", r"\1")
+
+
+def _without_image(split: str, num_images: int) -> str:
+    if num_images == 1:
+        return f"the only image of the split {split!r} was rejected, so the split is not written"
+    return f"all {num_images:,} images of the split {split!r} were rejected, so the split is not written"
+
+
+def check_own_splits(
+    inventory: pa.Table,
+    rejected: pa.Table,
+    names: Sequence[str],
+    num_examples: int,
+    options: ConvertOptions,
+) -> Iterator[Finding]:
+    """Yield findings about the source's own splits that are not written, and about a missing validation split.
+
+    Args:
+        inventory: The whole inventory, with the source's splits.
+        rejected: The rejected rows, without those that an append leaves out.
+        names: Names of the splits that are written.
+        num_examples: Number of examples of all splits.
+        options: Options of the conversion.
+    """
+    listed = pc.value_counts(inventory["split"]).to_pylist()
+    counts = {one["values"]: one["counts"] for one in listed if one["values"] is not None}
+    for name in split_order(set(counts).difference(names, options.splits_of)):
+        keys = inventory.filter(pc.equal(inventory["split"], name))["key"]
+        if pc.all(pc.is_in(keys, rejected["key"])).as_py():  # else the dataset has images of the split
+            yield Finding("split_without_image", "warns", _without_image(name, counts[name]))
+    if options.splits is None and "train" in names and "validation" not in names and num_examples > 1:
+        own = {"splits_of": "train"} if counts else {}
+        added = {**own, "splits": shares_text(USUAL_SHARES)}
+        wanted = " ".join(named(option, value) for option, value in added.items())
+        everything = f"all {counted(num_examples, 'image')} are in 'train'"
+        yield Finding(
+            "no_validation_split",
+            "hints",
+            everything if len(names) == 1 else f"the splits are {' and '.join(names)}",
+            remedy=f"for a validation split add {wanted}",
+            changes=(Change("a tenth of the images is for validation", added),),
+        )

@@ -1,0 +1,158 @@
+"""A finding: a fact about the source that the user should check before training on the dataset."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.conversion.planning.rows import LazyColumn
+from shardkit.errors import CallError
+from shardkit.naming import first_of, printable
+from shardkit.options.call import OUT, Call, Change
+from shardkit.options.definition import OPTIONS
+from shardkit.options.words import flag_of, shell_command
+from shardkit.refusals import RefusalError, change_lines
+
+EXAMPLES_SHOWN = 10  # names or pairs in the text of a finding
+_Ints = npt.NDArray[np.int64]
+
+# stops: nothing is written. warns: it is listed under `Check these:`. hints: the summary mentions it.
+Kind = Literal["stops", "warns", "hints"]
+
+
+class Keys(Sequence[str]):
+    """Keys of rows, or pairs of them, as text; made when they are asked for, because there may be millions."""
+
+    def __init__(self, column: LazyColumn, rows: _Ints, others: _Ints | None = None) -> None:
+        """Choose rows.
+
+        Args:
+            column: The keys of the rows that are planned.
+            rows: int64[n], the rows.
+            others: int64[n], the other row of each pair; None for single keys.
+        """
+        self._column, self._rows, self._others = column, rows, others
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        if not isinstance(at, slice):
+            return self[at : at + 1 or None][0]
+        ones = self._column.take(self._rows[at]).to_pylist()
+        if self._others is None:
+            return tuple(ones)
+        others = self._column.take(self._others[at]).to_pylist()
+        return tuple(f"{one} and {other}" for one, other in zip(ones, others, strict=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self[:])
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fact to check.
+
+    Attributes:
+        code: Name of the kind of finding, for programs; it does not change.
+        kind: What follows from it.
+        sentence: What was found, with numbers, without a full stop.
+        examples: All names or pairs; the text shows EXAMPLES_SHOWN.
+        remedy: What to do, as a phrase; empty if the changes say it.
+        changes: Calls that would do, the most likely first.
+        names: All names if the sentence has the first of them; for JSON.
+        look_at: Key of an example that the user should look at; None for none.
+        call: The user's call, which the changes change; None where it is not known.
+    """
+
+    code: str
+    kind: Kind
+    sentence: str
+    examples: Sequence[str] = ()
+    remedy: str = ""
+    changes: tuple[Change, ...] = ()
+    names: Sequence[str] = ()
+    look_at: str | None = None
+    call: Call | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether nothing is converted."""
+        return self.kind == "stops"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the finding as JSON values."""
+        return {
+            "code": self.code,
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "examples": list(self.examples or self.names),
+            "remedy": self.remedy,
+            "commands": list(self.commands),
+        }
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The changed calls as commands for a shell; they replace what a call that goes on writes."""
+        call = self.call or Call("convert", ("SOURCE",))
+        return tuple(call.changed(change).line for change in self._written())
+
+    def _written(self) -> tuple[Change, ...]:
+        if self.stops or self.call is None or self.call.command != "convert" or self.call.target is None:
+            return self.changes
+        return tuple(replace(one, options={**one.options, "overwrite": True}) for one in self.changes)
+
+    def lines(self) -> list[str]:
+        """Return the finding as lines of text."""
+        listing = listing_of(self.call)
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        shown = [f"  - {self.sentence}{remedy}", *(f"      {one}" for one in self.examples[:EXAMPLES_SHOWN])]
+        more = len(self.examples) - EXAMPLES_SHOWN
+        if more > 0:
+            shown.append(f"      … and {more:,} more{f'; all: {listing}' if listing else ''}")
+        ways = change_lines(self._written(), self.call)
+        if self.look_at is not None:
+            written = OUT if self.call is None else self.call.written
+            ways.append(shell_command("show", written, self.look_at, output="look.png"))
+        return [*(printable(line) for line in shown), *(f"      {way}" for way in ways)]
+
+
+def listing_of(call: Call | None) -> str:
+    """Return the command that lists all findings in full; '' for `append`, which `plan` cannot plan."""
+    if call is None or call.command == "append":
+        return ""
+    given = {name: value for name, value in call.given.items() if "plan" in OPTIONS[name].commands}
+    planned = replace(
+        call, command="plan", target=None, given=given, beam_options=(*call.beam_options, flag_of("json"))
+    )
+    return planned.line
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """Return the findings that warn, under a heading; empty if there are none."""
+    lines = [line for finding in findings if finding.kind == "warns" for line in finding.lines()]
+    return "\n".join(["Check these:", *lines]) if lines else ""
+
+
+def refuse_stopping(findings: Sequence[Finding]) -> None:
+    """Refuse to go on if a finding stops the conversion.
+
+    Raises:
+        CallError: The first such finding, with its changes.
+    """
+    for finding in findings:
+        if finding.stops:
+            remedy = f"; {finding.remedy}" if finding.remedy else ""
+            problem = printable(finding.sentence) + remedy
+            raise RefusalError(problem, finding.changes) if finding.changes else CallError(problem)
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first names, quoted, and the number of the others."""
+    return first_of([*map(repr, names)], EXAMPLES_SHOWN)

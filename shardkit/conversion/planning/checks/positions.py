@@ -1,0 +1,71 @@
+"""Find images whose metadata says where they were taken: a dataset that is handed on would tell everybody."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory.schema import HAS_GPS
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
+from shardkit.images.info import ImageInfo
+from shardkit.images.normalising import keeps_pixels
+from shardkit.images.stored.options import StoredForm
+from shardkit.naming import counted
+from shardkit.options.words import named
+
+_DECIDING = ["format", "width", "height", "orientation", "changes"]
+
+
+def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
+    """Yield a finding about images with GPS positions; with `--check header`, no image was opened and none is known.
+
+    Args:
+        good: The rows that are planned.
+        options: Options of the conversion.
+    """
+    if HAS_GPS.name not in good.column_names:
+        return
+    has_gps = good[HAS_GPS.name]
+    num_with = 0 if has_gps.null_count == len(has_gps) else pc.sum(has_gps).as_py() or 0
+    if not num_with:
+        return
+    form = options.stored_form()
+    have = "has a GPS position" if num_with == 1 else "have GPS positions"
+    sentence = f"{num_with:,} of {counted(len(good), 'image')} {have} in the metadata"
+    num_stored = 0 if form.strip_metadata else _num_stored(good, has_gps, form)
+    if not num_stored:
+        strips = named("strip_metadata", True)
+        remedy = f"none is stored, as asked for by {strips} or because these images are encoded again"
+        yield Finding("gps_positions", "hints", sentence, remedy=remedy)
+        return
+    # Whether a JPEG is encoded again because of its coding is only known when it is written.
+    up_to = "up to " if form.jpeg != "keep" or form.subsampling is not None else ""
+    stored = "is stored with it" if num_stored == 1 else "are stored with them"
+    yield Finding(
+        "gps_positions",
+        "warns",
+        f"{sentence}, and {up_to}{num_stored:,} {stored}",
+        remedy=f"before you hand the dataset on, add {named('strip_metadata', True)}, which changes no pixel",
+    )
+
+
+def _num_stored(good: Rows, has_gps: pa.ChunkedArray, form: StoredForm) -> int:
+    """Return the number of images with a position whose bytes are stored as they are, counted by kind and size."""
+    kinds = pa.table({name: good[name].filter(has_gps) for name in _DECIDING})
+    kinds = kinds.group_by(_DECIDING).aggregate([([], "count_all")])
+    return sum(
+        row["count_all"]
+        for row in kinds.to_pylist()
+        if keeps_pixels(
+            ImageInfo(
+                row["format"],
+                row["width"],
+                row["height"],
+                row["orientation"],
+                tuple(row["changes"].split(",")) if row["changes"] else (),
+            ),
+            form,
+        )
+    )

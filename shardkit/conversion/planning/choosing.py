@@ -1,0 +1,171 @@
+"""Choose the examples of a plan among the rows of an inventory, with their labels and splits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning.duplicates import drop_duplicates, reject_repeated_keys
+from shardkit.conversion.planning.earlier_examples import (
+    EarlierExamples,
+    LeftOut,
+    drop_leaks,
+    drop_twins,
+    leave_out,
+    num_repeated,
+)
+from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, find_relations
+from shardkit.errors import DataError
+from shardkit.naming import first_of
+from shardkit.options.words import shown
+from shardkit.reject_reasons import BAD_SPLIT, DUPLICATE
+
+_KINDS_SHOWN = 12  # of skipped files in a message; each class folder without an image is a kind
+_MESSAGE = (
+    "it has no split, but other images of the source have one, such as {split!r}; move it into a file or folder that "
+    "is named like a split, or convert it separately"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenExamples:
+    """The n examples of a plan.
+
+    Attributes:
+        good: Their rows of the inventory.
+        rejected: The rejected rows, sorted by key.
+        relations: Groups and exact duplicates among them.
+        labels: Their labels.
+        split_of: int32[n], index of each one's split.
+        names: Names of the splits.
+        num_duplicates: Number of good rows with the same bytes as another one, also of those that are left out; None if
+            contents are not known.
+        left_out: What is neither planned nor rejected, because the dataset has it or had it.
+    """
+
+    good: Rows
+    rejected: pa.Table
+    relations: Relations
+    labels: ExampleLabels
+    split_of: npt.NDArray[np.int32]
+    names: list[str]
+    num_duplicates: int | None
+    left_out: LeftOut
+
+
+class NothingNewError(Exception):
+    """A dataset has, or had, everything good in the source that is appended to it.
+
+    Attributes:
+        left_out: What it has or had.
+        rejected: The rejected rows, with exact duplicates.
+        has_written: Whether writing has found it, so that there are shards without an example.
+    """
+
+    def __init__(self, left_out: Mapping[str, int], rejected: pa.Table, *, has_written: bool = False) -> None:
+        super().__init__(left_out, rejected)
+        self.left_out = left_out
+        self.rejected = rejected
+        self.has_written = has_written
+
+
+def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
+    """Return the rows of an inventory, with a reason for those that planning rejects."""
+    table = reject_repeated_keys(inventory.table)
+    if options.splits is None or options.splits_of:  # with `splits` alone, the source must have no splits at all
+        table = reject_unsplit(table)
+    return table
+
+
+def choose_examples(
+    inventory: Inventory,
+    table: pa.Table,
+    good: Rows,
+    rejected: pa.Table,
+    options: ConvertOptions,
+    earlier: EarlierExamples | None,
+) -> ChosenExamples:
+    """Choose the examples.
+
+    Args:
+        inventory: The inventory of the source.
+        table: Its rows; see planned_table.
+        good: The rows without a reason.
+        rejected: The other rows.
+        options: Options of the conversion.
+        earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
+
+    Raises:
+        DataError: No example is left.
+        NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
+        CallError: The options do not fit the source.
+    """
+
+    def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:
+        labels = encode_labels(table, some, options, inventory.classes, earlier)
+        return labels, *assign_splits(some, labels, among, options, earlier)
+
+    def refuse_nothing(some: Rows) -> None:
+        if len(some):
+            return
+        if left_out.counts or (earlier is not None and DUPLICATE in rejected["reason"].to_pylist()):
+            raise NothingNewError(left_out.counts, rejected)
+        raise nothing_left(rejected, inventory.skipped)
+
+    left_out = LeftOut({}, 0)
+    if earlier is not None:
+        good, rejected, left_out = leave_out(good, rejected, earlier)
+    refuse_nothing(good)
+    relations = find_relations(good, options)
+    num_duplicates = relations.num_duplicates
+    if earlier is not None and num_duplicates is not None:
+        num_duplicates += num_repeated(good, earlier)
+    if earlier is not None and options.dedupe == "drop":
+        good, rejected = drop_twins(good, rejected, earlier)
+        refuse_nothing(good)
+        relations = find_relations(good, options)
+    if options.dedupe == "drop":
+        good, rejected = drop_duplicates(good, rejected, relations)
+        relations = find_relations(good, options)
+    labels, split_of, names = assigned(good, relations)
+    if earlier is not None and options.dedupe == "group":
+        kept, rejected = drop_leaks(good, rejected, earlier, split_of, names)
+        refuse_nothing(kept)
+        if len(kept) < len(good):
+            good, relations = kept, find_relations(kept, options)
+            labels, split_of, names = assigned(good, relations)
+    return ChosenExamples(good, rejected, relations, labels, split_of, names, num_duplicates, left_out)
+
+
+def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
+    """Return the error for a source without a good image."""
+    if len(rejected):
+        first = rejected.slice(0, 1).to_pylist()[0]
+        return DataError(
+            f"none of the {len(rejected)} images is good; the first, {first['key']}: {shown(first['message'])}"
+        )
+    if skipped:
+        kinds = [f"{count} {shown(kind)}" for kind, count in skipped.items()]
+        found = first_of(kinds, _KINDS_SHOWN, more="more kinds")
+        return DataError(f"there are no images to convert in the source; skipped: {found}")
+    return DataError("there are no images in the source; its folders are empty")
+
+
+def reject_unsplit(inventory: pa.Table) -> pa.Table:
+    """Return the inventory with good rows without a split rejected as ``bad_split``, if other good rows have one."""
+    good = pc.is_null(inventory["reason"])
+    unsplit = pc.and_(good, pc.is_null(inventory["split"]))
+    given = pc.drop_null(pc.unique(inventory["split"].filter(good))).to_pylist()
+    if not given or not pc.any(unsplit).as_py():
+        return inventory
+    for name, text in (("reason", BAD_SPLIT), ("message", _MESSAGE.format(split=min(given)))):
+        values = pc.if_else(unsplit, text, inventory[name].cast(pa.string()))  # a column without values has no type
+        inventory = inventory.set_column(inventory.schema.get_field_index(name), name, values)
+    return inventory

@@ -1,0 +1,284 @@
+"""What the examples of a dataset mean for the plan of the examples that are appended to it.
+
+Old examples keep their split and their label, so the plan follows them: new classes come after the old ones, and an
+image whose group or bytes are in the dataset belongs to the split that has them.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
+from shardkit.conversion.planning.rows import Rows
+from shardkit.errors import CallError
+from shardkit.naming import split_order
+from shardkit.reject_reasons import DUPLICATE
+
+# Kinds of good images that are left out and counted, but not listed: `rejected.parquet` is for what is bad, and may not
+# name what was removed.
+KNOWN = "already in the dataset"
+WITHDRAWN = "removed from the dataset before"
+LEFT_OUT = (KNOWN, WITHDRAWN)
+
+
+class Twin(NamedTuple):
+    """An example of the dataset with the bytes of a new file.
+
+    Attributes:
+        key: Its key.
+        label_name: Its class; None unless it has exactly one.
+    """
+
+    key: str
+    label_name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierExamples:
+    """The examples of a dataset that the new examples have something in common with.
+
+    Attributes:
+        classes: All classes of the dataset, in label order.
+        keys: Keys that both have.
+        withdrawn: Keys, also of bad images, of what was removed from the dataset and stays out.
+        contents: sha256 of files that both have: an example of the dataset for each split that has the file.
+        groups: Groups that both have: the splits that have them.
+    """
+
+    classes: Sequence[str] = ()
+    keys: Collection[str] = ()
+    withdrawn: Collection[str] = ()
+    contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
+    groups: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+
+def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
+    """Return the dataset's classes, then the new ones in their order.
+
+    Args:
+        earlier: The dataset.
+        found: The classes of the new source.
+    """
+    return list(dict.fromkeys([*earlier.classes, *found]))
+
+
+def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str]) -> list[str]:
+    """Return the classes of masks, whose pixels are class numbers.
+
+    Args:
+        earlier: The dataset.
+        given: The classes that the new source names; empty if it names none.
+
+    Raises:
+        CallError: A number would mean two classes.
+    """
+    if wrong := [number for number, (old, new) in enumerate(zip(earlier.classes, given, strict=False)) if old != new]:
+        number = wrong[0]
+        msg = (
+            f"the pixels of masks are class numbers, and {number} is {earlier.classes[number]!r} in the dataset and "
+            f"{given[number]!r} in SOURCE; renumber the masks of SOURCE, or convert it to a dataset of its own"
+        )
+        raise CallError(msg)
+    return joined_classes(earlier, given)
+
+
+class LeftOut(NamedTuple):
+    """Rows that are left out because the dataset has them, or had them.
+
+    Attributes:
+        counts: Their number by kind; see LEFT_OUT.
+        num_bytes: Size of their files.
+    """
+
+    counts: dict[str, int]
+    num_bytes: int
+
+    @property
+    def num_rows(self) -> int:
+        """Their number."""
+        return sum(self.counts.values())
+
+
+def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table, LeftOut]:
+    """Leave out the rows whose keys the dataset has, and those that were removed from it.
+
+    Args:
+        good: The rows.
+        rejected: The rows rejected so far.
+        earlier: The dataset.
+
+    Returns:
+        The rows that are left, the rejected rows that are left, and what was left out.
+    """
+    kept = np.ones(len(good), np.bool_)
+    counts = {}
+    for kind, keys in ((KNOWN, earlier.keys), (WITHDRAWN, earlier.withdrawn)):
+        rows = rows_with(good["key"], keys) if keys else np.zeros(0, np.intp)
+        counts[kind] = int(np.count_nonzero(kept[rows]))
+        kept[rows] = False
+    removed = pc.is_in(rejected["key"], pa.array(list(earlier.withdrawn), pa.string()))
+    counts[WITHDRAWN] += pc.sum(removed).as_py() or 0
+    sizes = [good.filter(~kept)["source_bytes"], rejected.filter(removed)["source_bytes"]]
+    num_bytes = sum(pc.sum(one).as_py() or 0 for one in sizes)
+    left_out = LeftOut({kind: count for kind, count in counts.items() if count}, num_bytes)
+    return good.filter(kept), rejected.filter(pc.invert(removed)), left_out
+
+
+def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
+    """Reject the rows whose bytes the dataset has.
+
+    Args:
+        good: The rows.
+        rejected: The rows rejected so far.
+        earlier: The dataset.
+
+    Returns:
+        The rows that are left, and all rejected rows, sorted by key.
+    """
+    messages = {
+        row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
+        for row, splits in twin_rows(good, earlier).items()
+    }
+    return reject_rows(good, rejected, messages)
+
+
+def reject_rows(good: Rows, rejected: pa.Table, messages: Mapping[int, str]) -> tuple[Rows, pa.Table]:
+    """Reject rows as duplicates.
+
+    Args:
+        good: The rows.
+        rejected: The rows rejected so far.
+        messages: The message of each row to reject.
+
+    Returns:
+        See drop_twins.
+    """
+    if not messages:
+        return good, rejected
+    rows = np.array(sorted(messages))
+    columns = {
+        "key": good["key"].take(rows).to_pylist(),
+        "reason": [DUPLICATE] * len(rows),
+        "message": [messages[row] for row in rows.tolist()],
+        "source_bytes": good["source_bytes"].take(rows).to_pylist(),
+    }
+    kept = np.ones(len(good), np.bool_)
+    kept[rows] = False
+    table = pa.concat_tables([rejected, pa.Table.from_pydict(columns, REJECTED_SCHEMA)]).sort_by("key")
+    return good.filter(kept), table
+
+
+def rows_with(column: pa.ChunkedArray, values: Collection[Any]) -> npt.NDArray[np.intp]:
+    """Return the rows of a column that have one of some values, ascending."""
+    type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_null(type_):
+        return np.zeros(0, np.intp)
+    return np.flatnonzero(pc.is_in(column, pa.array(list(values), type_)).to_numpy())
+
+
+def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Twin]]:
+    """Return the rows whose bytes the dataset has, each with an example of it for each split that has them."""
+    if not earlier.contents:
+        return {}
+    contents = good["content_sha256"]
+    rows = rows_with(contents, earlier.contents)
+    found = contents.take(pa.array(rows)).to_pylist()
+    return {int(row): earlier.contents[content] for row, content in zip(rows, found, strict=True)}
+
+
+def num_repeated(good: Rows, earlier: EarlierExamples) -> int:
+    """Return the number of different files among the rows that the dataset has."""
+    if not earlier.contents:
+        return 0
+    contents = good["content_sha256"]
+    return len(pc.unique(contents.take(pa.array(rows_with(contents, earlier.contents)))))
+
+
+def num_shared_groups(groups: pa.ChunkedArray | None, earlier: EarlierExamples) -> int:
+    """Return the number of different groups among the rows that the dataset has.
+
+    Args:
+        groups: Group of each row; None without groups.
+        earlier: The dataset.
+    """
+    if groups is None or not earlier.groups:
+        return 0
+    return len(set(groups.take(pa.array(rows_with(groups, earlier.groups))).to_pylist()))
+
+
+def forced_splits(
+    good: Rows,
+    earlier: EarlierExamples,
+    groups: pa.ChunkedArray | None,
+    atomic_groups: npt.NDArray[np.int64] | None,
+    *,
+    with_duplicates: bool,
+) -> dict[int, str]:
+    """Return the rows that belong to a split because of the dataset's examples, each with its split.
+
+    A group decides before a content, and all rows of an atomic group follow one of them.
+
+    Args:
+        good: The rows.
+        earlier: The dataset.
+        groups: Group of each row; None without groups.
+        atomic_groups: int64[n], see planning.splits.grouping; None without them.
+        with_duplicates: Whether exact duplicates must share a split.
+    """
+    forced: dict[int, str] = {}
+    if with_duplicates:
+        forced = {row: _first(splits) for row, splits in twin_rows(good, earlier).items()}
+    if groups is not None and earlier.groups:
+        rows = rows_with(groups, earlier.groups)
+        names = groups.take(pa.array(rows)).to_pylist()
+        forced |= {int(row): _first(earlier.groups[name]) for row, name in zip(rows, names, strict=True)}
+        decided = set(rows.tolist())
+    else:
+        decided = set()
+    if atomic_groups is None or not forced:
+        return forced
+    split_of_group: dict[int, str] = {}
+    for row in sorted(forced, key=lambda row: (row not in decided, row)):
+        if atomic_groups[row] >= 0:
+            split_of_group.setdefault(int(atomic_groups[row]), forced[row])
+    member = np.isin(atomic_groups, np.array(list(split_of_group), np.int64))
+    return forced | {int(row): split_of_group[int(atomic_groups[row])] for row in np.flatnonzero(member)}
+
+
+def _first(splits: Collection[str]) -> str:
+    """Return the split to follow if the dataset itself has a leak: training before evaluation."""
+    return split_order(set(splits))[0]
+
+
+def drop_leaks(
+    good: Rows,
+    rejected: pa.Table,
+    earlier: EarlierExamples,
+    split_of: npt.NDArray[np.int32],
+    names: Sequence[str],
+) -> tuple[Rows, pa.Table]:
+    """Reject the rows whose bytes the dataset has, but not in their split.
+
+    The source or a group has decided their split, so that they cannot follow their twin.
+
+    Args:
+        good: The rows.
+        rejected: The rows rejected so far.
+        earlier: The dataset.
+        split_of: int32[n], index of each row's split.
+        names: Names of the splits.
+
+    Returns:
+        See drop_twins.
+    """
+    messages = {}
+    for row, splits in twin_rows(good, earlier).items():
+        if (name := names[split_of[row]]) not in splits:
+            split, twin = min(splits.items())
+            messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {twin.key}"
+    return reject_rows(good, rejected, messages)

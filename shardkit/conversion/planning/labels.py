@@ -1,0 +1,229 @@
+"""Class names in label order, and the labels and the stratum of every example."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, joined_classes, joined_mask_classes
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
+from shardkit.dataset.features import LABEL
+from shardkit.errors import CallError
+from shardkit.hashing import COLUMN_BLOCK
+from shardkit.options.words import named
+
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")  # '007' is a name
+TARGET_BINS = 10  # regression targets are stratified by decile, as if deciles were classes
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleLabels:
+    """Labels of n examples.
+
+    Attributes:
+        classes: Class names in label order; empty without classes.
+        strata: int32[n], the stratum by which an example is split and assigned to shards: its label; of several labels
+            the one that is rarest in the source, or len(classes) without labels; of a regression target its decile; 0
+            if there is none of these.
+        flat: int32[m], the distinct labels of all examples end to end; None unless examples have lists of labels.
+        starts: int64[n + 1], start of each example's labels in `flat`.
+    """
+
+    classes: list[str]
+    strata: npt.NDArray[np.int32]
+    flat: npt.NDArray[np.int32] | None = None
+    starts: npt.NDArray[np.int64] | None = None
+
+    def counts(self, members: npt.NDArray[np.integer[Any]]) -> list[int]:
+        """Return the number of examples of each class among the given ones."""
+        counts = np.zeros(len(self.classes), np.int64)
+        # bincount casts to int64, so counting all at once would copy all labels.
+        for start in range(0, len(members) if self.classes else 0, COLUMN_BLOCK):
+            some = members[start : start + COLUMN_BLOCK]
+            if self.flat is None or self.starts is None:
+                labels = self.strata[some]
+            else:
+                labels = self.flat[_ranges(self.starts[some], self.starts[some + 1])]
+            counts += np.bincount(labels, minlength=len(counts))
+        found: list[int] = counts.tolist()
+        return found
+
+    def differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Return bool[m], whether the labels of rows[i] and others[i] differ."""
+        if self.flat is None or self.starts is None:
+            differ: npt.NDArray[np.bool_] = self.strata[rows] != self.strata[others]
+            return differ
+        flat, starts = self.flat, self.starts
+        lengths = starts[rows + 1] - starts[rows]
+        differ = lengths != starts[others + 1] - starts[others]
+        # Of the pairs with equally many labels, compare these one by one: both are sorted.
+        alike = np.flatnonzero(~differ)
+        ones, twos = rows[alike], others[alike]
+        is_other = flat[_ranges(starts[ones], starts[ones + 1])] != flat[_ranges(starts[twos], starts[twos + 1])]
+        differ[np.repeat(alike, lengths[alike])[is_other]] = True
+        return differ
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "ExampleLabels":
+        """Return the labels of some of the examples."""
+        if self.flat is None or self.starts is None:
+            return ExampleLabels(self.classes, self.strata[rows])
+        starts, ends = self.starts[rows], self.starts[rows + 1]
+        new_starts = np.concatenate(([0], np.cumsum(ends - starts)))
+        return ExampleLabels(self.classes, self.strata[rows], self.flat[_ranges(starts, ends)], new_starts)
+
+
+def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the numbers of all ranges [starts[i], ends[i]), end to end."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    ranges: npt.NDArray[np.int64] = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return ranges
+
+
+def encode_labels(
+    inventory: pa.Table,
+    good: Rows,
+    options: ConvertOptions,
+    given: Sequence[str] | None,
+    earlier: EarlierExamples | None = None,
+) -> ExampleLabels:
+    """Encode the labels of the good rows of an inventory as numbers.
+
+    Args:
+        inventory: The whole inventory: a class keeps its label even if its last good image goes bad.
+        good: The rows that are planned.
+        options: Options of the conversion; `classes` takes precedence over `given`.
+        given: Class names in label order from the source's format; None to sort the names found.
+        earlier: The dataset that the examples are appended to, whose classes come first; None for a new one.
+
+    Raises:
+        CallError: `classes` or the source's own list lacks a label.
+    """
+    if earlier is not None:
+        given = _joined_classes(inventory, options, given, earlier)
+    names = inventory.schema.names
+    if OBJECTS in names or LABEL_NAMES in names:
+        classes = _classes(label_names(inventory), options, given)
+        return _encode_lists(good, classes)
+    if TARGET in names:
+        return ExampleLabels([], _deciles(good[TARGET]))
+    if features_of(inventory.schema).get(LABEL) is None:
+        # The classes of a mask are in its pixels, so nothing is counted here.
+        no_labels = np.zeros(0, np.int32), np.zeros(len(good) + 1, np.int64)
+        return ExampleLabels(list(options.classes or given or ()), np.zeros(len(good), np.int32), *no_labels)
+    classes = _classes(label_names(inventory), options, given)
+    return ExampleLabels(classes, _label_of_each(good["label_name"], classes))
+
+
+def _joined_classes(
+    inventory: pa.Table, options: ConvertOptions, given: Sequence[str] | None, earlier: EarlierExamples
+) -> list[str]:
+    names = inventory.schema.names
+    if TARGET in names:
+        return []
+    if features_of(inventory.schema).get(LABEL) is None and not {OBJECTS, LABEL_NAMES} & set(names):
+        return joined_mask_classes(earlier, given or ())
+    return joined_classes(earlier, _classes(label_names(inventory), options, given))
+
+
+def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np.int32]:
+    # Via the dictionary's codes, because as text the names of a hundred million rows take gigabytes.
+    names = (names if pa.types.is_dictionary(names.type) else names.dictionary_encode()).unify_dictionaries()
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in names.chunks])
+    label_of = pc.index_in(names.chunk(0).dictionary, pa.array(classes, pa.string())).to_numpy()
+    labels: npt.NDArray[np.int32] = label_of.astype(np.int32)[codes]
+    return labels
+
+
+def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
+    found = sorted_names(name for name in pc.unique(values).to_pylist() if name is not None)
+    return classes_of(found, options, given)
+
+
+def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
+    """Return the classes in label order.
+
+    Args:
+        found: Label names found in the source, sorted.
+        options: Options of the conversion.
+        given: Class names in label order from the source's format; None if it has none.
+
+    Raises:
+        CallError: `classes` or the source's own list lacks a label.
+    """
+    if options.classes is None and given is None:
+        return list(found)
+    wanted = list(dict.fromkeys(options.classes or given or ()))
+    known = set(wanted)
+    unknown = [name for name in found if name not in known]
+    if unknown:
+        some = ", ".join(map(repr, unknown[:10]))
+        what, where = (
+            (named("classes"), " to the file") if options.classes is not None else ("its own list of classes", "")
+        )
+        msg = f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}"
+        raise CallError(msg)
+    return wanted
+
+
+def sorted_names(names: Iterable[str]) -> list[str]:
+    """Return class names in label order: by value (2 before 10) if all are whole numbers, else as text."""
+    found = list(names)
+    return sorted(found, key=int if all(map(_WHOLE_NUMBER.fullmatch, found)) else None)
+
+
+def fixed_classes(schema: pa.Schema, options: ConvertOptions, given: Sequence[str] | None) -> list[str] | None:
+    """Return the classes in label order if they are known before the source is listed, else None."""
+    wanted = () if TARGET in schema.names else options.classes or given
+    return None if wanted is None else list(dict.fromkeys(wanted))
+
+
+def label_names(table: pa.Table) -> pa.Array | pa.ChunkedArray:
+    """Return the label names of all rows of an inventory or listing, end to end, with repetitions and nulls."""
+    is_list = OBJECTS in table.column_names or LABEL_NAMES in table.column_names
+    return _list_values(table)[0] if is_list else table["label_name"]
+
+
+def _list_values(table: pa.Table | Rows) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """Return the label names of all rows end to end, and int64[n + 1], the start of each row's names."""
+    is_objects = OBJECTS in table.column_names
+    column = pa.chunked_array(table[OBJECTS if is_objects else LABEL_NAMES]).combine_chunks()
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    values = column.flatten()
+    starts = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    return (pc.struct_field(values, "label_name") if is_objects else values), starts
+
+
+def _encode_lists(good: Rows, classes: list[str]) -> ExampleLabels:
+    values, starts = _list_values(good)
+    labels = pc.index_in(values, pa.array(classes, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
+    row_of = np.repeat(np.arange(len(good)), np.diff(starts))
+    distinct = np.unique(row_of * max(1, len(classes)) + labels)
+    rows, flat = np.divmod(distinct, max(1, len(classes)))
+    num_distinct = np.bincount(rows, minlength=len(good))
+    # Rank classes by frequency, equal ones by label, so that the rarest class of a row is a minimum.
+    rank = np.empty(len(classes), np.int64)
+    rank[np.lexsort((np.arange(len(classes)), np.bincount(flat, minlength=len(classes))))] = np.arange(len(classes))
+    rarest = np.full(len(good), len(classes), np.int64)
+    np.minimum.at(rarest, rows, rank[flat])
+    by_rank = np.append(np.argsort(rank), len(classes))
+    return ExampleLabels(
+        classes,
+        by_rank[rarest].astype(np.int32),
+        flat.astype(np.int32),
+        np.concatenate(([0], np.cumsum(num_distinct, dtype=np.int64))),
+    )
+
+
+def _deciles(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+    values = pc.list_element(column, 0).to_numpy().astype(np.float64)
+    rank = np.empty(len(values), np.int64)
+    rank[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return (rank * TARGET_BINS // max(1, len(values))).astype(np.int32)

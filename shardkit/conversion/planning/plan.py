@@ -1,0 +1,289 @@
+"""The plan: the split, shard and position of every key, decided before a record is written.
+
+It is a pure function of the inventory, the options and the versions of libraries.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import software
+from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.digests import fingerprint
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
+from shardkit.conversion.inventory.table import plain_type
+from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
+from shardkit.conversion.planning.checks.all_checks import collect_findings
+from shardkit.conversion.planning.checks.earlier import check_earlier
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.repeated import check_repeated
+from shardkit.conversion.planning.choosing import choose_examples, planned_table
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
+from shardkit.conversion.planning.labels import ExampleLabels
+from shardkit.conversion.planning.measure_balance import measure_balance
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
+from shardkit.conversion.planning.row_groups import count_codes, gather, group_rows
+from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.sizing import choose_num_shards
+from shardkit.dataset.features import CLASS_LABEL, LABEL
+from shardkit.dataset.manifest import Balance, Source
+from shardkit.hashing import canonical_json, hash64_column, sha256_hex
+from shardkit.sources.columns import GROUP, LINE
+
+PLAN_VERSION = 2
+
+# A compacted inventory has narrower types, which depend on its values.
+_TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
+# Findings that say nothing about examples that are appended to a dataset.
+_OF_A_WHOLE_DATASET = {
+    *("one_class", "class_without_image", "class_with_one_image", "class_absent_from_split", "no_validation_split")
+}
+_NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name}
+
+
+def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa.Schema:
+    """Return the columns of a plan, which has a row for each example, sorted by split, shard and position.
+
+    The shard follows from SplitPlan.shard_counts.
+
+    Args:
+        inventory_schema: Columns of the inventory.
+        with_groups: Whether examples have groups.
+    """
+    fields = [
+        _TYPE_OF.get(field.name, field.with_type(plain_type(field.type)))
+        for field in inventory_schema
+        if field.name not in _NOT_PLANNED
+    ]
+    if with_groups:
+        fields.append(GROUP)
+    if features_of(pa.schema(fields)).get(LABEL) == CLASS_LABEL:
+        fields.append(pa.field("label", pa.int32(), nullable=False))
+    return pa.schema(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """One split of a plan.
+
+    Attributes:
+        name: Name of the split.
+        num_bytes: Size of the raw files in bytes.
+        class_counts: Number of examples of each class, in label order.
+        shard_counts: Number of examples of each shard.
+        balance: Balance of the shards, in examples and source bytes.
+        reasons: Sentences that explain the number of shards.
+    """
+
+    name: str
+    num_bytes: int
+    class_counts: list[int]
+    shard_counts: list[int]
+    balance: Balance
+    reasons: tuple[str, ...]
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples."""
+        return sum(self.shard_counts)
+
+    @property
+    def num_shards(self) -> int:
+        """Number of shards."""
+        return len(self.shard_counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole plan.
+
+    Attributes:
+        schema: Columns of the plan; see plan_schema.
+        examples: All rows of the inventory, including rejected ones, with these columns.
+        order: uint[num_examples], rows of `examples` in the order in which they are written.
+        splits: The splits, in the order in which they are written.
+        classes: Class names in label order.
+        rejected: Rejected rows, with REJECTED_SCHEMA, sorted by key.
+        source: The source, as the manifest describes it.
+        options: Options of the conversion.
+        findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
+    """
+
+    schema: pa.Schema
+    examples: pa.Table
+    order: npt.NDArray[np.integer[Any]]
+    splits: list[SplitPlan]
+    classes: list[str]
+    rejected: pa.Table
+    source: Source
+    options: ConvertOptions
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples of all splits."""
+        return len(self.order)
+
+    def rows(self, start: int, count: int) -> pa.Table:
+        """Return rows [start, start + count) in the order in which they are written."""
+        return self.examples.take(pa.array(self.order[start : start + count])).cast(self.schema)
+
+    @property
+    def num_shards(self) -> int:
+        """Number of shards of all splits."""
+        return sum(split.num_shards for split in self.splits)
+
+    def description(self) -> dict[str, Any]:
+        """Return everything that decides the bytes of this conversion: equal descriptions give equal bytes."""
+        known = known_description(self.options, self.source.layout, None)
+        return {**known, "source": self.source.fingerprint, "classes": self.classes}
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the description's canonical JSON: equal for all runs of the same conversion."""
+        return sha256_hex(canonical_json(self.description()))
+
+    def with_late(self, late: Iterable[Reject]) -> pa.Table:
+        """Return the rejected rows of the plan and of the writers, sorted by key."""
+        rows = [one._asdict() for one in late]
+        table = pa.concat_tables([self.rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
+        return table.take(pc.sort_indices(table, [("key", "ascending")]))
+
+
+def known_description(options: ConvertOptions, layout: str, classes: list[str] | None) -> dict[str, Any]:
+    """Return the part of Plan.description() that is known before the source is listed."""
+    known = {
+        PLAN_VERSION_KEY: PLAN_VERSION,
+        "name": options.name,
+        "layout": layout,
+        "options": options.as_json(),
+        "software": software.versions(),
+    }
+    return known if classes is None else {**known, "classes": classes}
+
+
+def make_plan(
+    inventory: Inventory,
+    options: ConvertOptions,
+    earlier: EarlierExamples | None = None,
+    *,
+    is_explicit: bool = False,
+) -> Plan:
+    """Decide the split, shard and position of every good file.
+
+    Args:
+        inventory: The inventory of the source.
+        options: Options of the conversion.
+        earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
+        is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
+
+    Raises:
+        DataError: No good image is left.
+        NothingNewError: See choose_examples.
+        CallError: The options do not fit the source.
+    """
+    rules, options = options, options.applied()
+    table = planned_table(inventory, options)
+    bad = pc.is_valid(table["reason"])
+    rejected = table.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
+    good = Rows(table).filter(pc.invert(bad).to_numpy())
+    del bad
+    chosen = choose_examples(inventory, table, good, rejected, options, earlier)
+    good, rejected, relations, labels = chosen.good, chosen.rejected, chosen.relations, chosen.labels
+    split_of, names = chosen.split_of, chosen.names
+    if earlier is None:
+        options.check_split_names(names)
+    repeated = tuple(check_repeated(good, labels, relations, split_of, options))
+    groups, num_groups = relations.groups, relations.num_groups
+    if earlier is not None:
+        repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))
+        num_groups = None if num_groups is None else num_groups - num_shared_groups(groups, earlier)
+    num_duplicates, left_out = chosen.num_duplicates, chosen.left_out
+    del relations, chosen
+    # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
+    hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="position")
+    order = group_rows(split_of, len(names)).astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
+    ends = np.cumsum(count_codes(split_of, len(names))).tolist()
+    del split_of
+    splits = []
+    for name, start, end in zip(names, [0, *ends], ends, strict=False):
+        splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
+    del hashes
+    class_counts = {split.name: split.class_counts for split in splits}
+    findings = collect_findings(
+        inventory, good, rejected, labels.classes, class_counts, repeated, options, is_explicit=is_explicit
+    )
+    if earlier is not None:
+        findings = tuple(one for one in findings if one.code not in _OF_A_WHOLE_DATASET)
+    examples = table.append_column("label", pa.array(good.scatter(labels.strata)))
+    if groups is not None:
+        examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
+        examples = examples.append_column(GROUP.name, good.scatter_column(groups))
+    if good.numbers is not None:
+        order = good.numbers[order]
+    schema = plan_schema(table.schema, with_groups=groups is not None)
+    return Plan(
+        schema=schema,
+        examples=examples.select(schema.names),
+        order=order,
+        splits=splits,
+        classes=labels.classes,
+        rejected=rejected,
+        source=Source(
+            layout=inventory.layout,
+            num_files=len(table) - left_out.num_rows,
+            num_bytes=int(pc.sum(table["source_bytes"]).as_py() or 0) - left_out.num_bytes,
+            skipped={**inventory.skipped, **left_out.counts},
+            groups=num_groups,
+            duplicates=num_duplicates,
+            fingerprint=fingerprint(table, inventory.origin),
+        ),
+        options=rules,
+        findings=findings,
+    )
+
+
+def _plan_split(
+    name: str,
+    rows: npt.NDArray[np.unsignedinteger],
+    good: Rows,
+    labels: ExampleLabels,
+    hashes: npt.NDArray[np.uint64],
+    options: ConvertOptions,
+) -> SplitPlan:
+    """Assign the examples of one split to shards, and sort its rows in place into the order of writing."""
+    # Sorted by class and hash, so that assigning needs no copies in another order.
+    sort_by(rows, gather(labels.strata, rows), hashes)
+    # Two bytes a row less where there are few classes.
+    is_narrow = labels.strata.max(initial=0) <= np.iinfo(np.int16).max
+    strata = gather(labels.strata, rows, np.int16 if is_narrow else np.int32)
+    sizes = gather(good["source_bytes"].to_numpy(), rows)
+    num_bytes = int(sizes.sum(dtype=np.int64))
+    chosen = choose_num_shards(
+        split=name,
+        num_examples=len(rows),
+        num_bytes=num_bytes,
+        target_bytes=options.shard_bytes,
+        pipelines=options.pipelines,
+        requested=options.requested_shards(name),
+    )
+    shards = assign_shards(strata, sizes, chosen.num_shards)
+    balance = measure_balance(strata, sizes, shards, chosen.num_shards)
+    del strata, sizes
+    planned = SplitPlan(
+        name=name,
+        num_bytes=num_bytes,
+        class_counts=labels.counts(rows),
+        shard_counts=count_codes(shards, chosen.num_shards).tolist(),
+        balance=balance,
+        reasons=chosen.reasons,
+    )
+    sort_by(rows, shards, hashes)
+    return planned

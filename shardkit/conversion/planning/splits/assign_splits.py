@@ -1,0 +1,232 @@
+"""Assign every example to a split: the source's own, or by ratio; and find the examples that must share one."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, forced_splits
+from shardkit.conversion.planning.labels import ExampleLabels
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.splits import grouping
+from shardkit.conversion.planning.splits.own_splits import check_splits, written_splits
+from shardkit.conversion.planning.splits.splitting import split_by_hash
+from shardkit.conversion.planning.splits.stratifying import split_atomic_groups
+from shardkit.hashing import hash64_column
+from shardkit.naming import split_order
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
+from shardkit.sources.columns import GROUP
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Groups and exact duplicates among n examples.
+
+    Attributes:
+        groups: Group names, null for an example without a group; None if the source has no groups.
+        group_codes: int64[n], see grouping; None without groups.
+        duplicate_codes: int64[n], see grouping; None if contents are not known.
+    """
+
+    groups: pa.ChunkedArray | None
+    group_codes: npt.NDArray[np.int64] | None
+    duplicate_codes: npt.NDArray[np.int64] | None
+
+    @property
+    def num_groups(self) -> int | None:
+        """Number of groups; None without groups."""
+        return None if self.group_codes is None else int(self.group_codes.max(initial=-1)) + 1
+
+    @property
+    def num_duplicates(self) -> int | None:
+        """Number of examples with the same bytes as an earlier one; None if contents are not known."""
+        codes = self.duplicate_codes
+        return None if codes is None else int((codes >= 0).sum()) - (int(codes.max(initial=-1)) + 1)
+
+    def atomic_groups(self, *, with_duplicates: bool) -> npt.NDArray[np.int64] | None:
+        """Return the atomic group of every example; see grouping.merge_atomic_groups.
+
+        Args:
+            with_duplicates: Whether exact duplicates must share a split too.
+
+        Returns:
+            int64[n], or None if no example belongs to one.
+        """
+        groups, duplicates = self.group_codes, self.duplicate_codes if with_duplicates else None
+        if groups is None or duplicates is None:
+            return duplicates if groups is None else groups
+        return grouping.merge_atomic_groups(groups, duplicates)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "Relations":
+        """Return the relations among some of the examples, as if there were no others."""
+        duplicates = None if self.duplicate_codes is None else self.duplicate_codes[rows]
+        if duplicates is not None and len(duplicates):
+            # A content that is left once is unique.
+            counts = np.bincount(duplicates + 1, minlength=2)
+            duplicates = np.where(counts[duplicates + 1] > 1, duplicates, -1)
+        groups = None if self.groups is None else self.groups.take(pa.array(rows))
+        if groups is None or self.group_codes is None or groups.null_count == len(groups):
+            return Relations(None, None, duplicates)
+        return Relations(groups, self.group_codes[rows], duplicates)
+
+
+def contents_known(good: Rows) -> bool:
+    """Return whether every file was read before planning."""
+    return not good.lazy_column("content_sha256").has_nulls
+
+
+def find_relations(good: Rows, options: ConvertOptions) -> Relations:
+    """Find groups and exact duplicates among the good rows of an inventory.
+
+    Args:
+        good: The rows.
+        options: Options of the conversion.
+
+    Raises:
+        CallError: `group_by` is neither a column nor a regular expression that matches a key.
+    """
+    groups = groups_of(good, options)
+    group_codes = None if groups is None else grouping.group_codes(groups)
+    contents = good.lazy_column("content_sha256")
+    return Relations(groups, group_codes, grouping.duplicate_codes(contents) if contents_known(good) else None)
+
+
+def groups_of(good: Rows, options: ConvertOptions) -> pa.ChunkedArray | None:
+    """Return the group of every row, null for a row without one; None if no row has one.
+
+    Raises:
+        CallError: `group_by` is neither a column nor a regular expression that matches a key.
+    """
+    groups = good[GROUP.name] if GROUP.name in good.column_names else None
+    if groups is not None and groups.null_count == len(groups):
+        groups = None
+    if groups is None and options.group_by is not None:
+        groups = grouping.groups_by_pattern(good["key"], options.group_by)
+    return groups
+
+
+def assign_splits(
+    good: Rows,
+    labels: ExampleLabels,
+    relations: Relations,
+    options: ConvertOptions,
+    earlier: EarlierExamples | None = None,
+) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """Assign every good row to a split.
+
+    Args:
+        good: The rows.
+        labels: Labels of the rows.
+        relations: Groups and duplicates among the rows.
+        options: Options of the conversion.
+        earlier: The dataset that the examples are appended to; None for a new one.
+
+    Returns:
+        int32[n], index of each row's split; and the names of the splits. Appended examples need not be in every split:
+        names without an example are left out.
+
+    Raises:
+        CallError: `splits` or `splits_of` does not fit the source's own splits, or a split of a new dataset would
+            be empty.
+    """
+    if earlier is None:
+        return _assign(good, labels, relations, options, may_be_empty=False)
+    split_of, names = _assign(good, labels, relations, options, may_be_empty=True)
+    return _with_earlier(good, relations, options, earlier, split_of, names)
+
+
+def _with_earlier(
+    good: Rows,
+    relations: Relations,
+    options: ConvertOptions,
+    earlier: EarlierExamples,
+    split_of: npt.NDArray[np.int32],
+    names: list[str],
+) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """Move rows to the split of their group or twin in the dataset, unless the source has decided their split."""
+    group_duplicates = options.dedupe != "ignore" and contents_known(good)
+    atomic_groups = relations.atomic_groups(with_duplicates=group_duplicates)
+    forced = forced_splits(good, earlier, relations.groups, atomic_groups, with_duplicates=group_duplicates)
+    if own_splits(good):
+        given = good["split"].cast(pa.string())
+        divided = set(np.flatnonzero(pc.is_in(given, pa.array(options.splits_of, pa.string())).to_numpy()).tolist())
+        forced = {row: name for row, name in forced.items() if row in divided}
+    every = split_order({*names, *forced.values()})
+    moved = np.array([every.index(name) for name in names], np.int32)[split_of]
+    if forced:
+        moved[list(forced)] = [every.index(name) for name in forced.values()]
+    used = np.unique(moved)
+    return np.searchsorted(used, moved).astype(np.int32), [every[number] for number in used.tolist()]
+
+
+def _assign(
+    good: Rows,
+    labels: ExampleLabels,
+    relations: Relations,
+    options: ConvertOptions,
+    *,
+    may_be_empty: bool,
+) -> tuple[npt.NDArray[np.int32], list[str]]:
+    own = own_splits(good)
+    check_splits(own, options)
+    names = written_splits(own, options)
+    if options.splits is None:
+        if not own:
+            return np.zeros(len(good), np.int32), names
+        return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
+    if not options.splits_of:
+        return _divide(good, labels, relations, options, may_be_empty=may_be_empty), names
+    given = good["split"].cast(pa.string())
+    is_divided = pc.is_in(given, pa.array(options.splits_of)).to_numpy()
+    split_of = pc.fill_null(pc.index_in(given, pa.array(names)), 0).to_numpy().astype(np.int32)
+    rows = np.flatnonzero(is_divided)
+    # Only the divided rows decide, so the result is that of a source without the other splits.
+    divided = _divide(
+        good.filter(is_divided), labels.take(rows), relations.take(rows), options, may_be_empty=may_be_empty
+    )
+    split_of[rows] = np.array([names.index(name) for name in split_order(set(options.splits))], np.int32)[divided]
+    return split_of, names
+
+
+def own_splits(good: Rows) -> list[str]:
+    """Return the names of the splits that the rows have, sorted."""
+    return sorted({name for name in pc.unique(good["split"]).to_pylist() if name is not None})
+
+
+def _divide(
+    good: Rows,
+    labels: ExampleLabels,
+    relations: Relations,
+    options: ConvertOptions,
+    *,
+    may_be_empty: bool,
+) -> npt.NDArray[np.int32]:
+    """Return int32[n], each row's index into the wanted splits in their usual order."""
+    wanted = options.splits or {}
+    # A fixed order, not the user's: the plan's description has no order, and equal descriptions must give equal plans.
+    names = split_order(set(wanted))
+    ratios = {name: wanted[name] for name in names}
+    group_duplicates = options.dedupe != "ignore"
+    atomic_groups = relations.atomic_groups(with_duplicates=group_duplicates)
+    if options.split_by == "hash":
+        tokens = good.lazy_column("content_sha256" if contents_known(good) and group_duplicates else "key")
+        hashes = grouping.atomic_group_hashes(atomic_groups, tokens, relations.groups, seed=options.seed)
+        split_of = split_by_hash(hashes, ratios)
+    else:
+        hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="split")
+        split_of = split_atomic_groups(hashes, labels, ratios, atomic_groups)
+    counts = np.bincount(split_of, minlength=len(names))
+    if not counts.all() and not may_be_empty:
+        empty = names[int(np.argmin(counts))]
+        problem = f"split {empty!r} would get none of the {len(good)} examples"
+        changes = []
+        if options.split_by == "hash":
+            changes.append(Change("every split gets its share", {"split_by": "stratified"}))
+        elif options.group_by is not None:
+            changes.append(Change("groups are divided", {"group_by": None}))
+        raise RefusalError(problem, changes, remedy="raise its share or leave this split out")
+    return split_of

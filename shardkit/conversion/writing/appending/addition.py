@@ -1,0 +1,294 @@
+"""What a conversion asks the dataset that its examples are appended to."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory.digests import fingerprint
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning.choosing import planned_table
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, rows_with
+from shardkit.conversion.planning.labels import label_names
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.splits import grouping
+from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
+from shardkit.conversion.planning.splits.own_splits import groups_refusal
+from shardkit.dataset.features import Feature
+from shardkit.dataset.index.groups import filled_groups, has_group
+from shardkit.dataset.index.shards import parse_columns, read_indexes
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, without
+from shardkit.errors import CallError, DataError
+from shardkit.hashing import COLUMN_BLOCK, hash64_column
+from shardkit.layouts import DATASET_LAYOUT
+from shardkit.naming import counted, printable
+from shardkit.options.words import named
+from shardkit.storage import Folder
+
+_COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name", "source_bytes", "changes"]
+_OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes datasets"
+
+
+class AlreadyAppendedError(Exception):
+    """The source is one of the dataset's generations.
+
+    Attributes:
+        folder: Folder of the generation; None for the first one.
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """The dataset that examples are appended to.
+
+    Attributes:
+        manifest: Its manifest, read from its folder.
+        skip_existing: Whether images whose key and bytes the dataset has are left out instead of refused.
+        readmit: Whether images that were removed from the dataset may come in again.
+    """
+
+    manifest: Manifest
+    skip_existing: bool = False
+    readmit: bool = False
+
+    @property
+    def root(self) -> Folder:
+        """The dataset's folder."""
+        return self.manifest.root
+
+    def check_features(self, found: Mapping[str, Feature]) -> None:
+        """Refuse examples with other features than those of the dataset.
+
+        Raises:
+            CallError: A feature is missing, superfluous or of another type.
+        """
+        wanted, what = self.manifest.features, f"of {self.root.url}"
+        if missing := [name for name in wanted if name not in found]:
+            msg = (
+                f"SOURCE has no {missing[0]!r}, a feature of every example {what}; append a source that has it, or "
+                f"{_OWN_DATASET}"
+            )
+            raise CallError(msg)
+        if superfluous := [name for name in found if name not in wanted]:
+            msg = (
+                f"SOURCE has {superfluous[0]!r}, which no example {what} has; append a source without it, or "
+                f"{_OWN_DATASET}"
+            )
+            raise CallError(msg)
+        if other := [name for name in wanted if wanted[name] != found[name]]:
+            one, two = (f"{part[other[0]].dtype} {list(part[other[0]].shape)}" for part in (wanted, found))
+            msg = f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}"
+            raise CallError(msg)
+
+    def earlier(self, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
+        """Return what the examples of an inventory have in common with the dataset's.
+
+        Args:
+            inventory: The inventory of the source.
+            options: Options of the conversion.
+
+        Raises:
+            AlreadyAppendedError: The inventory is that of one of the dataset's generations.
+            CallError: A folder of class folders was read as a class.
+            DataError: The dataset has some of the keys, or is damaged.
+            MachineError: An index cannot be read.
+        """
+        table = planned_table(inventory, options)
+        found = fingerprint(table, inventory.origin)
+        readmits = self.readmit and self.manifest.withdrawn  # then the generation may lack what was removed
+        for generation in () if readmits else self.manifest.history:
+            if generation.source.fingerprint == found:
+                raise AlreadyAppendedError(generation.folder)
+        if inventory.layout.endswith("class folders"):
+            self._refuse_wrapped_classes(table)
+        good = Rows(table).filter(pc.is_null(table["reason"]).to_numpy())
+        keys = good["key"]
+        try:
+            search = _Search.of(good, options)
+        except CallError as error:  # with check=header, the listing was not checked for groups
+            raise groups_refusal(error, options) from None
+        for split, index, has_sizes in self._indexes():
+            search.add(split, index, has_sizes=has_sizes)
+        existing = rows_with(keys, search.keys)
+        self._refuse_existing(good, existing, search)
+        known = keys.take(pa.array(existing)).to_pylist()
+        contents = good["content_sha256"].take(pa.array(rows_with(good["content_sha256"], search.contents)))
+        return EarlierExamples(
+            self.manifest.classes,
+            frozenset(known),
+            self._withdrawn(table),
+            {content: search.contents[content] for content in contents.to_pylist()},
+            search.groups,
+        )
+
+    def _indexes(self) -> Iterator[tuple[str, pa.Table, bool]]:
+        """Yield split and index of each shard, and whether its sizes are those of raw files."""
+        listed = list(self.manifest.shards())
+        of_datasets = {one.folder or "" for one in self.manifest.history if one.source.layout == DATASET_LAYOUT}
+        raws = read_indexes(self.root, [shard for _, shard in listed])
+        for (split, shard), raw in zip(listed, raws, strict=True):
+            has_sizes = shard.path.rpartition("/")[0] not in of_datasets
+            yield split, parse_columns(self.root, shard, raw, _COLUMNS), has_sizes
+
+    def _withdrawn(self, table: pa.Table) -> frozenset[str]:
+        """Return the keys of an inventory, also of bad files, that were removed from the dataset."""
+        if self.readmit or not self.manifest.withdrawn:
+            return frozenset()
+        examples = WithdrawnExamples.of(read_withdrawn(self.manifest))
+        found = set[str]()
+        for start in range(0, len(table), COLUMN_BLOCK):
+            rows = table.select(["key", "content_sha256"]).slice(start, COLUMN_BLOCK)
+            keys = rows["key"].to_pylist()
+            are_in = examples.are_in(keys, rows["content_sha256"].to_pylist())
+            found |= {keys[row] for row in np.flatnonzero(are_in).tolist()}
+        return frozenset(found)
+
+    def withdrawn_after(self, of_source: pa.Table | None, plan: Plan) -> pa.Table | None:
+        """Return the dataset's list of removed examples after the append; None if it stays as it is.
+
+        Args:
+            of_source: The list of the source, if that is a dataset.
+            plan: The plan of the appended examples.
+
+        Raises:
+            DataError: The dataset's list is damaged.
+        """
+        if not (of_source is not None or (self.readmit and self.manifest.withdrawn)):
+            return None
+        before = read_withdrawn(self.manifest)
+        after = joined([before] if of_source is None else [before, of_source])
+        for start in range(0, plan.num_examples if self.readmit else 0, COLUMN_BLOCK):
+            rows = plan.rows(start, COLUMN_BLOCK)
+            after = without(after, rows["key"].to_pylist(), rows["content_sha256"].to_pylist())
+        return None if after.equals(before) else after
+
+    def _refuse_wrapped_classes(self, table: pa.Table) -> None:
+        """Refuse a folder that became a new class although the dataset's classes are folders in it."""
+        names = label_names(table)
+        new = set(pc.unique(names).to_pylist()) - {*self.manifest.classes, None}
+        for name in sorted(new):
+            inner = table["key"][int(rows_with(names, [name])[0])].as_py().split("/")[:-1]
+            below = inner[inner.index(name) + 1 :] if name in inner else []
+            if below and below[0] in self.manifest.classes:
+                msg = (
+                    f"the folder {name!r} would become a new class, but {below[0]!r} in it is a class of "
+                    f"{self.root.url}: give {name!r} itself as SOURCE, or say "
+                    f"{named('layout', 'class-folders')} {named('class_level', 2)}"
+                )
+                raise CallError(msg)
+
+    def _refuse_existing(self, good: Rows, existing: npt.NDArray[np.intp], search: "_Search") -> None:
+        if not len(existing):
+            return
+        columns = ("key", "content_sha256", "source_bytes")
+        keys, contents, sizes = (good[name].take(pa.array(existing)).to_pylist() for name in columns)
+        changed = [
+            key
+            for key, content, num_bytes in zip(keys, contents, sizes, strict=True)
+            if search.keys[key].is_changed(content, num_bytes)
+        ]
+        what = f"the key of an image is its path in SOURCE, and {self.root.url} has"
+        if changed:
+            msg = (
+                f"{what} {counted(len(changed), 'key')} of SOURCE with other bytes, such as {printable(changed[0])!r}; "
+                "append adds images and replaces none: rename the new files or their folders"
+            )
+            raise DataError(msg)
+        if not self.skip_existing:
+            msg = (
+                f"{what} {counted(len(keys), 'key')} of the {len(good):,} in SOURCE already, such as "
+                f"{printable(keys[0])!r}; add {named('skip_existing', True)} to append only the others"
+            )
+            raise DataError(msg)
+
+
+class _KnownFile(NamedTuple):
+    """The raw file of an example of the dataset.
+
+    Attributes:
+        content: Its sha256.
+        num_bytes: Its size; None if the example came from a dataset, which knows the size of the stored image only.
+    """
+
+    content: bytes
+    num_bytes: int | None
+
+    def is_changed(self, content: bytes | None, num_bytes: int | None) -> bool:
+        """Return whether a file is certainly another one; without its content, the size tells."""
+        if content is not None:
+            return content != self.content
+        return None not in {num_bytes, self.num_bytes} and num_bytes != self.num_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Searches the dataset's indexes for what the new examples have, one index at a time.
+
+    Attributes:
+        key_hashes: int64[n], sorted hashes of the new keys.
+        prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
+        wanted_groups: Groups of the new examples.
+        patterns: The pattern that found them in keys, if one did: it finds those of old examples without a group too.
+        keys: Keys of the dataset whose hash is among these, each with its raw file.
+        contents: Contents of the dataset whose first word is among these, with an example for each split.
+        groups: Groups that both have, with their splits.
+    """
+
+    key_hashes: npt.NDArray[np.int64]
+    prefixes: npt.NDArray[np.uint64]
+    wanted_groups: pa.Array
+    patterns: list[str]
+    keys: dict[str, _KnownFile] = field(default_factory=dict)
+    contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
+    groups: dict[str, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, good: Rows, options: ConvertOptions) -> "_Search":
+        hashes = hash64_column(good.lazy_column("key"), seed=0, purpose="key").view(np.int64)
+        contents = good.lazy_column("content_sha256")
+        prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
+        groups = groups_of(good, options)
+        names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
+        patterns = [options.group_by] if options.group_by is not None and has_group(options.group_by) else []
+        return cls(np.sort(hashes), np.sort(prefixes), names, patterns)
+
+    def add(self, split: str, index: pa.Table, *, has_sizes: bool) -> None:
+        """Search an index.
+
+        Args:
+            split: Its split.
+            index: Its columns _COLUMNS.
+            has_sizes: Whether its sizes are those of raw files; otherwise only those of images that nothing changed.
+        """
+        rows = index.take(_found(index["key_hash"].to_numpy(), self.key_hashes))
+        names = ("key", "content_sha256", "source_bytes", "changes")
+        for key, content, num_bytes, changes in zip(*(rows[name].to_pylist() for name in names), strict=True):
+            self.keys[key] = _KnownFile(content, num_bytes if has_sizes or not changes else None)
+        rows = index.take(_found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes))
+        columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
+        for content, key, label_name in zip(*columns, strict=True):
+            self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
+        if len(self.wanted_groups):
+            groups = filled_groups(index, self.patterns)
+            both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))
+            for name in both.to_pylist():
+                self.groups.setdefault(name, set()).add(split)
+
+
+def _found(values: npt.NDArray[Any], wanted: npt.NDArray[Any]) -> pa.Array:
+    """Return the rows whose value is among sorted ones."""
+    if not len(wanted):
+        return pa.array([], pa.int64())
+    at = np.minimum(np.searchsorted(wanted, values), len(wanted) - 1)
+    return pa.array(np.flatnonzero(wanted[at] == values))

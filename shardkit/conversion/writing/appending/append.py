@@ -1,0 +1,218 @@
+"""Append the examples of a source to a dataset: convert them into a folder in it, then publish both as one dataset.
+
+Nothing of the dataset changes before the last step, which replaces the manifest: a run that is killed leaves the old
+dataset or the new one. The manifest from before is kept under its digest first, so that a trainer can go on with it.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from shardkit import naming
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.choosing import NothingNewError
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
+from shardkit.conversion.writing.appending.merging import merged_manifest, moved_shards
+from shardkit.conversion.writing.conversion import REJECTED_IN_WORK, Conversion
+from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.output.run_log import RunLog
+from shardkit.conversion.writing.publishing import CountedShard
+from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
+from shardkit.dataset.index.shards import parse_columns, read_indexes
+from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
+from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
+from shardkit.naming import counted, printable
+from shardkit.options.call import Call, Change
+from shardkit.options.words import shown
+from shardkit.parallel.for_each import Executor
+from shardkit.parallel.progress import ProgressListener, Silent
+from shardkit.parallel.run_token import Run, claimed
+from shardkit.refusals import RefusalError
+from shardkit.sources import SourceOptions
+from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
+from shardkit.storage.kernel_locks import locked
+
+
+@dataclass(frozen=True, slots=True)
+class AppendOutcome:
+    """The result of an append.
+
+    Attributes:
+        manifest: The manifest of the whole dataset.
+        folder: Folder of the generation that has the source's examples; None for the dataset's own.
+        seconds: Duration of this run.
+        finished_before: Number of shards that an earlier run had finished.
+        unchanged: Whether the dataset had the source's examples already, so that nothing was written.
+        left_out: If only a part of the source's files is in the dataset, and none of the others is new and good: the
+            number of files by the kind or the reason why each was left out.
+        findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
+    """
+
+    manifest: Manifest
+    folder: str | None
+    seconds: float
+    finished_before: int = 0
+    unchanged: bool = False
+    findings: tuple[Finding, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Append:
+    """One run of an append.
+
+    Attributes:
+        manifest: The dataset's manifest, as it was when the options were taken from it.
+        source_url: The source.
+        options: Options of the conversion; see `options.generation_options`.
+        executor: Runs the inventory and the writing.
+        source_options: How the source is read.
+        limit: Maximum number or share of rejected images.
+        skip_existing: Whether images that the dataset has are left out instead of refused.
+        readmit: Whether images that were removed from the dataset may come in again.
+        overwrite: Whether another append that is not finished may be discarded.
+        listener: Receives messages and progress.
+        log: The events of this run.
+        call: The user's call, for the findings; None where it is not known.
+    """
+
+    manifest: Manifest
+    source_url: str
+    options: ConvertOptions
+    executor: Executor
+    source_options: SourceOptions = field(default_factory=SourceOptions)
+    limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
+    skip_existing: bool = False
+    readmit: bool = False
+    overwrite: bool = False
+    listener: ProgressListener = field(default_factory=Silent)
+    log: RunLog = field(default_factory=RunLog)
+    call: Call | None = None
+
+    def run(self) -> AppendOutcome:
+        """Append the source.
+
+        Raises:
+            CallError: The source or the options do not fit the dataset.
+            DataError: The dataset has some of the keys, too many images are bad, the source or the dataset changed
+                meanwhile, or another append is not finished and `overwrite` is off.
+            MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
+        """
+        root = self.manifest.root
+        if self.manifest.is_adopted:
+            problem = f"{root.url}: images are appended to converted datasets, and this one holds adopted TFRecords"
+            meaning = "the same keys, splits and classes; then append to OUT"
+            raise RefusalError(problem, [Change(meaning, sources=(root.url,), command="convert", starts_anew=True)])
+        if "appended_to" in self.manifest.options:
+            msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
+            raise CallError(msg)
+        if root.resolve("") == dataset_folder(self.source_url).resolve(""):
+            msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
+            raise CallError(msg)
+        with os_errors_as("write into the dataset", root.url), locked(root), claimed(root) as run:
+            try:
+                return self._append(root, run)
+            except StaleRunError:
+                raise
+            finally:
+                with contextlib.suppress(StaleRunError, OSError):  # neither may hide the original error
+                    run.check()
+                    run.finish()  # a dataset has no work folder; that of the generation stays if it is not finished
+
+    def _append(self, root: Folder, run: Run) -> AppendOutcome:
+        _remove_temporaries(root)
+        self._refuse_changed(root)
+        outputs.refuse_damaged(root, self.manifest)
+        folder = naming.generation_folder(len(self.manifest.history))
+        conversion = Conversion(
+            self.source_url,
+            f"{root.url.rstrip('/')}/{folder}",
+            self.options,
+            self.executor,
+            source_options=self.source_options,
+            limit=self.limit,
+            overwrite=self.overwrite,
+            listener=self.listener,
+            log=self.log,
+            call=self.call,
+            addition=Addition(self.manifest, self.skip_existing, self.readmit),
+        )
+        try:
+            outcome = conversion.run()
+        except AlreadyAppendedError as there:
+            _remove_unused(root, folder)
+            return AppendOutcome(self.manifest, there.folder, self.log.seconds, unchanged=True)
+        except NothingNewError as nothing:
+            if nothing.has_written:
+                root.remove_tree(folder)
+            _remove_unused(root, folder)
+            return self._nothing_new(nothing)
+        except CallError:
+            _remove_unused(root, folder)
+            raise
+        except ShardkitError:
+            if not open_folder(f"{root.url}/{folder}").scan():
+                root.remove_tree(folder)
+            raise
+        with self.listener.phase("publishing", None):
+            manifest = self._publish(root, run, folder)
+        return AppendOutcome(manifest, folder, self.log.seconds, outcome.finished_before, findings=outcome.findings)
+
+    def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
+        """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
+        rejected: list[dict[str, Any]] = nothing.rejected.to_pylist()
+        lines = [
+            f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rejected[:REJECTED_SHOWN]
+        ]
+        if len(rejected) > REJECTED_SHOWN:
+            lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more")
+        if lines:
+            self.listener.say("\n".join([f"{counted(len(rejected), 'image')} of SOURCE left out:", *lines]), "warning")
+        reasons = Counter(row["reason"] for row in rejected)
+        left_out = {**nothing.left_out, **reasons}
+        return AppendOutcome(self.manifest, None, self.log.seconds, unchanged=True, left_out=left_out)
+
+    def _refuse_changed(self, root: Folder) -> None:
+        """Refuse a dataset that another run has changed since its options were taken."""
+        if read_manifest(root.url).digest != self.manifest.digest:
+            msg = f"{root.url}: another run has changed the dataset; run the same command again"
+            raise DataError(msg)
+
+    def _publish(self, root: Folder, run: Run, folder: str) -> Manifest:
+        part = read_manifest(f"{root.url}/{folder}")
+        shards: dict[str, list[CountedShard]] = {}
+        for split, shard in _counted([*self.manifest.shards(), *moved_shards(part, folder)], root):
+            shards.setdefault(split, []).append(shard)
+        merged = merged_manifest(self.manifest, part, folder, shards)
+        with root.atomic_write(naming.earlier_manifest(self.manifest.digest)) as file:
+            file.write(self.manifest.to_bytes())
+        run.check()
+        self._refuse_changed(root)
+        with root.atomic_write(naming.MANIFEST) as file:
+            file.write(merged.to_bytes())
+        return read_manifest(root.url)
+
+
+def _counted(listed: list[tuple[str, Shard]], root: Folder) -> Iterator[tuple[str, CountedShard]]:
+    raws = read_indexes(root, [shard for _, shard in listed])
+    for (split, shard), raw in zip(listed, raws, strict=True):
+        yield split, CountedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]))
+
+
+def _remove_temporaries(root: Folder) -> None:
+    remove_temporaries(root)
+    for entry in root.scan(naming.EARLIER_MANIFESTS):
+        if entry.name.startswith(TEMPORARY):
+            root.remove(f"{naming.EARLIER_MANIFESTS}/{entry.name}")
+
+
+def _remove_unused(root: Folder, folder: str) -> None:
+    """Remove the folder of a generation of which nothing was written; keep that of an unfinished append."""
+    generation = open_folder(f"{root.url}/{folder}")
+    used = outputs.owned(generation) or plan_file.read_description(generation) or generation.stat(REJECTED_IN_WORK)
+    if not used and all(entry.name == naming.WORK_FOLDER for entry in generation.scan()):
+        root.remove_tree(folder)

@@ -1,0 +1,47 @@
+"""Options of the conversion of appended examples: those of the dataset, unless the user overrules them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rules import rules_of
+from shardkit.conversion.planning.written_options import reads_written_options
+from shardkit.dataset.manifest import Manifest
+from shardkit.options.definition import written_options
+from shardkit.sources import SourceOptions
+
+# Fields of ConvertOptions that may differ for appended examples.
+OVERRULED = tuple(name for name, one in written_options().items() if one.rule == "changeable" or name == "shards")
+
+
+@reads_written_options
+def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:
+    """Return the options.
+
+    Args:
+        manifest: The dataset's current manifest. Its options are those of its first conversion.
+        changed: Options that the user overrules, by their names in ConvertOptions.
+
+    Raises:
+        CallError: The options do not go together.
+    """
+    made = {**rules_of(manifest.options), "name": manifest.name, "appended_to": manifest.digest, **changed}
+    return ConvertOptions(**made, overruled=frozenset(changed))
+
+
+def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manifest: Manifest) -> SourceOptions:
+    """Return the options of a source that is read like the dataset's.
+
+    The column of the dataset's groups is read, and whole numbers in a table are numbers of the dataset's classes; they
+    are names if the classes are whole numbers themselves.
+
+    Args:
+        source_options: Options of the source that the user gave.
+        options: See generation_options.
+        manifest: The dataset's manifest.
+    """
+    source_options = replace(source_options, group_by=options.group_by)
+    if not manifest.classes or all(name.removeprefix("-").isdecimal() for name in manifest.classes):
+        return source_options
+    return replace(source_options, classes=tuple(manifest.classes))

@@ -1,0 +1,274 @@
+"""The tasks of an inventory: list a source in parallel and check every file once, into parts in the work folder.
+
+A source is listed by `MAX_GROUPS` tasks at most. Each of their batches is then checked by a task of its own, so that a
+single folder or table keeps all workers busy. The driver calls `part_groups` before and `read_part_names` after that.
+"""
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from shardkit import naming
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.checking import check_batch, has_recovered
+from shardkit.conversion.inventory.measuring import measure_files
+from shardkit.conversion.writing.refusals import ListingCheck, ListingSummary
+from shardkit.errors import MachineError
+from shardkit.image_limits import MAX_FILE_BYTES
+from shardkit.options.values import Check
+from shardkit.parallel.for_each import Divided
+from shardkit.parallel.reports import Reports
+from shardkit.parallel.run_token import Fence
+from shardkit.sources import Listing, Source
+from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
+from shardkit.sources.listing import merge_listings
+from shardkit.sources.visibility import (
+    count_folders,
+    filled_folders,
+    is_filled,
+    refuse_other_counts,
+    refuse_unseen,
+    refuse_unseen_folders,
+)
+from shardkit.storage import Folder, os_errors_as
+from shardkit.storage.concurrent_reads import read_many
+from shardkit.storage.retry import retried, retried_iterator
+
+MAX_GROUPS = 256  # tasks that list a source
+LOOKING_THREADS = 16  # of the driver; network file systems take a millisecond for a folder
+# Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
+DECODE_BATCH_ROWS = 128
+HEADER_BATCH_ROWS = 1 << 14
+PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
+
+
+class BatchId(NamedTuple):
+    """Position of a batch in the source: with these the driver finds missing batches."""
+
+    group_index: int
+    batch_index: int
+    is_last: bool  # of its group
+
+
+# Plain tuples, which every engine encodes: a BatchId with a listing, and with the name of a part.
+Batch = tuple[tuple[int, int, bool], Listing]
+NamedPart = tuple[tuple[int, int, bool], str]
+
+
+def listed_rows(work: Folder) -> Reports:
+    """Return the reports of the groups, with their numbers of rows: the sum is the total of the checking phase."""
+    return Reports(work, "listed")
+
+
+def rejected_rows(work: Folder) -> Reports:
+    """Return the reports of the batches with rejected rows, with their number."""
+    return Reports(work, "rejected-counts")
+
+
+@dataclass(frozen=True, slots=True)
+class PartGroup:
+    """Parts of a source that one task lists.
+
+    Attributes:
+        parts: The parts; see Source.
+        num_entries: For each part, the number of files and folders that the driver sees in each of its folders.
+        is_counted: Whether these are the numbers; otherwise 1 is for any number but 0.
+    """
+
+    parts: Sequence[Any]
+    num_entries: Sequence[tuple[int | None, ...]]
+    is_counted: bool
+
+
+def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, PartGroup]]:
+    """Return the groups of a source's parts, numbered: enough for any number of workers, the same on every executor.
+
+    Args:
+        source: The source.
+        is_remote: Whether workers may run on other hosts, so that the driver counts what they must see.
+    """
+    listed = list(source.parts())
+    if is_remote:
+        listed = [one for part in listed for one in _divided(source, part)]
+    size = -(-len(listed) // MAX_GROUPS)
+
+    def look(part: Any) -> tuple[int | None, ...]:
+        whole = part.part if isinstance(part, FolderSlice) else part
+        return count_folders(source, whole) if is_remote else filled_folders(source, whole)
+
+    is_few = len(listed) <= LOOKING_THREADS
+    seen = list(map(look, listed) if is_few else read_many(look, listed, LOOKING_THREADS))
+    starts = range(0, len(listed), size)
+    return [
+        (index, PartGroup(listed[start : start + size], seen[start : start + size], is_remote))
+        for index, start in enumerate(starts)
+    ]
+
+
+def _divided(source: Source, part: Any) -> Sequence[Any]:
+    """Return the parts of a part that several workers list: ranges of a folder, or pieces of a file."""
+    slices = slices_of(source, part)
+    return slices if len(slices) > 1 else source.divided(part)
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryJob:
+    """What each worker needs to take an inventory; small and pickled into the job.
+
+    Attributes:
+        source: The source.
+        check: What is checked.
+        is_filled: Whether the driver sees entries in the source's folder.
+        listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
+        max_file_bytes: Size above which an image file is rejected before it is read.
+    """
+
+    source: Source
+    check: Check
+    is_filled: bool
+    listing_check: ListingCheck | None = None
+    max_file_bytes: int = MAX_FILE_BYTES
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        check: Check,
+        listing_check: ListingCheck | None = None,
+        max_file_bytes: int = MAX_FILE_BYTES,
+    ) -> "InventoryJob":
+        """Return a job, with what the driver sees in the source."""
+        return cls(source, check, is_filled(source.folder, ""), listing_check, max_file_bytes)
+
+    @property
+    def work(self) -> Divided:
+        """The work for each group of the source's parts; see `for_each`."""
+        check = Divided(self.check_listing, gather=self.write_part_names)
+        if self.listing_check is None:
+            return Divided(self.list_group, then=check)
+        summarise, refuse = partial(_summarise, self.listing_check), partial(_refuse, self.listing_check)
+        return Divided(self.list_group, then=check, summary=summarise, gather=refuse)
+
+    def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
+        """Yield the batches of a group of parts; every group has a last batch, which may be empty.
+
+        Args:
+            numbered: The group's index, and the group.
+            fence: The worker's fence.
+        """
+        index, group = numbered
+        decodes = self.check == "decode" and not self.source.is_checked
+        batch_rows = DECODE_BATCH_ROWS if decodes else HEADER_BATCH_ROWS
+        self._refuse_unseen_source()
+        listings = merge_listings(self._listings(group, fence, batch_rows), batch_rows // 2)
+        ahead = next(listings, None) or Listing(self.source.schema)
+        num_rows = 0
+        for number in itertools.count():
+            listing, following = ahead, next(listings, None)
+            num_rows += len(listing.table())
+            fence.check_sometimes()
+            if following is None:
+                with _writing(fence):
+                    listed_rows(fence.folder).write(fence, index, num_rows)
+            yield (index, number, following is None), listing
+            if following is None:
+                return
+            ahead = following
+
+    def _listings(self, group: PartGroup, fence: Fence, batch_rows: int) -> Iterator[Listing]:
+        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
+            part, source = one, self.source
+            if isinstance(one, FolderSlice):
+                part, source = one.part, slice_source(self.source, one)
+            refuse_unseen_folders(self.source, part, num_entries)
+            if group.is_counted:
+                refuse_other_counts(self.source, part, num_entries)
+            for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
+                fence.check_sometimes()
+                yield listing
+
+    def check_listing(self, batch: Batch, fence: Fence) -> Iterator[NamedPart]:
+        """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
+        batch_id, listing = batch
+        folder, output = self.source.folder, fence.folder
+        self._refuse_unseen_source()
+        measured = measure_files(folder, listing.table(), self.max_file_bytes)
+        name = parts.part_name(measured, listing, self.check, self.max_file_bytes)
+        with _writing(fence):
+            there = retried(partial(_read_if_there, output, f"{parts.PARTS}/{name}"))
+        checked = self.check, self.max_file_bytes
+        if there is None or has_recovered(folder, measured, there, *checked):
+            table = check_batch(folder, measured, *checked)
+            fence.check()
+            with _writing(fence):
+                retried(partial(parts.write_part, output, name, table, listing, fence.check))
+            num_rejected = len(table) - table["reason"].null_count
+        else:
+            num_rejected = parts.num_rejected(there)
+        if num_rejected:
+            group_index, batch_index, _ = batch_id
+            with _writing(fence):
+                rejected_rows(output).write(fence, (group_index << 32) + batch_index, num_rejected)
+        yield batch_id, name
+
+    def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:
+        """Write the names of all parts, for the driver."""
+        with _writing(fence):
+            fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
+
+    def _refuse_unseen_source(self) -> None:
+        if self.is_filled:
+            refuse_unseen(self.source.folder, "")
+
+
+def _summarise(check: ListingCheck, batch: Batch) -> ListingSummary:
+    return check.summary(batch[1].table())
+
+
+def _refuse(check: ListingCheck, summaries: Iterable[ListingSummary], fence: Fence) -> None:
+    del fence
+    check.refuse(summaries)
+
+
+def remove_earlier_results(work: Folder) -> None:
+    """Remove the names and the counts of an earlier run: for a source without files, none are written."""
+    work.remove(PART_NAMES)
+    listed_rows(work).remove()
+    rejected_rows(work).remove()
+
+
+def _read_if_there(output: Folder, path: str) -> bytes | None:
+    return None if output.stat(path) is None else output.read(path)
+
+
+def _writing(fence: Fence) -> AbstractContextManager[None]:
+    return os_errors_as("write the inventory", f"{fence.folder.url}/{naming.WORK_FOLDER}")
+
+
+def read_part_names(output: Folder, num_groups: int) -> list[str]:
+    """Return the names of the parts of the inventory that the workers have taken.
+
+    Args:
+        output: The folder whose work folder holds the parts.
+        num_groups: Number of groups of parts.
+
+    Raises:
+        MachineError: A batch of the source is missing.
+    """
+    found: list[tuple[list[Any], str]] = []
+    if output.stat(PART_NAMES) is not None:
+        found = json.loads(output.read(PART_NAMES))
+    batch_ids = {BatchId(*batch_id) for batch_id, _ in found}
+    num_batches = {one.group_index: one.batch_index + 1 for one in batch_ids if one.is_last}
+    if len(num_batches) < num_groups or len(batch_ids) < sum(num_batches.values()):
+        msg = (
+            f"{output.url}: workers checked {len(num_batches)} of {num_groups} parts of the source, "
+            f"{len(batch_ids)} batches in all, and reported no error for the rest; make sure that all of them reach "
+            "this folder, and run the same command again to resume"
+        )
+        raise MachineError(msg)
+    return [name for _, name in found]

@@ -1,0 +1,283 @@
+"""The output folder: what it may contain, which files shardkit wrote, and how an old dataset is removed."""
+
+import json
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from shardkit import naming, software
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY, option_differences
+from shardkit.conversion.planning.written_options import reads_written_options
+from shardkit.conversion.writing.output.shard_reports import REPORTS
+from shardkit.dataset.export_list import own_exports
+from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS
+from shardkit.dataset.index.file import is_index
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
+from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.options.words import convert_again, named
+from shardkit.storage import TEMPORARY, Folder, open_folder
+
+_CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
+_LISTS = {naming.REJECTED, naming.WITHDRAWN}
+_DATASET_FILES = {naming.MANIFEST, *_LISTS, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}
+
+SOURCE_CHANGED = "the source's files have changed"
+REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not removed yet
+
+
+def finished(output: Folder) -> Manifest | None:
+    """Return the manifest of the finished dataset in the output, or None if there is none.
+
+    Raises:
+        ManifestError: The manifest is damaged.
+    """
+    if output.stat(naming.MANIFEST) is None:
+        return None
+    return read_manifest(output.url)
+
+
+def owned(output: Folder) -> set[str]:
+    """Return the names of the files directly in the folder that shardkit wrote, and of the folders of appends.
+
+    A name alone proves nothing: other programs write `train-00000-of-01024.tfrecord` and `manifest.json` too. A shard
+    is ours if a valid manifest, the plan of an interrupted conversion, the list of an interrupted removal or its own
+    index names it. The files next to the shards are ours if there is one of those, or a work folder. Nothing is ours
+    where TFRecords of others were adopted.
+    """
+    entries = output.scan()
+    names = {entry.name for entry in entries if not entry.is_folder}
+    shard_files = set(filter(naming.is_shard_file, names))
+    manifest = _own_manifest(output) if naming.MANIFEST in names else None
+    if manifest is not None and manifest.is_adopted:  # its shards are files of others
+        return set()
+    ours = shard_files & _named(output, manifest)
+    for index in sorted(shard_files - ours):
+        if index.endswith(naming.INDEX_ENDING) and is_index(output.read(index)):
+            ours |= {index, naming.records_of_index(index)} & names
+    is_dataset = bool(ours) or any(entry.is_folder and entry.name == naming.WORK_FOLDER for entry in entries)
+    exports = own_exports(output).keys() if is_dataset or manifest is not None else set[str]()
+    if is_dataset or manifest is not None:
+        ours |= names & {*_DATASET_FILES, *exports}
+    folders = {entry.name for entry in entries if entry.is_folder and _is_own_folder(entry.name)}
+    ours |= {name for name in folders if _foreign_file(open_folder(f"{output.url}/{name}"), name, exports) is None}
+    return ours | {name for name in names if name.startswith(TEMPORARY)}
+
+
+def _is_own_folder(name: str) -> bool:
+    return name == naming.EARLIER_MANIFESTS or naming.is_generation_folder(name)
+
+
+def _foreign_file(folder: Folder, name: str, exports: AbstractSet[str]) -> str | None:
+    """Return the name of a file in a folder of appends that shardkit did not write; None if there is none.
+
+    Args:
+        folder: The folder.
+        name: Its name.
+        exports: Paths of the exported files, from the dataset's folder on.
+    """
+    names = [entry.name for entry in folder.scan()]
+    if name == naming.EARLIER_MANIFESTS:
+        return next((one for one in names if not (naming.is_earlier_manifest(one) or one.startswith(TEMPORARY))), None)
+    ours = {*owned(folder), naming.WORK_FOLDER}
+    return next((one for one in names if one not in ours and f"{name}/{one}" not in exports), None)
+
+
+def _named(output: Folder, manifest: Manifest | None) -> set[str]:
+    """Return what the manifest, the plan and the list of an interrupted removal name."""
+    shards = plan_file.read_shard_names(output)
+    named = {name for shard in shards for name in (shard.records, shard.index)}
+    if manifest is not None:
+        named.update(path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
+    if output.stat(REMOVING) is not None:
+        named.update(json.loads(output.read(REMOVING)))
+    return named
+
+
+def _own_manifest(output: Folder) -> Manifest | None:
+    try:
+        return finished(output)
+    except ManifestError:
+        return None
+
+
+def refuse_foreign(output: Folder) -> None:
+    """Refuse a folder that holds files which no conversion wrote; do not change anything in it.
+
+    Raises:
+        CallError: There is such a file; the message names it.
+    """
+    there = output.stat("")
+    if there is not None and not there.is_folder:
+        msg = f"{output.url}: is not a folder; choose a new or an empty folder"
+        raise CallError(msg)
+    entries = output.scan()
+    has_manifest = any(entry.name == naming.MANIFEST and not entry.is_folder for entry in entries)
+    manifest = _own_manifest(output) if has_manifest else None
+    if manifest is not None and manifest.is_adopted:
+        place = manifest.records_place or "in this folder"
+        msg = (
+            f"{output.url}: this is a dataset of adopted TFRecords ({place}), which "
+            "other programs wrote; shardkit never removes or replaces them, also not with "
+            f"{named('overwrite', True)}; choose another "
+            "OUTPUT, a new or an empty folder"
+        )
+        raise CallError(msg)
+    ours = owned(output) if entries else set()
+    for entry in entries:
+        if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):
+            name = entry.name
+            if entry.is_folder and _is_own_folder(name):
+                folder = open_folder(f"{output.url}/{name}")
+                name = f"{name}/{_foreign_file(folder, name, own_exports(output).keys())}"
+            msg = (
+                f"{output.url}: holds {name!r}, which is not part of a dataset that shardkit wrote; "
+                "choose a new or an empty folder (shardkit removes only what it wrote)"
+            )
+            raise CallError(msg)
+
+
+def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
+    """Refuse a finished or an interrupted conversion in the output that differs from this one.
+
+    Args:
+        output: The folder that is converted into.
+        wanted: Plan.description(), or the known part of it: only its keys are compared.
+
+    Returns:
+        The finished dataset; None if there is none yet.
+
+    Raises:
+        DataError: Something differs, the finished dataset is damaged, or there are shards without plan and manifest.
+    """
+    there = finished(output)
+    if there is not None:
+        if said := difference(description(there), wanted):
+            raise converted_differently(output.url, said)
+        refuse_damaged(output, there)
+        return there
+    pending = plan_file.read_description(output)
+    if pending is None:
+        refuse_shards(output)
+    elif said := difference(pending, wanted):
+        what = "append" if _is_generation(output.url) else "conversion"
+        msg = f"{output.url}: holds an interrupted {what} that differs: {said}; "
+        raise DataError(msg + f"use the earlier options to resume it, or start again with {named('overwrite', True)}")
+    return None
+
+
+def converted_differently(url: str, said: str) -> DataError:
+    """Return the error for an output that holds the dataset of another conversion."""
+    if _is_generation(url):
+        msg = (
+            f"{url}: holds an append that is not published and differs: {said}; run the earlier command again to "
+            f"finish it, or discard it with {named('overwrite', True)}"
+        )
+        return DataError(msg)
+    msg = (
+        f"{url}: holds a dataset converted differently: {said}; choose another folder, or replace it with "
+        f"{named('overwrite', True)}"
+    )
+    return DataError(msg)
+
+
+def _is_generation(url: str) -> bool:
+    return naming.is_generation_folder(url.rpartition("/")[2])
+
+
+def refuse_damaged(output: Folder, manifest: Manifest) -> None:
+    """Refuse a finished dataset if one of its shards is missing or truncated.
+
+    Raises:
+        DataError: There is such a shard.
+    """
+    # One listing for each folder: a stat per shard takes minutes on object stores.
+    paths = (path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
+    folders = sorted({path.rpartition("/")[0] for path in paths})
+    sizes = {
+        f"{folder}/{entry.name}" if folder else entry.name: entry.num_bytes
+        for folder in folders
+        for entry in output.scan(folder)
+    }
+    for _, shard in manifest.shards():
+        for path, num_bytes in ((shard.path, shard.num_bytes), (shard.index.path, None)):
+            found = sizes.get(path)
+            if found is None or num_bytes not in {None, found}:
+                what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
+                # Converting again would remove what was appended.
+                remedy = "restore it from a copy" if manifest.generations else f"restore it or {convert_again()}"
+                msg = f"{output.url}/{path}: {what}; {remedy}"
+                raise DataError(msg)
+
+
+def refuse_shards(output: Folder) -> None:
+    """Refuse shards of shardkit without plan and manifest, because their source is unknown.
+
+    Raises:
+        DataError: There are such shards.
+    """
+    rest = sorted(owned(output) - {naming.RUN_LOG})
+    if rest:
+        msg = (
+            f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; replace it with "
+            f"{named('overwrite', True)}"
+        )
+        raise DataError(msg)
+
+
+@reads_written_options
+def description(manifest: Manifest) -> dict[str, Any]:
+    """Return the description of a dataset's first conversion, in the form of Plan.description()."""
+    first = manifest.history[0]
+    return {
+        PLAN_VERSION_KEY: first.options[PLAN_VERSION_KEY],
+        "name": manifest.name,
+        "source": first.source.fingerprint,
+        "layout": first.source.layout,
+        "classes": manifest.classes[: first.num_classes],
+        "options": {name: value for name, value in first.options.items() if name != PLAN_VERSION_KEY},
+        "software": first.software,
+    }
+
+
+def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """Return the differences of two descriptions as text; empty if they agree in every key of `wanted`."""
+    said = []
+    for name, after in json.loads(json.dumps(wanted)).items():
+        before = found.get(name)
+        if before == after:
+            continue
+        if name == "software":
+            said.append(software.difference(before or {}, after, ignored=software.OPTIONAL))
+        elif name == "options" and isinstance(before, dict):
+            said += option_differences(before, after)
+        elif name == "name":
+            said.append(f"{named('name')} was {before} and is {after}")
+        elif name == "layout":
+            said.append(f"the layout was {before} and is {after}")
+        elif name == PLAN_VERSION_KEY:
+            said.append("another version of shardkit planned it")
+        else:
+            said.append(SOURCE_CHANGED if name == "source" else f"the {name} have changed")
+    return ", ".join(filter(None, said))
+
+
+def clear(output: Folder) -> None:
+    """Remove a dataset or the rest of one; the manifest first, so that a partial dataset never looks complete.
+
+    The names are written to a file first: after an interruption, manifest and plan may be gone.
+    """
+    doomed = sorted(owned(output) - {naming.RUN_LOG})
+    if doomed:
+        with output.atomic_write(REMOVING) as file:
+            file.write(json.dumps(doomed).encode())
+    if naming.MANIFEST in doomed:
+        output.remove(naming.MANIFEST)
+    plan_file.remove_plan(output)
+    output.remove_tree(REPORTS)
+    for name in doomed:
+        if _is_own_folder(name):
+            output.remove_tree(name)
+        else:
+            output.remove(name)
+    output.remove(REMOVING)

@@ -1,0 +1,155 @@
+"""Reports of writers, as files in the work folder: examples rejected while writing, and errors.
+
+An exception of a worker would reach the user as kilobytes of a runner's traceback, and as one of many.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from shardkit import naming
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.writing.output.finished_shards import finished_shards
+from shardkit.errors import DataError, MachineError
+from shardkit.parallel.run_token import Fence, RunToken
+from shardkit.storage import Folder
+
+REPORTS = f"{naming.WORK_FOLDER}/shards"
+_ERROR_ENDING = ".error.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardReport:
+    """The result of writing a shard.
+
+    Attributes:
+        run: Token and plan digest of the writer's run.
+        rejected: Examples rejected while writing.
+        error: Message of the error; '' if the shard was written.
+        exit_code: Exit code of the error.
+    """
+
+    run: RunToken
+    rejected: tuple[Reject, ...] = ()
+    error: str = ""
+    exit_code: int = 0
+
+    def to_bytes(self) -> bytes:
+        """Return the report as JSON."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> "ShardReport":
+        """Return the report that `to_bytes` wrote."""
+        fields = json.loads(raw)
+        rejected = tuple(Reject(*late) for late in fields.pop("rejected"))
+        return cls(run=RunToken(**fields.pop("run")), rejected=rejected, **fields)
+
+
+def rejects_path(name: naming.ShardName) -> str:
+    """Return the path of a shard's late rejects; without rejects there is no file."""
+    return f"{REPORTS}/{name.stem}.json"
+
+
+def error_path(name: naming.ShardName) -> str:
+    """Return the path of a writer's error, a separate file so that a failing copy of a task hides no rejects."""
+    return f"{REPORTS}/{name.stem}{_ERROR_ENDING}"
+
+
+def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
+    """Return the examples that the writers of a plan rejected, in the order of the shards' names."""
+    names = [entry.name for entry in output.scan(REPORTS)]
+    reports = [_read_report(output, name) for name in names if _is_rejects(name)]
+    return [late for report in reports if report.run.plan_digest == plan_digest for late in report.rejected]
+
+
+class LateRejectsCount:
+    """Counts the examples that the writers of a plan have rejected so far; each report is read once."""
+
+    def __init__(self, output: Folder, plan_digest: str) -> None:
+        self._output, self._plan_digest = output, plan_digest
+        self._counts: dict[str, int] = {}
+
+    def count(self) -> int:
+        """Return the number in the reports that exist now."""
+        names = [entry.name for entry in self._output.scan(REPORTS) if _is_rejects(entry.name)]
+        for name in names:
+            if name not in self._counts:
+                report = _read_report(self._output, name)
+                self._counts[name] = len(report.rejected) if report.run.plan_digest == self._plan_digest else 0
+        return sum(self._counts[name] for name in names)
+
+
+def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> list[ShardReport]:
+    """Return the errors of this run's writers for these shards; those of ended runs are ignored."""
+    wanted = {name.stem for name in names}
+    found = [
+        _read_report(output, entry.name)
+        for entry in output.scan(REPORTS)
+        if entry.name.endswith(_ERROR_ENDING) and entry.name.removesuffix(_ERROR_ENDING) in wanted
+    ]
+    return [report for report in found if report.run == run]
+
+
+def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunToken) -> None:
+    """Check that shards are finished after this run's writers have ended.
+
+    Args:
+        output: The output folder.
+        names: Names of the shards that were to be written.
+        run: The run.
+
+    Raises:
+        DataError: A writer failed because of the source.
+        MachineError: A writer failed because of the disk or the network, or a shard is missing without a report.
+    """
+    finished = finished_shards(output, names, run.plan_digest)
+    missing = [name for name in names if name not in finished]
+    if failed := errors(output, run, missing):
+        worst = max(failed, key=lambda report: report.exit_code)
+        if worst.exit_code == DataError.exit_code:
+            # A file is not what its check found, although its size and time may be the same: check all of them again.
+            output.remove_tree(parts.PARTS)
+        more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
+        raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
+    if missing:
+        msg = (
+            f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
+            "an error; check whether the disk is full, and whether every worker reaches the same OUTPUT"
+        )
+        raise MachineError(msg)
+
+
+def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:
+    """Remove the reports of earlier runs, except the rejects of finished shards."""
+    kept = {f"{name.stem}.json" for name in finished}
+    for entry in output.scan(REPORTS):
+        if entry.name not in kept:
+            output.remove(f"{REPORTS}/{entry.name}")
+
+
+def forget_shards_with_rejects(output: Folder, reason: str) -> None:
+    """Remove the done marks of the shards whose writers rejected an example for a reason, and their reports."""
+    for entry in output.scan(REPORTS):
+        if _is_rejects(entry.name) and any(one.reason == reason for one in _read_report(output, entry.name).rejected):
+            output.remove(entry.name.removesuffix(".json") + naming.INDEX_ENDING)
+            output.remove(f"{REPORTS}/{entry.name}")
+
+
+def _is_rejects(file_name: str) -> bool:
+    return file_name.endswith(".json") and not file_name.endswith(_ERROR_ENDING)
+
+
+def _read_report(output: Folder, file_name: str) -> ShardReport:
+    return ShardReport.from_bytes(output.read(f"{REPORTS}/{file_name}"))
+
+
+def report_rejects(name: naming.ShardName, rejected: Sequence[Reject], fence: Fence) -> None:
+    """Report the examples rejected while writing a shard."""
+    fence.write(rejects_path(name), ShardReport(fence.token, rejected=tuple(rejected)).to_bytes())
+
+
+def report_error(name: naming.ShardName, error: str, exit_code: int, fence: Fence) -> None:
+    """Report the error that ended the writing of a shard."""
+    fence.write(error_path(name), ShardReport(fence.token, error=error, exit_code=exit_code).to_bytes())

@@ -1,0 +1,188 @@
+"""Publish finished shards as a dataset: check them cheaply, write the other files, and the manifest last."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit import naming, software
+from shardkit.conversion.inventory import columns
+from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.planning.choosing import nothing_left
+from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
+from shardkit.conversion.planning.plan import PLAN_VERSION, Plan
+from shardkit.conversion.writing.rejected import rejected_parquet
+from shardkit.dataset.index.file import indexed_labels, parse_index
+from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
+from shardkit.dataset.tfds_metadata import tfds_files
+from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
+from shardkit.errors import DataError
+from shardkit.hashing import COLUMN_BLOCK, sha256_hex
+from shardkit.naming import ShardName
+from shardkit.options.words import convert_again, named
+from shardkit.storage import Folder
+from shardkit.storage.concurrent_reads import read_many
+
+COPIES_SHOWN = 10  # keys in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class CountedShard:
+    """A shard with the labels that occur in it; all labels of all shards would not fit in memory."""
+
+    shard: Shard
+    labels: npt.NDArray[np.int32]
+    label_counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, shard: Shard, index: pa.Table) -> "CountedShard":
+        """Return a shard with the labels in the columns ``label`` and ``labels`` of its index."""
+        return cls(shard, *np.unique(indexed_labels(index), return_counts=True))
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedShard:
+    """A finished shard, described by its index and checked against the size of its file."""
+
+    name: ShardName
+    counted: CountedShard
+
+
+def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
+    """Check without reading the shards that each is of this plan, has the right size and is covered by its index.
+
+    Raises:
+        DataError: A check failed; the message names the file.
+    """
+    return list(read_many(lambda name: _check_finished_shard(output, name, plan_digest), names))
+
+
+def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
+    where = f"{output.url}/{name.index}"
+    raw = output.read(name.index)
+    table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
+    if summary.plan_digest != plan_digest:
+        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}"
+        raise DataError(msg)
+    found = output.stat(name.records)
+    if found is None or found.num_bytes != summary.num_bytes:
+        size = "is missing" if found is None else f"has {found.num_bytes} bytes"
+        where = f"{output.url}/{name.records}"
+        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}"
+        raise DataError(msg)
+    index = Index(path=name.index, sha256=sha256_hex(raw))
+    shard = Shard(
+        path=name.records,
+        num_examples=summary.num_examples,
+        num_bytes=summary.num_bytes,
+        sha256=summary.sha256,
+        index=index,
+        num_with_gps=summary.num_with_gps,
+    )
+    return FinishedShard(name, CountedShard.of(shard, table))
+
+
+def publish(
+    output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject], withdrawn: pa.Table | None = None
+) -> Manifest:
+    """Write the files next to the shards, then the manifest, which makes them a dataset.
+
+    Args:
+        output: The output folder.
+        plan: The plan.
+        shards: Its finished shards.
+        late: What the writers rejected.
+        withdrawn: Hashes of examples that stay out of the dataset; see dataset.withdrawn. None for none.
+
+    Raises:
+        DataError: There is no example; with ``check=header``, only writing finds that all images are bad.
+    """
+    rejected = plan.with_late(late)
+    if not any(one.counted.shard.num_examples for one in shards):
+        raise nothing_left(rejected, plan.source.skipped)
+    splits = {
+        split.name: summarise_split([one.counted for one in shards if one.name.split == split.name], len(plan.classes))
+        for split in plan.splits
+    }
+    metadata = {
+        naming.REJECTED: rejected_parquet(rejected),
+        **tfds_files(plan.options.name, columns.features_of(plan.schema), plan.classes, splits),
+    }
+    if withdrawn is not None:
+        metadata[naming.WITHDRAWN] = withdrawn_parquet(withdrawn)
+    files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in metadata.items()]
+    manifest = seal_manifest(
+        {
+            "name": plan.options.name,
+            "features": columns.features_of(plan.schema),
+            "classes": plan.classes,
+            "splits": splits,
+            "source": plan.source,
+            "options": {PLAN_VERSION_KEY: PLAN_VERSION, **plan.options.as_json()},
+            "plan_digest": plan.digest,
+            "rejected": Rejected(
+                num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))
+            ),
+            "files": files,
+            "withdrawn": 0 if withdrawn is None else len(withdrawn),
+            "software": software.versions(),
+        }
+    )
+    for path, raw in {**metadata, naming.MANIFEST: manifest.to_bytes()}.items():
+        with output.atomic_write(path) as file:
+            file.write(raw)
+    return manifest
+
+
+def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
+    """Return a sentence about the examples that have the bytes of a removed one: `drop` did not remove them.
+
+    Args:
+        plan: The plan.
+        withdrawn: See publish.
+
+    Returns:
+        The sentence, with their first keys; None if there are none.
+    """
+    removed = WithdrawnExamples.of(withdrawn)
+    copies = list[str]()
+    for start in range(0, plan.num_examples, COLUMN_BLOCK):
+        rows = plan.rows(start, COLUMN_BLOCK)
+        are_in = removed.are_in([None] * len(rows), rows["content_sha256"].to_pylist())
+        copies += rows["key"].filter(pa.array(are_in)).to_pylist()
+    if not copies:
+        return None
+    shown = naming.first_of([*map(naming.printable, sorted(copies))], COPIES_SHOWN)
+    what = f"{naming.counted(len(copies), 'image')} of the new dataset {'has' if len(copies) == 1 else 'have'}"
+    return f"{what} the bytes of a removed one: {shown}; remove copies with {named('drop')}, too"
+
+
+def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:
+    """Return the counts and the balance of the shards of a split.
+
+    Args:
+        shards: The shards, at least one.
+        num_classes: Number of classes.
+    """
+    least, most = np.full(num_classes, np.iinfo(np.int64).max), np.zeros(num_classes, np.int64)
+    total = np.zeros(num_classes, np.int64)
+    for shard in shards:
+        class_counts = np.zeros(num_classes, np.int64)
+        class_counts[shard.labels] = shard.label_counts
+        least, most, total = np.minimum(least, class_counts), np.maximum(most, class_counts), total + class_counts
+    counts = np.array([shard.shard.num_examples for shard in shards])
+    num_bytes = np.array([shard.shard.num_bytes for shard in shards])
+    return Split(
+        num_examples=int(counts.sum()),
+        num_bytes=int(num_bytes.sum()),
+        class_counts=total.tolist(),
+        balance=Balance(
+            count_spread=int(np.ptp(counts)),
+            class_spread=int((most - least).max(initial=0)),
+            bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
+        ),
+        shards=[shard.shard for shard in shards],
+    )

@@ -1,0 +1,244 @@
+"""Refuse a call by its options, its output and the listing of its source, before any image is decoded.
+
+Decoding can take hours; listing takes minutes. `make_plan` and `output_folder.refuse_different` repeat these
+checks on the whole inventory, with the same functions and messages. They would refuse every call that is refused here,
+with one exception: a label that `classes` lacks and that only boxes outside their image have.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory.columns import MASK_PATH, features_of
+from shardkit.conversion.planning.checks.finding import refuse_stopping
+from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
+from shardkit.conversion.planning.earlier_examples import LEFT_OUT
+from shardkit.conversion.planning.labels import classes_of, fixed_classes, label_names, sorted_names
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import known_description
+from shardkit.conversion.planning.sizing import check_requested
+from shardkit.conversion.planning.splits.grouping import compile_pattern, pattern_not_found
+from shardkit.conversion.planning.splits.own_splits import check_splits, groups_refusal, written_splits
+from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.dataset.features import CLASS_LABEL, LABEL
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import CallError
+from shardkit.options.words import named
+from shardkit.reject_reasons import BAD_BOX
+from shardkit.sources.columns import GROUP, UNLABELLED
+from shardkit.sources.listing import Source
+from shardkit.storage import Folder
+
+
+def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:
+    """Refuse an output that holds another conversion, using what is known before the source is listed.
+
+    Returns:
+        The finished dataset in the output; None if there is none.
+
+    Raises:
+        DataError: See output_folder.refuse_different.
+    """
+    is_new = options.appended_to is None  # otherwise the dataset's classes come first
+    classes = fixed_classes(source.schema, options, source.classes) if is_new else None
+    return outputs.refuse_different(output, known_description(options, source.layout, classes))
+
+
+class ListingSummary(NamedTuple):
+    """The summary of a part of a listing.
+
+    Attributes:
+        num_rows: Number of rows, including those with a reason.
+        split_counts: Number of rows without a reason, by split; the key None is for rows without a split.
+        labels: Distinct label names.
+        example: A key; empty if there are no rows.
+        is_grouped: Whether a row has a group, or a key contains the pattern of `group_by`.
+    """
+
+    num_rows: int
+    split_counts: dict[str | None, int]
+    labels: frozenset[str]
+    example: str
+    is_grouped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingDataset:
+    """The finished dataset in the output, which a listing of the same source must match.
+
+    Attributes:
+        url: The output folder.
+        num_files: Rows of its inventory.
+        num_bad_boxes: Maximum number of these rows that decoding added.
+        classes: Its classes.
+    """
+
+    url: str
+    num_files: int
+    num_bad_boxes: int
+    classes: frozenset[str]
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> "ExistingDataset":
+        """Return the value for a manifest that was read from a folder."""
+        first = manifest.history[0]  # what was appended later came from other sources
+        num_bad_boxes = first.rejected.by_reason.get(BAD_BOX, 0)
+        classes = frozenset(manifest.classes[: first.num_classes])
+        num_left_out = sum(first.source.skipped.get(kind, 0) for kind in LEFT_OUT)
+        return cls(manifest.root.url, first.source.num_files + num_left_out, num_bad_boxes, classes)
+
+    def refuse(self, listed: "ListingSummary") -> None:
+        """Refuse another source.
+
+        Raises:
+            DataError: The dataset was made from another listing.
+        """
+        listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
+        if listed.num_rows not in listed_before or not listed.labels <= self.classes:
+            raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class ListingCheck:
+    """The checks of a listing; small and pickled into the pipeline's graph.
+
+    Attributes:
+        options: Options of the conversion.
+        classes: Classes in label order, if the source's format lists them.
+        existing: The dataset in the output that must not be replaced; None if there is none.
+        is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
+        layout: Name of the source's layout if its images have one label each; None for other layouts.
+    """
+
+    options: ConvertOptions
+    classes: tuple[str, ...] | None
+    existing: ExistingDataset | None = None
+    is_explicit: bool = False
+    layout: str | None = None
+
+    @classmethod
+    def of(
+        cls, source: Source, options: ConvertOptions, existing: ExistingDataset | None, *, is_explicit: bool
+    ) -> "ListingCheck":
+        """Return the checks of a source's listing."""
+        is_labelled = features_of(source.schema).get(LABEL) == CLASS_LABEL
+        return cls(options, source.classes, existing, is_explicit, source.layout if is_labelled else None)
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether images are decoded after the listing and some option may not fit the listing."""
+        options = self.options
+        asked = (options.splits, options.shards, options.classes, options.group_by, self.existing)
+        may_be_wrong = self.layout is not None and not self.is_explicit
+        return options.check == "decode" and (may_be_wrong or any(one is not None for one in asked))
+
+    def check_options(self, schema: pa.Schema) -> None:
+        """Check the options that need no listing.
+
+        Args:
+            schema: Columns of the source's listings.
+
+        Raises:
+            CallError: `group_by` is neither a column nor a regular expression with a group, `classes` names
+                classes of images without labels, or `mask_padding` is missing or superfluous.
+        """
+        if self.options.fit == "pad" and MASK_PATH in schema.names and self.options.mask_padding is None:
+            msg = (
+                f"{named('fit', 'pad')} adds a border to masks, and only you know its class number: add "
+                f"{named('mask_padding', 255)} if 255 means 'no class' (as in VOC and Cityscapes), or "
+                f"{named('mask_padding', 0)} for the background"
+            )
+            raise CallError(msg)
+        if self.options.mask_padding is not None and MASK_PATH not in schema.names:
+            msg = f"{named('mask_padding')} has no effect on images without masks; leave it out"
+            raise CallError(msg)
+        if self.options.classes is not None and UNLABELLED.name in schema.names:
+            msg = f"{named('classes')} has no effect on images without labels; leave it out"
+            raise CallError(msg)
+        if self.options.group_by is not None and GROUP.name not in schema.names:
+            try:
+                compile_pattern(self.options.group_by)
+            except CallError as error:
+                raise groups_refusal(error, self.options) from None
+
+    def summary(self, table: pa.Table) -> ListingSummary:
+        """Summarise a part of the listing."""
+        splits = pc.value_counts(table.filter(pc.is_null(table["reason"]))["split"]).to_pylist()
+        return ListingSummary(
+            num_rows=len(table),
+            split_counts={split["values"]: split["counts"] for split in splits},
+            labels=frozenset(name for name in pc.unique(label_names(table)).to_pylist() if name is not None),
+            example=table["key"][0].as_py() if len(table) else "",
+            is_grouped=self._is_grouped(table),
+        )
+
+    def _is_grouped(self, table: pa.Table) -> bool:
+        if GROUP.name in table.column_names and table[GROUP.name].null_count < len(table):
+            return True
+        if self.options.group_by is None:
+            return False
+        try:
+            search = compile_pattern(self.options.group_by).search
+        except CallError:  # the name of the source's group column, which has no values in this part
+            return False
+        return any(search(key) for key in table["key"].to_pylist())
+
+    def refuse(self, parts: Iterable[ListingSummary]) -> None:
+        """Check the whole listing.
+
+        Raises:
+            CallError: The options do not fit the source.
+            DataError: The output holds a dataset of another source.
+        """
+        whole = merge_summaries(list(parts))
+        own = sorted(name for name in whole.split_counts if name is not None)
+        total = sum(whole.split_counts.values())
+        if not total:
+            return  # nothing to convert: make_plan reports it
+        check_splits(own, self.options)
+        # A split that is divided off may get all images.
+        divided = sum(whole.split_counts[name] for name in self.options.splits_of) if self.options.splits_of else total
+        names = written_splits(own, self.options)
+        made = self.options.splits or (() if own else names)
+        counts = {name: divided if name in made else whole.split_counts[name] for name in names}
+        self.options.check_split_names(names)
+        for name, count in counts.items():
+            if (requested := self.options.requested_shards(name)) is not None:
+                check_requested(name, count, requested)
+        if whole.labels:
+            self._refuse_reading(classes_of(sorted_names(whole.labels), self.options, self.classes), own, whole.example)
+        if self.existing is not None:
+            self.existing.refuse(whole)
+        if self.options.group_by is not None and not whole.is_grouped:
+            compile_pattern(self.options.group_by)
+            error = pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+            raise groups_refusal(error, self.options)
+
+    def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
+        """Refuse classes that cannot be right."""
+        if self.layout is None:
+            return
+        found = find_wrong_reading(
+            classes, layout=self.layout, splits=own_splits, example=example, is_explicit=self.is_explicit
+        )
+        # A dataset may grow by one class at a time.
+        is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)
+        refuse_stopping(() if found is None or is_fine else (found,))
+
+
+def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
+    """Return the summary of several parts."""
+    counts: dict[str | None, int] = {}
+    for part in parts:
+        for split, count in part.split_counts.items():
+            counts[split] = counts.get(split, 0) + count
+    return ListingSummary(
+        num_rows=sum(part.num_rows for part in parts),
+        split_counts=counts,
+        labels=frozenset[str]().union(*(part.labels for part in parts)),
+        example=min((part.example for part in parts if part.num_rows), default=""),
+        is_grouped=any(part.is_grouped for part in parts),
+    )

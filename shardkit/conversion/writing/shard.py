@@ -1,0 +1,262 @@
+"""Write one shard: read, normalise, encode and frame its examples in plan order, then its index as the done mark.
+
+Memory is bounded by one image, not by the shard. Writing a shard twice, concurrently or in sequence, gives the same
+files.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+
+from shardkit import images
+from shardkit.conversion.inventory.columns import OBJECTS, AnnotationEncoder, BadAnnotation
+from shardkit.conversion.inventory.row_boxes import annotated_size, reject_box
+from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
+from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
+from shardkit.conversion.writing.output.finished_shards import is_done
+from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
+from shardkit.conversion.writing.planned_rows import PlannedRow, planned_rows, read_image, read_mask
+from shardkit.dataset import example, tfrecord
+from shardkit.dataset.features import MASK
+from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
+from shardkit.dataset.index.file import ShardSummary, key_hashes, serialize_index
+from shardkit.errors import (
+    DataError,
+    MachineError,
+    ShardkitError,
+    StaleRunError,
+    StoreError,
+)
+from shardkit.image_limits import MAX_FILE_BYTES
+from shardkit.images.boxes import mask_orientation, move_objects, place_objects, upright_size
+from shardkit.images.gps import has_gps
+from shardkit.images.stored.placement import place
+from shardkit.parallel.for_each import with_host
+from shardkit.parallel.run_token import Fence
+from shardkit.reject_reasons import OUTSIDE_CROP
+from shardkit.sources.columns import MASK_COLOURS
+from shardkit.sources.datasets.columns import RAW_CHANGES, STORED_MASK
+from shardkit.storage import Folder
+from shardkit.storage.retry import retried
+
+JPEG_START = b"\xff\xd8"
+BLOCK_BYTES = 1 << 20  # 1 MiB
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Options of every shard.
+
+    Attributes:
+        classes: Class names in label order.
+        form: How images are stored.
+        max_file_bytes: Size above which a mask is not read.
+    """
+
+    classes: tuple[str, ...]
+    form: images.StoredForm
+    max_file_bytes: int = MAX_FILE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """What each worker needs to write shards; small and pickled into the job.
+
+    Attributes:
+        source: The source's folder.
+        options: Options of every shard.
+    """
+
+    source: Folder
+    options: WriteOptions
+
+    def write(self, task: ShardTask, fence: Fence) -> None:
+        """Write a shard and its index into the fence's folder, unless they exist already.
+
+        Transient errors are retried. Others are reported for each shard: the rest of the shards is still written.
+
+        Raises:
+            StaleRunError: The run has ended; nothing is written and nothing is reported.
+            StoreError: The object store failed: other shards would fail too, one after the other.
+        """
+        try:
+            retried(lambda: self._write_unless_done(task, fence))
+        except (StaleRunError, StoreError):
+            raise
+        except (DataError, OSError, MemoryError) as error:
+            said = str(error) or "no memory left"  # a MemoryError has no message
+            fault, text = MachineError.exit_code, f"{fence.folder.url}/{task.name.records}: cannot write: {said}"
+            if isinstance(error, ShardkitError):
+                fault, text = error.exit_code, str(error)
+            report_error(task.name, with_host(text, fence), fault, fence)
+
+    def _write_unless_done(self, task: ShardTask, fence: Fence) -> None:
+        if not is_done(fence.folder, task.name, fence.token.plan_digest):
+            _write(self.source, fence.folder, task, self.options, fence)
+
+
+def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
+    late: list[Reject] = []
+    indexed: list[_Indexed] = []
+    num_with_gps = 0
+    table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
+    encode_annotations = AnnotationEncoder(table.schema, options.classes)
+    files = SourceFiles(source, options.max_file_bytes)
+    with output.atomic_write(task.name.records, before_rename=fence.check) as file:
+        shard = RecordBlocks(file)
+        for row in planned_rows(table):
+            fence.check_sometimes()
+            try:
+                raw, content_sha256 = read_image(files, row)
+                info = row.info or images.inspect(raw.data)
+                image = images.normalise(raw.data, info, options.form)
+                columns, lost = _placed(row, info, options.form)
+                mask = _mask(files, row, raw, info, options.form)
+                annotations, labels = encode_annotations(columns)
+            except (images.BadImage, BadAnnotation) as error:
+                late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
+                continue
+            late += lost
+            if row.label is not None:
+                annotations["label"] = example.int64_feature((row.label,))
+            if mask is not None:
+                annotations[MASK] = example.bytes_feature([mask])
+            record, image_end = example.encode_located(
+                {
+                    "height": example.int64_feature((image.height,)),
+                    "image": example.bytes_feature([image.data]),
+                    "key": example.bytes_feature([row.key.encode()]),
+                    "width": example.int64_feature((image.width,)),
+                    **annotations,
+                },
+                "image",
+            )
+            indexed.append(
+                _Indexed(
+                    offset=shard.num_bytes,
+                    length=len(record),
+                    key=row.key,
+                    label=row.label,
+                    label_name=None if row.label is None else options.classes[row.label],
+                    labels=labels,
+                    height=image.height,
+                    width=image.width,
+                    format="JPEG" if image.data.startswith(JPEG_START) else "PNG",
+                    image_start=image_end - len(image.data),
+                    image_bytes=len(image.data),
+                    group=row.group,
+                    source_bytes=len(raw.data),
+                    content_sha256=content_sha256,
+                    changes=_all_changes(row, image),
+                )
+            )
+            num_with_gps += has_gps(image.data)
+            shard.add(tfrecord.frame(record))
+        shard.flush()
+    if late:
+        # Before the done mark: a crash between the two writes the report again rather than losing it.
+        report_rejects(task.name, late, fence)
+    elif output.stat(rejects_path(task.name)) is not None:
+        output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
+    columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
+    columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
+    arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
+    digest = fence.token.plan_digest
+    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, digest, num_with_gps=num_with_gps)
+    with output.atomic_write(task.name.index, before_rename=fence.check) as file:
+        file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+
+
+def _placed(row: PlannedRow, info: images.ImageInfo, form: images.StoredForm) -> tuple[dict[str, Any], list[Reject]]:
+    """Return a row's annotations with the boxes of the stored picture, and the boxes that are dropped."""
+    if OBJECTS not in row.columns:
+        return row.columns, []
+    objects, rejected = row.columns[OBJECTS], []
+    if row.info is None:  # a checked row has the boxes of the upright image already
+        objects, bad_boxes = place_objects(objects, annotated_size(row.columns), info)
+        rejected = [reject_box(row.key, bad_box) for bad_box in bad_boxes]
+    objects, outside = move_objects(objects, place(*upright_size(info), form))
+    rejected += [reject_box(row.key, bad_box, OUTSIDE_CROP) for bad_box in outside]
+    return {**row.columns, OBJECTS: objects}, rejected
+
+
+def _mask(
+    files: SourceFiles, row: PlannedRow, image: ReadImage, info: images.ImageInfo, form: images.StoredForm
+) -> bytes | None:
+    """Return a row's mask in the form of its image; that of a record is stored as it is if nothing has to change."""
+    data = read_mask(files, row, image)
+    if data is None:
+        return None
+    orientation, colours = 1, row.columns.get(MASK_COLOURS.name)
+    # A mask that others wrote may lie on its side together with its image.
+    if image.record is None or row.columns.get(STORED_MASK.name) is not None:
+        orientation = mask_orientation(images.check_mask(data, colours), info)
+    elif not form.strip_metadata and not place(info.width, info.height, form).changes:
+        return data
+    return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
+
+
+class _Indexed(NamedTuple):
+    offset: int
+    length: int
+    key: str
+    label: int | None
+    label_name: str | None
+    labels: list[int] | None
+    height: int
+    width: int
+    format: str
+    image_start: int
+    image_bytes: int
+    group: str | None
+    source_bytes: int
+    content_sha256: bytes
+    changes: str
+
+
+class RecordBlocks:
+    """Collects records into blocks: hashing and writing a block releases the interpreter's lock."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Collect for a file that is open for writing."""
+        self._file, self._digest = file, hashlib.sha256()
+        self._block = memoryview(bytearray(BLOCK_BYTES))
+        self._filled = 0
+        self.num_bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of what was flushed."""
+        return self._digest.hexdigest()
+
+    def add(self, parts: tuple[bytes, ...]) -> None:
+        """Add the parts of a framed record."""
+        for part in parts:
+            end = self._filled + len(part)
+            if end > BLOCK_BYTES:
+                self.flush()
+                end = len(part)
+            if end > BLOCK_BYTES:
+                self._put(memoryview(part))
+            else:
+                self._block[self._filled : end] = part
+                self._filled = end
+            self.num_bytes += len(part)
+
+    def flush(self) -> None:
+        """Write what is collected."""
+        self._put(self._block[: self._filled])
+        self._filled = 0
+
+    def _put(self, data: memoryview) -> None:
+        self._digest.update(data)
+        self._file.write(data)
+
+
+def _all_changes(row: PlannedRow, image: images.NormalisedImage) -> str:
+    """Return the changes since the raw file: of a dataset's example also those of the first conversion."""
+    earlier = row.columns.get(RAW_CHANGES.name)
+    return ",".join(sorted({*image.changes, *earlier.split(",")}) if earlier else image.changes)

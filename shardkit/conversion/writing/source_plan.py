@@ -1,0 +1,171 @@
+"""Plan the conversion of a source: take its inventory and decide where each example goes."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
+from shardkit.conversion.planning.earlier_examples import EarlierExamples
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import Plan, make_plan
+from shardkit.conversion.writing import inventory_tasks
+from shardkit.conversion.writing.appending.addition import Addition
+from shardkit.conversion.writing.inventory_tasks import InventoryJob, part_groups
+from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck
+from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
+from shardkit.options.call import Call
+from shardkit.parallel.for_each import Executor, for_each
+from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.reports import work_folder
+from shardkit.parallel.run_token import Run, claimed
+from shardkit.sources import Source, SourceOptions
+from shardkit.sources.ignoring.ignoring_source import unmatched_notes
+from shardkit.sources.opening import open_source
+from shardkit.storage import Folder
+
+
+def take_inventory(
+    source: Source,
+    work: Folder,
+    run: Run,
+    options: ConvertOptions,
+    executor: Executor,
+    listener: ProgressListener,
+    existing: ExistingDataset | None = None,
+    *,
+    is_explicit: bool = False,
+) -> Inventory:
+    """List and check a source.
+
+    Args:
+        source: The source.
+        work: The folder whose work folder receives the parts.
+        run: The run that the workers belong to; a failure of one stops all of them.
+        options: Options of the conversion.
+        executor: Runs the tasks.
+        listener: Receives the progress.
+        existing: The dataset in the output that must not be replaced; None if there is none.
+        is_explicit: Whether the user chose how the source is read.
+
+    Returns:
+        The inventory of the source.
+
+    Raises:
+        CallError: The options do not fit the source.
+        DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
+        MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
+    """
+    options = options.applied()
+    if options.splits is not None and not options.splits_of:
+        source = source.undivided()
+    listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
+    listing_check.check_options(source.schema)
+    inventory_tasks.remove_earlier_results(work)
+    is_remote = executor.is_remote
+    groups = part_groups(source, is_remote=is_remote)
+    needed = listing_check if listing_check.is_needed else None
+    job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
+    decodes = options.check == "decode" and not source.is_checked
+    name = "checking" if decodes else "listing"
+    # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
+    count_total = inventory_tasks.listed_rows(work).total if decodes else None
+    count_rejected = inventory_tasks.rejected_rows(work).total
+    phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total, count_rejected)
+    for_each(executor, run, "TakeInventory", groups, job.work, phase, reads=[source.folder])
+    names = inventory_tasks.read_part_names(work, len(groups))
+    inventory = Inventory.of(source, *parts.read_parts(work, names))
+    refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names) if is_remote else None)
+    for note in unmatched_notes(source, inventory.skipped):
+        listener.say(f"note: {note}")
+    return inventory
+
+
+def plan_inventory(
+    inventory: Inventory,
+    options: ConvertOptions,
+    listener: ProgressListener,
+    call: Call | None = None,
+    earlier: EarlierExamples | None = None,
+    *,
+    is_explicit: bool = False,
+) -> Plan:
+    """Plan a conversion; see make_plan. The listener receives the findings that warn.
+
+    Raises:
+        DataError: No good image is left.
+        CallError: The options do not fit the source, or a finding stops the conversion.
+    """
+    with listener.phase("planning", None):
+        plan = make_plan(inventory, options, earlier, is_explicit=is_explicit)
+    plan = replace(plan, findings=tuple(replace(one, call=call) for one in plan.findings))
+    if text := findings_text(plan.findings):
+        listener.say(text, "warning")
+    refuse_stopping(plan.findings)
+    return plan
+
+
+def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> bool:
+    """Return whether the user chose how the source is read: then a reading that looks wrong is not refused."""
+    return source_options.layout is not None or options.classes is not None
+
+
+def plan_source(
+    source_url: str,
+    source_options: SourceOptions,
+    options: ConvertOptions,
+    executor: Executor,
+    listener: ProgressListener,
+    call: Call | None = None,
+    addition: Addition | None = None,
+) -> Plan:
+    """Plan the conversion of a source without an output folder; see planned_source."""
+    with planned_source(source_url, source_options, options, executor, listener, call, addition) as (_, plan):
+        return plan
+
+
+@contextlib.contextmanager
+def planned_source(
+    source_url: str,
+    source_options: SourceOptions,
+    options: ConvertOptions,
+    executor: Executor,
+    listener: ProgressListener,
+    call: Call | None = None,
+    addition: Addition | None = None,
+) -> Iterator[tuple[Source, Plan]]:
+    """Plan the conversion of a source without an output folder; its images can be read inside the block.
+
+    Images that listing had to unpack lie in a work folder, which is removed at the end.
+
+    Args:
+        source_url: The source.
+        source_options: How the source is read.
+        options: Options of the conversion.
+        executor: Runs the inventory.
+        listener: Receives messages and progress.
+        call: The user's call, for the findings; None where it is not known.
+        addition: The dataset that the examples are appended to; None for a new dataset.
+
+    Raises:
+        CallError: The options do not fit the source.
+        DataError: There is nothing to convert.
+        MachineError: The disk, the network or the engine failed.
+        AlreadyAppendedError: The dataset has the source already.
+        NothingNewError: The dataset has all good images of the source already.
+    """
+    is_explicit = chooses_reading(source_options, options)
+    with work_folder(executor.temp_location) as work:
+        with listener.phase("recognising", None):
+            source = open_source(source_url, source_options, work=work)
+        listener.say(source.describe())
+        with claimed(work) as run:
+            inventory = take_inventory(source, work, run, options, executor, listener, is_explicit=is_explicit)
+        earlier = None
+        if addition is not None:
+            addition.check_features(features_of(source.schema))
+            earlier = addition.earlier(inventory, options)
+        yield source, plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)

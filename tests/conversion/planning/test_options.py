@@ -1,0 +1,100 @@
+import json
+from fractions import Fraction
+
+import pytest
+
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.errors import CallError
+from shardkit.hashing import MAX_SEED
+from shardkit.options.definition import OPTIONS, written_options
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"pipelines": 0}, "input_pipelines must be from 1 to 65536; found 0"),
+        ({"seed": -1}, "seed must be from 0 to"),
+        ({"seed": MAX_SEED + 1}, "seed must be from 0 to"),
+        ({"quality": 0}, "quality must be from 1 to 100; found 0"),
+        ({"quality": 101}, "quality must be from 1 to 100; found 101"),
+        ({"resize": 0}, "resize must be from 1 to 65536; found 0"),
+        ({"name": ""}, "name must be letters, digits and '_'"),
+        ({"name": "a-b"}, "name must be letters, digits and '_'"),
+        ({"name": "../a"}, "name must be letters, digits and '_'"),
+        ({"name": "2fast"}, "name must be letters, digits and '_'"),
+        ({"shard_bytes": 5 << 20}, "a shard size of 5 MiB is not between 10 MiB and 1 GiB"),
+        ({"dedupe": "drop", "check": "header"}, "dedupe='drop' needs to know the contents"),
+        (
+            {"splits": {"train": 1}, "shards": {"test": 2}},
+            "shards names the split 'test'; the conversion writes train",
+        ),
+        ({"splits_of": ("train",)}, "splits_of needs the shares to divide by, such as splits='train=0.9"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(wrong, sentence):
+    with pytest.raises(CallError) as raised:
+        ConvertOptions(**wrong)
+    assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [{"seed": MAX_SEED}, {"quality": 100}, {"quality": 1}, {"resize": 1}, {"name": "my_photos2"}, {"pipelines": 65536}],
+)
+def test_the_ends_of_every_range_are_allowed(right):
+    assert ConvertOptions(**right)
+
+
+CHANGED = {
+    "splits": {"train": Fraction(1, 2), "test": Fraction(1, 2)},
+    "splits_of": ("train",),
+    "split_by": "stratified",
+    "group_by": "([0-9]+)",
+    "seed": 1,
+    "dedupe": "drop",
+    "check": "header",
+    "max_file_bytes": 1 << 20,
+    "shards": {"train": 2},
+    "shard_bytes": 12 << 20,
+    "pipelines": 2,
+    "resize": 256,
+    "max_side": 500,
+    "size": (256, 320),
+    "fit": "pad",
+    "mask_padding": 255,
+    "quality": 90,
+    "jpeg": "baseline",
+    "subsampling": "4:2:0",
+    "strip_metadata": True,
+    "where": "1 condition, hmac ef",
+    "drop": "2 keys, hmac ab",
+    "labels": "1 key, hmac cd",
+}
+NEEDED = {
+    "fit": {"size": (1, 2)},
+    "mask_padding": {"size": (1, 2), "fit": "pad"},
+    "splits_of": {"splits": CHANGED["splits"]},
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_every_option_that_changes_bytes_is_in_the_json_and_is_read_from_it_again(name):
+    needed = NEEDED.get(name, {})
+    default, changed = ConvertOptions(**needed).as_json(), ConvertOptions(**needed, **{name: CHANGED[name]}).as_json()
+    assert {key for key in default if default[key] != changed[key]} == {name}
+    assert json.loads(json.dumps(changed)) == changed
+    assert written_options()[name].form.from_json(changed[name]) == CHANGED[name]
+
+
+def test_no_option_is_forgotten_in_the_json():
+    # The name and the classes stand in the manifest by themselves. What was inherited or overruled follows from the
+    # source. The other two are no options, and only there if they mean something.
+    others = {"name", "classes", "inherited", "overruled", "appended_to", "kept_splits"}
+    assert set(ConvertOptions().as_json()) == set(CHANGED) == set(ConvertOptions.__slots__) - others
+    of_dataset = ConvertOptions(appended_to="0" * 64, kept_splits="made").as_json()
+    assert (of_dataset["appended_to"], of_dataset["kept_splits"]) == ("0" * 64, "made")
+
+
+def test_an_option_that_changes_bytes_is_written():
+    changing = {one.name for one in OPTIONS.values() if one.changes_bytes and one.heading in {"Splits", "Shards"}}
+    assert changing - {one.name for one in written_options().values()} == {"split_column"}  # of the source

@@ -1,0 +1,93 @@
+import json
+from fractions import Fraction
+
+import pyarrow.parquet as pq
+import pytest
+
+from shardkit import software
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import make_plan
+from shardkit.errors import MachineError
+from shardkit.naming import ShardName
+from shardkit.storage import open_folder
+from shardkit.testing import inventory_table, write_tree
+
+
+def small_plan(**options):
+    table = inventory_table(["cat", "dog"] * 20)
+    splits = {"train": Fraction(3, 4), "test": Fraction(1, 4)}
+    return make_plan(Inventory(table, "class folders", {}), ConvertOptions(splits=splits, **options))
+
+
+def test_every_shard_has_its_name_and_its_row_group():
+    plan = small_plan(shards={"train": 2, "test": 1}, split_by="stratified")
+    assert plan_file.shard_tasks(plan) == [
+        plan_file.ShardTask(ShardName("train", 0, 2), 0),
+        plan_file.ShardTask(ShardName("train", 1, 2), 1),
+        plan_file.ShardTask(ShardName("test", 0, 1), 2),
+    ]
+
+
+def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan_file, "SHARDS_PER_FILE", 4)
+    output, plan = open_folder(str(tmp_path)), small_plan(shards=3)
+    plan_file.write_plan(output, plan)
+    start = 0
+    for task, count in zip(
+        plan_file.shard_tasks(plan), [count for split in plan.splits for count in split.shard_counts], strict=True
+    ):
+        rows = plan_file.read_shard_rows(output, task.row_group, plan.digest)
+        assert rows.to_pylist() == plan.rows(start, count).to_pylist()
+        start += count
+    assert start == plan.num_examples
+    files = sorted((tmp_path / plan_file.FOLDER).iterdir())
+    assert [pq.read_metadata(file).num_row_groups for file in files] == [4, 2]
+
+
+def test_large_shards_are_started_first():
+    plan = small_plan(shards={"train": 2, "test": 2}, split_by="stratified")  # 30 and 10 examples
+    tasks = plan_file.shard_tasks(plan)
+    assert plan_file.largest_first(tasks[::-1], plan) == [tasks[1], tasks[0], tasks[3], tasks[2]]
+
+
+def test_what_a_plan_was_made_from_is_read_back(tmp_path):
+    output, plan = open_folder(str(tmp_path)), small_plan()
+    assert plan_file.read_description(output) is None
+    plan_file.write_plan(output, plan)
+    assert plan_file.read_description(output) == json.loads(json.dumps(plan.description()))
+
+
+def test_the_shards_of_a_plan_are_read_back(tmp_path):
+    output, plan = open_folder(str(tmp_path)), small_plan(shards=2)
+    assert plan_file.read_shard_names(output) == []
+    plan_file.write_plan(output, plan)
+    assert plan_file.read_shard_names(output) == [task.name for task in plan_file.shard_tasks(plan)]
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b'{"description": 1}'])
+def test_a_damaged_plan_is_none(damaged, tmp_path):
+    write_tree(tmp_path, {plan_file.PATH: damaged})
+    output = open_folder(str(tmp_path))
+    assert plan_file.read_description(output) is None
+    assert plan_file.read_shard_names(output) == []
+
+
+def test_a_worker_that_would_write_other_bytes_says_why_and_writes_nothing(tmp_path, monkeypatch):
+    output = open_folder(str(tmp_path))
+    plan = small_plan()
+    digest = plan.digest
+    plan_file.write_plan(output, plan)
+    others = {**software.versions(), "pillow": "9.0"}
+    monkeypatch.setattr(software, "versions", lambda: others)
+    with pytest.raises(MachineError, match=r"pillow was \S+ and is 9\.0; install the same"):
+        plan_file.read_shard_rows(output, 0, digest)
+
+
+def test_equal_plans_are_equal_files(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        plan_file.write_plan(open_folder(str(tmp_path / name)), small_plan())
+    for path in (plan_file.PATH, plan_file.rows_path(0)):
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()

@@ -1,0 +1,133 @@
+"""Images that a worker cannot read, or nobody for a moment, and the driver reads: the next run has them."""
+
+import errno
+import os
+import platform
+
+import pytest
+
+from shardkit.conversion.inventory.source_files import SourceFiles
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.reject_limit import RejectLimit
+from shardkit.errors import DataError, MachineError
+from shardkit.parallel.threads import ThreadExecutor
+from shardkit.testing import picture, write_tree
+
+FILES = {f"{label}/{i}.png": picture(i) for label in ("ant", "bee") for i in range(4)}
+UNREADABLE = "bee/2.png"
+
+
+class RemoteExecutor(ThreadExecutor):
+    """Workers of another host, called in this thread."""
+
+    is_remote = True
+
+
+def convert(tmp_path, check, executor, limit="100%"):
+    return outcome_of(tmp_path, check, executor, limit).manifest
+
+
+def outcome_of(tmp_path, check, executor, limit="100%"):
+    options = ConvertOptions(check=check, shards=2)
+    source, output = str(tmp_path / "photos"), str(tmp_path / "out")
+    return Conversion(source, output, options, executor, limit=RejectLimit.parse(limit)).run()
+
+
+def failing_read(monkeypatch, reader, name=UNREADABLE):
+    """Let the disk fail for a file; the kernel tells neither why nor for how long."""
+    monkeypatch.setattr("shardkit.storage.retry.PAUSES_SECONDS", (0, 0))
+
+    class FailingFiles(SourceFiles):
+        def _image(self, row):
+            if row["key"] == name:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return super()._image(row)
+
+    monkeypatch.setattr(f"{reader}.SourceFiles", FailingFiles)
+
+
+@pytest.mark.parametrize(
+    ("check", "reader", "who"),
+    [
+        ("decode", "shardkit.conversion.inventory.checking", f"host {platform.node()}"),
+        ("header", "shardkit.conversion.writing.shard", "a worker"),
+    ],
+)
+def test_an_image_that_only_a_worker_cannot_read_is_an_error_and_not_left_out(
+    check, reader, who, tmp_path, monkeypatch
+):
+    write_tree(tmp_path / "photos", FILES)
+
+    class RefusedFiles(SourceFiles):
+        def _image(self, row):
+            if row["key"] == UNREADABLE:
+                raise PermissionError(13, "Permission denied")
+            return super()._image(row)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"{reader}.SourceFiles", RefusedFiles)
+        with pytest.raises(MachineError) as raised:
+            convert(tmp_path, check, RemoteExecutor(1))
+    said = str(raised.value)
+    assert said.startswith(f"{tmp_path}/photos/{UNREADABLE}: {who} rejected this image (")
+    assert "Permission denied), and the driver reads it; give all workers the same mounts" in said
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    manifest = convert(tmp_path, check, RemoteExecutor(1))
+    assert (manifest.splits["train"].num_examples, manifest.rejected.num_examples) == (len(FILES), 0)
+
+
+def test_an_image_that_the_driver_cannot_read_either_is_rejected(tmp_path):
+    write_tree(tmp_path / "photos", FILES)
+    (tmp_path / "photos" / UNREADABLE).unlink()
+    (tmp_path / "photos" / UNREADABLE).symlink_to("nowhere")
+    manifest = convert(tmp_path, "decode", RemoteExecutor(1))
+    assert (manifest.splits["train"].num_examples, manifest.rejected.num_examples) == (len(FILES) - 1, 1)
+
+
+@pytest.mark.parametrize("layout", ["folders", "table"])
+@pytest.mark.parametrize(
+    ("check", "reader"),
+    [("decode", "shardkit.conversion.inventory.checking"), ("header", "shardkit.conversion.writing.shard")],
+)
+def test_a_disk_error_that_passes_leaves_no_image_out(check, reader, layout, tmp_path, monkeypatch):
+    write_tree(tmp_path / "photos", FILES)
+    if layout == "table":  # the key is not the path
+        lines = ["image,label", *(f"{name},{name[:3]}" for name in FILES)]
+        (tmp_path / "photos" / "labels.csv").write_text("\n".join(lines))
+    with monkeypatch.context() as patched:
+        failing_read(patched, reader)
+        with pytest.raises(MachineError, match="it can be read now; check the disk and the network, and run") as raised:
+            convert(tmp_path, check, ThreadExecutor(1))
+    assert str(raised.value).startswith(f"{tmp_path}/photos/{UNREADABLE}: this image was rejected (")
+    manifest = convert(tmp_path, check, ThreadExecutor(1))
+    assert (manifest.splits["train"].num_examples, manifest.rejected.num_examples) == (len(FILES), 0)
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_after_the_disk_is_repaired_the_same_command_has_the_images(check, tmp_path, monkeypatch):
+    write_tree(tmp_path / "photos", FILES)
+    with monkeypatch.context() as patched:
+        for reader in (
+            "shardkit.conversion.inventory.checking",
+            "shardkit.conversion.writing.shard",
+            "shardkit.conversion.writing.seen_rejects",
+        ):
+            failing_read(patched, reader)
+        for _ in range(2):  # the second run resumes
+            with pytest.raises(DataError, match="1 unreadable"):
+                convert(tmp_path, check, ThreadExecutor(1), limit="0")
+    manifest = convert(tmp_path, check, ThreadExecutor(1), limit="0")
+    assert manifest.splits["train"].num_examples == len(FILES)
+
+
+def test_a_disk_error_while_writing_is_the_machines_and_the_next_run_goes_on(tmp_path, monkeypatch):
+    write_tree(tmp_path / "photos", FILES)
+    with monkeypatch.context() as patched:
+        failing_read(patched, "shardkit.conversion.writing.shard")
+        with pytest.raises(MachineError) as raised:
+            convert(tmp_path, "decode", ThreadExecutor(1))
+    assert (raised.value.exit_code, "--overwrite" in str(raised.value)) == (3, False)
+    assert str(raised.value).startswith(f"{tmp_path}/photos/{UNREADABLE}: cannot be read: Input/output error; check")
+    outcome = outcome_of(tmp_path, "decode", ThreadExecutor(1))
+    assert (outcome.finished_before, outcome.manifest.splits["train"].num_examples) == (1, len(FILES))
