@@ -86,7 +86,7 @@ def test_classes_and_another_layout_are_refused(dataset, tmp_path):
     given = call("convert", source, tmp_path / "out", "--unlabelled", "--classes", tmp_path / "classes.txt")
     assert (given.exit_code, "--classes has no effect on images without labels" in given.stderr) == (2, True)
     twice = call("convert", source, tmp_path / "out", "--unlabelled", "--layout", "coco")
-    assert (twice.exit_code, "--unlabelled is a layout, and --layout is coco" in twice.stderr) == (2, True)
+    assert (twice.exit_code, "--unlabelled is a layout, and so is --layout coco" in twice.stderr) == (2, True)
 
 
 def test_splits_are_made_of_a_flat_folder(tmp_path):

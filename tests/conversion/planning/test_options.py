@@ -1,4 +1,5 @@
 import json
+from dataclasses import fields
 from fractions import Fraction
 
 import pytest
@@ -90,7 +91,7 @@ def test_no_option_is_forgotten_in_the_json():
     # The name and the classes stand in the manifest by themselves. What was inherited or overruled follows from the
     # source. The other two are no options, and only there if they mean something.
     others = {"name", "classes", "inherited", "overruled", "appended_to", "kept_splits"}
-    assert set(ConvertOptions().as_json()) == set(CHANGED) == set(ConvertOptions.__slots__) - others
+    assert set(ConvertOptions().as_json()) == set(CHANGED) == {one.name for one in fields(ConvertOptions)} - others
     of_dataset = ConvertOptions(appended_to="0" * 64, kept_splits="made").as_json()
     assert (of_dataset["appended_to"], of_dataset["kept_splits"]) == ("0" * 64, "made")
 

@@ -135,7 +135,7 @@ def test_a_command_repeats_the_options_that_the_user_gave(tmp_path):
     path = write(tmp_path, csv("file,label,category,fold", image, label, lambda i: i % 2, lambda i: f"f{i % 5}"))
     with pytest.raises(CallError) as refused:
         convert(str(path), str(tmp_path / "out"), table=Table(split_column="fold"), root=str(tmp_path))
-    command = f"convert {path} {tmp_path}/out --split-column fold --root {tmp_path} --label-column label"
+    command = f"convert {path} {tmp_path}/out --root {tmp_path} --split-column fold --label-column label"
     assert command in command_text(refused.value)
 
 

@@ -231,8 +231,8 @@ class Handler(TunnelledHandler):
         with open(path, "rb") as file:
             while start < stop:
                 chunk = os.pread(file.fileno(), min(CHUNK_BYTES, stop - start), start)
+                self.server.counts.add(read_bytes=len(chunk))  # first: a client may ask as soon as it has all bytes
                 self._send(chunk)
-                self.server.counts.add(read_bytes=len(chunk))
                 start += len(chunk)
 
 
