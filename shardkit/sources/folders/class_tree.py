@@ -18,11 +18,11 @@ from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
+from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders, read_as_classes
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
 from shardkit.sources.listing import ending
-from shardkit.sources.recognising.annotated_data_check import adjacent_masks, find_annotated_data
 from shardkit.sources.walking import children, is_folder, join
 from shardkit.storage import Folder
 

@@ -12,12 +12,12 @@ from shardkit.errors import DataError, ShardkitError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
+from shardkit.sources.folders.annotated_data_check import adjacent_masks
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ending
-from shardkit.sources.recognising.annotated_data_check import adjacent_masks
 from shardkit.sources.walking import children, files_below
 from shardkit.storage import Folder
 

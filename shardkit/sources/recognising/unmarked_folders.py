@@ -18,9 +18,9 @@ from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.layout import open_table_in
-from shardkit.sources.tables.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder
 
