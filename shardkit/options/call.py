@@ -8,7 +8,7 @@ from typing import Any, Literal
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.values import OWN_SPLITS
-from shardkit.options.words import arguments, words_of
+from shardkit.options.words import arguments, group_of, words_of
 
 Command = Literal["convert", "plan", "append", "adopt"]
 OUT = "OUT"  # stands for OUTPUT where the user has not named one
@@ -101,10 +101,16 @@ class Call:
         return printable(shlex.join(["shardkit", self.command, *paths, *options, *self.beam_options]))
 
     def keywords(self, change: Change) -> str:
-        """Return what a change adds and leaves out, as a user of Python writes it: ``layout='table'``."""
+        """Return what a change adds and leaves out, as a user of Python writes it: ``layout='table'``.
+
+        A group is written with all of its options, because it takes the place of the one that the user gave.
+        """
         after = self.changed(change).given
-        added = {name: after[name] for name in change.options if name in after}
-        left_out = [name for name in {**self.given, **change.options} if name not in after]
+        groups = {group_of(name) for name in change.options} - {None}
+        added = {name: value for name, value in after.items() if name in change.options or group_of(name) in groups}
+        written = {group_of(name) for name in added} - {None}
+        dropped = [name for name in {**self.given, **change.options} if name not in after]
+        left_out = [name for name in dropped if group_of(name) not in written]
         is_other = change.command not in {None, self.command}
         parts = [repr(one) for one in (self.changed(change).sources if is_other else self._sources_of(change))]
         parts += [repr(OUT)] if is_other and change.command == "convert" else []

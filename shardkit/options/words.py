@@ -98,6 +98,12 @@ def keyword(option: str, value: Any) -> str:
     return f"{option}={value if found is None else found.form.in_python(value)!r}"
 
 
+def group_of(option: str) -> str | None:
+    """Return the argument that holds an option; None if it is an argument itself, or no option."""
+    found = defined(option)
+    return found.group or None if found else None
+
+
 def arguments(values: Mapping[str, Any]) -> str:
     """Return options with their values as the arguments of a call in Python, each in its group.
 
@@ -109,8 +115,7 @@ def arguments(values: Mapping[str, Any]) -> str:
     """
     of_groups: dict[str, dict[str, Any]] = {}
     for option, value in values.items():
-        found = defined(option)
-        of_groups.setdefault(option if found is None or not found.group else found.group, {})[option] = value
+        of_groups.setdefault(group_of(option) or option, {})[option] = value
     written = []
     for argument, members in of_groups.items():
         first = defined(next(iter(members)))

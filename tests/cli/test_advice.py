@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+import shardkit
+from shardkit.errors import CallError
 from shardkit.testing import picture, write_tree
 
 from ..sources.folders.test_class_trees import REFUSED as TREES
@@ -54,6 +56,21 @@ def test_every_command_of_a_refusal_runs(name, tmp_path):
     for command in printed:
         again = call(*command)
         assert again.exit_code == 0, (command, again.stderr)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_call_of_a_refusal_in_python_runs(name, tmp_path, monkeypatch):
+    files, source = SOURCES[name]
+    monkeypatch.chdir(written(tmp_path, {f"s/{path}": text for path, text in files.items()}))
+    with pytest.raises(CallError) as refused:
+        shardkit.plan(f"s/{source}" if source else "s", shards=shardkit.Shards(1), stored=shardkit.Stored(resize=8))
+    ways = [line.partition("  #")[0].strip() for line in str(refused.value).splitlines() if line.startswith("  ")]
+    assert ways
+    for way in ways:
+        moved = way.startswith("'")
+        call_text = f"plan({way})" if moved else f"plan({f's/{source}' if source else 's'!r}, {way})"
+        plan = eval(call_text, {name: getattr(shardkit, name) for name in shardkit.__all__})  # noqa: S307 - what a user would type
+        assert plan.num_examples > 0, way
 
 
 def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(tmp_path, monkeypatch):

@@ -70,8 +70,18 @@ def test_an_append_without_shares_keeps_the_sources_splits():
 
 def test_python_reads_the_arguments_that_differ():
     call = call_with(stored=Stored(resize=8), seed=1)
-    assert call.keywords(Change("", {"seed": None, "fit": "pad"})) == "stored=Stored(fit='pad'), without seed"
+    assert call.keywords(Change("", {"seed": None, "fit": "pad"})) == "stored=Stored(resize=8, fit='pad'), without seed"
     assert call.keywords(Change("", {}, inside="x")) == "'s/x'"
+
+
+def test_a_change_of_a_group_is_written_with_all_options_of_the_group():
+    call = call_with(splits="80/20", table=Table(split_column="part"), seed=2)
+    shares = "splits={'train': 0.8, 'validation': 0.2}"
+    assert call.keywords(Change("", {"split_by": "stratified"})) == f"splits=Splits({shares}, split_by='stratified')"
+    call = call_with(splits=Splits("80/20", split_by="stratified"))
+    assert call.keywords(Change("", {"split_by": None})) == shares
+    assert call.keywords(Change("", {"splits": None})) == "splits=Splits(split_by='stratified')"
+    assert call_with(splits="80/20").keywords(Change("", {"splits": None})) == "without splits"
     other = Change("as others", {"layout": "tfrecord"}, command="convert", starts_anew=True)
     adopting = Call("adopt", ("a.tfrecord",))
     assert change_lines([other], adopting) == ["shardkit.convert('a.tfrecord', 'OUT', layout='tfrecord')  # as others"]
