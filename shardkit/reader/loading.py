@@ -58,9 +58,9 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         table = load_table(manifest, given.split)
         if given.cache is None:  # copies are verified
             check_first_records(table)
-        if blocks is not None:
-            table = with_frame_bytes(table)
-        return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
+        return select(
+            with_frame_bytes(table), where=given.where, fold=given.fold, take=given.take, training=given.training
+        )
 
     table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated

@@ -1,15 +1,17 @@
 """Build the tf.data graph of one input pipeline.
 
-    range of steps ─► map: a block's instructions ─► unbatch ─► parallel map ─► parallel map ─► batch ─► prefetch
-                      all vectorised: order,                    read one        decode the
-                      lookup, windows, seeds                    record          window, resize
+    range of places ─► map: a block's ─► read by one ─► chunks of ─► parallel map ─► batches ─► prefetch
+                       instructions      Python call    examples     decode the
+                       (vectorised: order, lookup,                   windows, resize
+                       windows, seeds)
 
 Reading is stateful and decoding is not. With `enable_op_determinism`, TensorFlow runs stateful maps on one thread, so
 decoding is a map of its own.
 
-In block order, whole blocks of records are read with the instructions, see `records.block_reader`.
+In block order, whole blocks of records are read with the instructions, see `records.block_reader`. Where other
+processes run the graph, nothing calls Python, and each record is read by itself, see `records.record_reader`.
 
-The order is arithmetic, so the source is a range of steps: starting at step k costs the same as starting at step 0.
+The order is arithmetic, so the source is a range: starting at step k costs the same as starting at step 0.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,26 +19,26 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_LABELS
+from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.dataset.stored_names import DERIVED
 from shardkit.errors import CallError
-from shardkit.reader.arguments.options import ImageOptions, ReadOptions
+from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.annotations import move_annotations, targets
-from shardkit.reader.images.decoding import decode_window, finish, target_size
+from shardkit.reader.images.decoding import decode_window, finish, flipped, target_size
 from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
 from shardkit.reader.records.batch_check import CheckBatches
+from shardkit.reader.records.batch_reader import BatchReader
 from shardkit.reader.records.block_reader import BlockReader
-from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, KEY_HASH, LOCATION_COLUMNS, ReadInstructions
+from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, KEY_HASH, ReadInstructions
 from shardkit.reader.records.manifest_check import manifest_check
 from shardkit.reader.records.parsing import Parser
-from shardkit.reader.records.range_reader import RangeReader, unbatched
 from shardkit.reader.records.record_keys import KEY, RecordKeys
-from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.record_reader import read_record, unbatched
 from shardkit.reader.records.recovery import RecordRecovery
+from shardkit.reader.records.repair import RepairRecords
 from shardkit.reader.records.retry import find_undecodable_images, retry_failed_steps
-from shardkit.reader.table.records import RecordTable
 
 # Columns of an example whose record is parsed with its batch.
 _BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
@@ -50,47 +52,50 @@ def build(spec: PipelineSpec) -> Any:
 
     Its elements are batches of one replica; `spec.layout.replicas_per_worker` of them make a step.
     """
-    table, options, layout, start_step = spec.table, spec.options, spec.layout, spec.start_step
-    recovery = None if spec.is_remote else RecordRecovery(table, spec.damaged, options.seed, options.image)
+    return _for_other_processes(spec) if spec.is_remote else _for_this_process(spec)
+
+
+def _for_this_process(spec: PipelineSpec) -> Any:
+    table, options = spec.table, spec.options
+    recovery = RecordRecovery(table, spec.damaged, options.seed, options.image)
     instructions = ReadInstructions(spec, recovery)
-    parser = Parser(table.features, table.num_classes, table.relabelling, table.stored_as)
-    # A second one with its own variables. TensorFlow orders the operations that use the same variables, and in
-    # functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not found").
-    read = _Read(RecordReader(recovery), ReadInstructions(spec, recovery))
-    compares_keys = recovery is not None and RecordKeys(table).are_stored
-    make_element = _MakeElement(table, options, parser, compares_keys=compares_keys)
-    instructions_from = _instructions_from(spec, instructions)
+    # Replaced examples have instructions with variables of their own. TensorFlow orders the operations that use the
+    # same variables, and in functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not
+    # found").
+    repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples)
+    read = BatchReader(table)
+    batch = _Batching(spec, compares_keys=RecordKeys(table).are_stored)
 
-    def batches(examples: Any) -> Any:
-        dataset = _parallel_map(_parallel_map(examples, read), make_element)
-        dataset = dataset.batch(layout.per_replica_batch_size, drop_remainder=True)
-        if options.short_last_batch:
-            dataset = _parallel_map(dataset, _drop_padding)
-        if options.image is None and options.map_fn is None:
-            dataset = _parallel_map(dataset, _ParseBatch(parser, compares_keys=compares_keys))
-        if options.batch_map_fn is not None:
-            dataset = _parallel_map(dataset, _MapBatch(options.batch_map_fn))
-        return dataset.prefetch(tf.data.AUTOTUNE)
+    def batches(step: Any) -> Any:
+        return batch(_chunks(spec, instructions, read, step).map(repair))
 
-    if recovery is None:
-        # A tf.data service divides the range of steps among its workers, so the range has to be the source.
-        if isinstance(start_step, int):
-            made = batches(instructions_from(start_step))
-        else:
-            made = batches(start_step.as_dataset().flat_map(without_autograph(instructions_from)))
-        check = manifest_check(table)
-        return made.map(without_autograph(lambda batch: check(batch[_ELEMENT])))
     dataset = retry_failed_steps(
-        _first_step(start_step),
-        lambda step: batches(instructions_from(step)),
-        find_undecodable_images(instructions, recovery),
+        _first_step(spec.start_step),
+        batches,
+        find_undecodable_images(instructions, recovery, spec.layout.per_worker_batch_size),
         _Check(CheckBatches(table)),
         spec.end_step,
-        layout.replicas_per_worker,
+        spec.layout.replicas_per_worker,
     )
     if options.training:
         return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
     return dataset
+
+
+def _for_other_processes(spec: PipelineSpec) -> Any:
+    instructions, start_step = ReadInstructions(spec, None), spec.start_step
+    batch, check = _Batching(spec, compares_keys=False), manifest_check(spec.table)
+
+    def batches(step: Any) -> Any:
+        examples = unbatched(_blocks(spec, instructions, step).prefetch(1))
+        return batch(_parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
+
+    # A tf.data service divides the range of places among its workers, so the range has to be the source.
+    if isinstance(start_step, int):
+        made = batches(start_step)
+    else:
+        made = start_step.as_dataset().flat_map(without_autograph(batches))
+    return made.map(without_autograph(lambda batch: check(batch[_ELEMENT])))
 
 
 def _parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
@@ -104,58 +109,90 @@ def _first_step(start_step: Any) -> Any:
     return start_step.as_dataset()
 
 
-def _instructions_from(spec: PipelineSpec, instructions: ReadInstructions) -> Callable[[Any], Any]:
-    """Return a function from a step, int64[], to the dataset of the instructions from that step on, one by one.
+def _blocks(spec: PipelineSpec, instructions: ReadInstructions, step: Any) -> Any:
+    """Return the dataset of the instructions from a step on, block by block."""
+    size = spec.layout.per_worker_batch_size
+    return tf.data.Dataset.range(step * size, spec.end_step * size, spec.block_size).map(instructions)
 
-    The records themselves are added if many are read by one request. RecordReader reads those that are empty, and all
-    of them if none are added.
-    """
-    table = spec.table
 
-    def blocks(step: Any) -> Any:
-        return tf.data.Dataset.range(step, spec.end_step, spec.steps_per_block).map(instructions)
-
-    if spec.is_remote or table.frame_bytes is None:
-        return lambda step: unbatched(blocks(step).prefetch(1))
+def _chunks(spec: PipelineSpec, instructions: ReadInstructions, read: BatchReader, step: Any) -> Any:
+    """Return the dataset of instructions and records from a step on, `spec.chunk_size` examples at a time."""
+    size = spec.chunk_size
     if isinstance(spec.order, BlockTrainingOrder):
-        reader = BlockReader(table, spec.order.layout, spec.layout, spec.options.seed, instructions.of_ids)
-        size = spec.layout.per_worker_batch_size
-        return lambda step: reader.records(step).take((spec.end_step - step) * size)
-    read = RangeReader(table)
-    return lambda step: unbatched(blocks(step).flat_map(without_autograph(read)).prefetch(1))
+        reader = BlockReader(read, spec.order.layout, spec.layout, spec.options.seed, instructions.of_ids)
+        count = (spec.end_step - step) * spec.layout.per_worker_batch_size
+        return reader.records(step).take(count).batch(size, drop_remainder=True)
+    # The second block is read while examples of the first are decoded.
+    blocks = _blocks(spec, instructions, step).map(read, num_parallel_calls=2, deterministic=True)
+    return unbatched(blocks.map(without_autograph(lambda block: _divided(block, size))).prefetch(1))
 
 
-class _Read:
-    """From an instruction to the example's record and the columns that are needed after reading."""
-
-    def __init__(self, reader: RecordReader, instructions: ReadInstructions) -> None:
-        self._reader, self._instructions = reader, instructions
-
-    @without_autograph
-    def __call__(self, instruction: dict[str, Any]) -> dict[str, Any]:
-        record, columns = self._reader(instruction, self._instructions.of_examples)
-        return {name: column for name, column in columns.items() if name not in LOCATION_COLUMNS} | {"record": record}
+def _divided(block: dict[str, Any], size: int) -> dict[str, Any]:
+    """Return columns, [n, …] each, as [n / size, size, …]."""
+    return {name: tf.reshape(one, [-1, size, *one.shape[1:]]) for name, one in block.items()}
 
 
-class _MakeElement:
-    """From the record and the columns of one example to its element, next to the columns that its batch needs."""
+class _Batching:
+    """From chunks of examples with their records to batches of elements, next to the columns that a check needs."""
 
-    def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser, *, compares_keys: bool) -> None:
+    def __init__(self, spec: PipelineSpec, *, compares_keys: bool) -> None:
+        table = spec.table
+        self._spec, self._compares_keys = spec, compares_keys
+        self._parser = Parser(table.features, table.num_classes, table.relabelling, table.stored_as)
+
+    def __call__(self, chunks: Any) -> Any:
+        options, size = self._spec.options, self._spec.layout.per_replica_batch_size
+        chunk, decodes = self._spec.chunk_size, options.image is not None or options.map_fn is not None
+        make = _MakeElements(self._spec, self._parser, compares_keys=self._compares_keys)
+        dataset = _parallel_map(chunks, make)
+        if decodes and chunk == 1:
+            dataset = dataset.batch(size, drop_remainder=True)
+        elif chunk < size:
+            dataset = dataset.batch(size // chunk, drop_remainder=True).map(without_autograph(_joined))
+        if options.short_last_batch:
+            dataset = _parallel_map(dataset, _drop_padding)
+        if not decodes:
+            dataset = _parallel_map(dataset, _ParseBatch(self._parser, compares_keys=self._compares_keys))
+        if options.batch_map_fn is not None:
+            dataset = _parallel_map(dataset, _MapBatch(options.batch_map_fn))
+        return dataset.prefetch(tf.data.AUTOTUNE)
+
+
+def _joined(chunks: Any) -> Any:
+    """Return chunks of examples, [m, n, …] each, as one, [m * n, …]."""
+    return tf.nest.map_structure(lambda one: tf.reshape(one, [one.shape[0] * one.shape[1], *one.shape[2:]]), chunks)
+
+
+class _MakeElements:
+    """From the columns of a chunk, with its records, to its elements, next to the columns that its batch needs.
+
+    A chunk of one image gives one element, without an axis for the examples.
+    """
+
+    def __init__(self, spec: PipelineSpec, parser: Parser, *, compares_keys: bool) -> None:
+        table, options = spec.table, spec.options
         self._options, self._parser, self._compares_keys = options, parser, compares_keys
+        self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
-        self._is_unlabelled = not {MASK, LABEL, LABELS, OBJECT_LABELS} & set(table.features)
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
+        self._all_are_png = table.is_png is not None and bool(table.is_png.all())
 
     @without_autograph
     def __call__(self, columns: dict[str, Any]) -> Any:
         of_batch = {name: columns[name] for name in _OF_BATCH if name in columns}
-        record, image, map_fn = columns["record"], self._options.image, self._map_fn
+        image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
-            element = {"record": record} | {name: columns[name] for name in _BESIDE_RECORDS if name in columns}
+            element = {name: columns[name] for name in ("record", *_BESIDE_RECORDS) if name in columns}
             return of_batch | {_ELEMENT: element}
-        # The index has the label of an example's one class, and parsing takes a tenth of the time of decoding.
-        if map_fn is None and (self._has_class or self._is_unlabelled):
+        if self._all_are_png:
+            columns["is_png"] = True
+        if self._chunk_size > 1:
+            return of_batch | {_ELEMENT: self._labelled(_pixels_of_chunk(columns, self._chunk_size, image), columns)}
+        columns, of_batch = ({name: _first(one) for name, one in many.items()} for many in (columns, of_batch))
+        record = columns["record"]
+        # Parsing takes a tenth of the time of decoding.
+        if map_fn is None and self._has_label_column:
             return of_batch | {_ELEMENT: self._element(record, columns, {})}
         features = self._parser.one(record, columns.get("dataset"))
         if self._compares_keys:
@@ -171,20 +208,44 @@ class _MakeElement:
             features["image"] = _pixels(encoded, columns, image)
         if map_fn is not None:
             element = check_element("map_fn", map_fn(features, columns["seed"]))
-        elif self._has_class:
-            element = features["image"], columns["label"]
-        elif self._is_unlabelled:
-            element = features["image"]
+        elif self._has_label_column:
+            return self._labelled(features["image"], columns)
         elif self._has_annotations and image is not None:
             element = features["image"], targets(features, image.max_boxes)
         else:
             element = features["image"], self._parser.label(features)
-        if "weight" not in columns:
-            return element
-        if isinstance(element, dict):
-            check_no_weight(element)
-            return element | {"weight": columns["weight"]}
-        return (*element, columns["weight"]) if isinstance(element, tuple) else (element, columns["weight"])
+        return _weighted(element, columns)
+
+    def _labelled(self, pixels: Any, columns: dict[str, Any]) -> Any:
+        """Return an element, or those of a chunk, whose label is a column."""
+        return _weighted((pixels, columns["label"]) if self._has_class else pixels, columns)
+
+
+def _weighted(element: Any, columns: dict[str, Any]) -> Any:
+    if "weight" not in columns:
+        return element
+    if isinstance(element, dict):
+        check_no_weight(element)
+        return element | {"weight": columns["weight"]}
+    return (*element, columns["weight"]) if isinstance(element, tuple) else (element, columns["weight"])
+
+
+def _first(column: Any) -> Any:
+    return column if isinstance(column, bool) else column[0]
+
+
+def _pixels_of_chunk(columns: dict[str, Any], count: int, image: ImageOptions) -> Any:
+    """Return the pixels of several images, [count, height, width, channels].
+
+    The graph has the operations for each image: a loop in the graph takes half as much time again.
+    """
+    encoded = tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
+    is_png = columns.get("is_png")
+    pixels = []
+    for at in range(count):
+        of_one = is_png if is_png is None or isinstance(is_png, bool) else is_png[at]
+        pixels.append(_pixels(encoded[at], {"window": columns["window"][at], "is_png": of_one}, image))
+    return flipped(tf.stack(pixels), columns.get("flip"))
 
 
 def _pixels(encoded: Any, columns: dict[str, Any], image: ImageOptions) -> Any:

@@ -23,13 +23,13 @@ from shardkit.dataset.index.file import SCHEMA
 from shardkit.dataset.index.shards import parse_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
+from shardkit.dataset.runs import LOCAL, REMOTE, runs
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
 from shardkit.records.example import Example, example_figure
 from shardkit.records.html import figures
 from shardkit.records.key_lookup import KeyLookup, similar_keys
 from shardkit.records.record import Schema, damaged
-from shardkit.records.runs import LOCAL, REMOTE, runs
 from shardkit.storage import OpenFiles
 from shardkit.storage.concurrent_reads import read_many
 from shardkit.storage.open_files import MAX_OPEN_FILES

@@ -22,7 +22,7 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, 
     Args:
         encoded: Bytes of a JPEG or PNG.
         window: int32[4]: top, left, height, width.
-        is_png: bool[]; None if all images are JPEGs.
+        is_png: bool[]; None if all images are JPEGs, True if all are PNGs.
         channels: 1 or 3.
         target: (height, width) that the window is resized to afterwards: the window of a JPEG is decoded at the largest
             of RATIOS at which both its sides are at least as long as the target's. None to decode at full size.
@@ -44,6 +44,8 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, 
         return pixels if channels == 3 else luma(pixels)
 
     decode = jpeg if target is None else scaled
+    if is_png is True:
+        return png()
     return decode() if is_png is None else tf.cond(is_png, png, decode)
 
 
@@ -138,6 +140,18 @@ def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | No
         finished = tf.cond(flip, lambda: tf.reverse(finished, [1]), lambda: finished)
     finished.set_shape([height, width, options.channels])
     return finished
+
+
+def flipped(pixels: Any, flips: Any | None) -> Any:
+    """Return images of which some are mirrored left to right.
+
+    Args:
+        pixels: [n, height, width, channels].
+        flips: bool[n]; None for none.
+    """
+    if flips is None:
+        return pixels
+    return tf.where(flips[:, tf.newaxis, tf.newaxis, tf.newaxis], tf.reverse(pixels, [2]), pixels)
 
 
 def _padded(pixels: Any, shape: Any, size: tuple[int, int], resize: Callable[[Any, Any], Any]) -> Any:

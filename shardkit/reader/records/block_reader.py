@@ -1,6 +1,6 @@
 """Read the records of ``block`` order ahead, window by window, together with their instructions.
 
-    window of a lane ─► its ids and instructions ─► one request for each block, several at a time ─► one by one
+    window of a lane ─► its ids and instructions ─► its records, neighbours by one request ─► one by one
 
 While a lane gives the records of one window, it reads the next one, so it holds at most two windows.
 """
@@ -14,8 +14,8 @@ from shardkit.order import BatchLayout
 from shardkit.order.blocks import BlockLayout
 from shardkit.reader.orders import blocks as block_ops
 from shardkit.reader.python_calls import without_autograph
-from shardkit.reader.records.range_reader import RangeReader, unbatched
-from shardkit.reader.table.records import RecordTable
+from shardkit.reader.records.batch_reader import BatchReader
+from shardkit.reader.records.record_reader import unbatched
 
 
 class BlockReader:
@@ -23,7 +23,7 @@ class BlockReader:
 
     def __init__(
         self,
-        table: RecordTable,
+        read: BatchReader,
         blocks: BlockLayout,
         layout: BatchLayout,
         seed: int,
@@ -32,7 +32,7 @@ class BlockReader:
         """Make a reader.
 
         Args:
-            table: The split's record table, with frame_bytes.
+            read: Adds the records to instructions.
             blocks: Blocks of the order.
             layout: The worker's part of every global batch; the workers divide the lanes among them.
             seed: Seed of the order.
@@ -40,10 +40,10 @@ class BlockReader:
                 the global batches, int64[n] each; an epoch may be int64[1].
         """
         self._blocks, self._layout, self._seed = blocks, layout, seed
-        self._instructions, self._read = instructions, RangeReader(table)
+        self._instructions, self._read = instructions, read
 
     def records(self, start_step: Any) -> Any:
-        """Return an endless dataset of instructions and their records from a step on; see RangeReader.
+        """Return an endless dataset of instructions and their records from a step on, one by one; see BatchReader.
 
         Args:
             start_step: int64[].
@@ -64,7 +64,7 @@ class BlockReader:
         """Return the records of a lane, from its first position on."""
         # Only the length of the range matters: each window begins where the last one ended.
         windows = tf.data.Dataset.range(tf.int64.max).scan(start, self._next_window)
-        return unbatched(windows.flat_map(without_autograph(self._read)).prefetch(1))
+        return unbatched(windows.map(self._read).prefetch(1))
 
     @without_autograph
     def _next_window(self, position: Any, _: Any) -> tuple[Any, dict[str, Any]]:

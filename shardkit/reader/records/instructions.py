@@ -23,7 +23,7 @@ IS_EXAMPLE = "is_example"
 # Hash of the key in the index.
 KEY_HASH = "key_hash"
 # Columns that only reading needs.
-LOCATION_COLUMNS = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
+LOCATION_COLUMNS = {"id", "path", "offset", "epoch", "is_undecodable"}
 
 
 class ReadInstructions:
@@ -41,9 +41,7 @@ class ReadInstructions:
         """
         table, options, is_remote = spec.table, spec.options, recovery is None
         self._spec, self._options = spec, options
-        names = ["offset", "label", KEY_HASH, "height", "width", "image_start", "image_bytes"]
-        if table.frame_bytes is not None and not is_remote:
-            names.append("frame_bytes")
+        names = ["label", KEY_HASH, "height", "width", "image_start", "image_bytes", *(["offset"] if is_remote else [])]
         self._columns = {name: column_lookup(getattr(table, name), remote=is_remote) for name in names}
         self._record = None if table.record is None else column_lookup(table.record, remote=is_remote)
         with tf.device("CPU:0"):
@@ -51,7 +49,7 @@ class ReadInstructions:
             self._weights = None if weights is None else tf.constant(weights, tf.float32)
             self._is_png = None if table.is_png is None else tf.constant(table.is_png)
             self._starts = tf.constant(table.starts)
-            self._paths = tf.constant(table.paths)
+            self._paths = tf.constant(table.paths) if is_remote else None
             # Only elements with features have the key.
             has_key = options.image is None or options.map_fn is not None
             is_numbered = has_key and not names_in_records("key", table.stored_as)
@@ -62,9 +60,13 @@ class ReadInstructions:
             self._are_undecodable = callable_in_graph(recovery.are_undecodable, [tf.bool])
 
     @without_autograph
-    def __call__(self, first_step: Any) -> dict[str, Any]:
-        """Return the instructions of a block of steps, at the end of an evaluation of fewer steps."""
-        return self._recoverable(*self.of_steps(first_step, self._spec.steps_per_block))
+    def __call__(self, first: Any) -> dict[str, Any]:
+        """Return the instructions of a block of places, at the end of an evaluation of fewer.
+
+        Args:
+            first: int64[], the number of the first place among this worker's places of all steps.
+        """
+        return self._recoverable(*self.of_places(first, self._spec.block_size))
 
     def of_ids(self, ids: Any, epochs: Any, positions: Any) -> dict[str, Any]:
         """Return the instructions of examples of training.
@@ -85,11 +87,17 @@ class ReadInstructions:
             instructions["is_undecodable"] = tf.ensure_shape(found, [None])
         return instructions
 
-    def of_steps(self, first_step: Any, num_steps: int) -> tuple[dict[str, Any], Any]:
-        """Return the instructions of some steps, and the epoch of each example."""
+    def of_places(self, first: Any, count: int) -> tuple[dict[str, Any], Any]:
+        """Return the instructions of some of this worker's places, and the epoch of each example.
+
+        Args:
+            first: int64[], the number of the first one: step * per_worker_batch_size + the place in the worker's part.
+            count: How many.
+        """
         layout, options, num_examples = self._spec.layout, self._options, self._spec.table.num_examples
-        steps = tf.range(first_step, tf.minimum(first_step + num_steps, self._spec.end_step))
-        positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + np.array(layout.slots), [-1])
+        size = layout.per_worker_batch_size
+        places = tf.range(first, tf.minimum(first + count, self._spec.end_step * size))
+        positions = places // size * layout.global_batch_size + layout.slots.start + places % size
         if self._spec.order is not None:
             ids, epochs = self._spec.order.in_graph(positions)
             instructions = self.of_examples(ids, epochs)
@@ -117,7 +125,8 @@ class ReadInstructions:
             instructions["is_png"] = tf.gather(self._is_png, ids)
         records = ids if self._record is None else self._record(ids)
         shard = tf.searchsorted(self._starts, records, side="right") - 1
-        instructions["path"] = tf.gather(self._paths, shard)
+        if self._paths is not None:
+            instructions["path"] = tf.gather(self._paths, shard)
         if self._key_paths is not None:
             number = tf.strings.as_string(records - tf.gather(self._starts, shard), width=RECORD_DIGITS, fill="0")
             instructions["key"] = tf.strings.join([tf.gather(self._key_paths, shard), number], "/")

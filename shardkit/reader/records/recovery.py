@@ -61,15 +61,39 @@ class RecordRecovery:
         """Whether damaged records are replaced by others."""
         return self._damaged is not None
 
+    def repair(
+        self,
+        example_ids: npt.NDArray[np.int64],
+        records: npt.NDArray[np.object_],
+        are_undecodable: npt.NDArray[np.bool_],
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.object_]]:
+        """Return examples and their records, with others in place of damaged ones; see `replace`, `reread_or_raise`.
+
+        Args:
+            example_ids: int64[n].
+            records: The data, empty where a record could not be read.
+            are_undecodable: bool[n], whether the record is intact, and its image known not to decode.
+        """
+        example_ids, records = example_ids.copy(), records.astype(object)
+        for row, (data, is_undecodable) in enumerate(zip(records, are_undecodable, strict=True)):
+            if data and not is_undecodable:
+                continue
+            if self.replaces:
+                example_ids[row], records[row] = self.replace(
+                    int(example_ids[row]), is_undecodable=bool(is_undecodable)
+                )
+            else:
+                records[row] = self.reread_or_raise(int(example_ids[row]))
+        return example_ids, records
+
     def reread_or_raise(self, example_id: int) -> bytes:
-        """Return the data of a record that the graph found to be damaged, if it is intact when it is read again.
+        """Return the data of a record that could not be read, if it is intact when it is read again.
 
         Raises:
             RecordError: It is damaged; names shard, record and key, and what is wrong.
             DataError: Its shard was replaced.
             MachineError: Its shard cannot be read.
         """
-        example_id = int(example_id)
         try:
             data = self._read(example_id)
         except RecordError as error:
@@ -77,7 +101,7 @@ class RecordRecovery:
         self._keys.check(example_id, data)
         return data
 
-    def replace(self, example_id: int, is_undecodable: bool) -> tuple[np.int64, bytes]:  # noqa: FBT001 - from a graph
+    def replace(self, example_id: int, *, is_undecodable: bool) -> tuple[int, bytes]:
         """Return the example that replaces a damaged one, and its data.
 
         It is the same example if its record is intact when it is read again. All damaged records met are counted.
@@ -91,8 +115,7 @@ class RecordRecovery:
             DataError: A shard was replaced.
             MachineError: A shard cannot be read.
         """
-        example_id = int(example_id)
-        for candidate in self._candidates(example_id, is_undecodable=bool(is_undecodable)):
+        for candidate in self._candidates(example_id, is_undecodable=is_undecodable):
             try:
                 data = self._read(candidate)
                 if candidate != example_id:
@@ -102,7 +125,7 @@ class RecordRecovery:
             else:
                 self._keys.check(candidate, data)
                 self._warn_of_other_class(example_id, candidate)
-                return np.int64(candidate), data
+                return candidate, data
         raise self._irreplaceable(example_id)
 
     def check_sources(self) -> None:

@@ -144,14 +144,17 @@ def _next_kind(is_unmoved: Any, last_kind: Any, find_causes: Callable[[], Any]) 
     )
 
 
-def find_undecodable_images(instructions: ReadInstructions, recovery: RecordRecovery) -> Callable[[Any], Any]:
+def find_undecodable_images(
+    instructions: ReadInstructions, recovery: RecordRecovery, num_places: int
+) -> Callable[[Any], Any]:
     """Return a graph function from a step, int64[], to the number of its images that do not decode, int64[].
 
     Args:
         instructions: Read instructions of the pipeline.
         recovery: Decodes the images again, and remembers those that do not decode.
+        num_places: Number of the worker's examples in a step.
     """
-    find = callable_in_graph(_Finder(instructions, recovery).find, [tf.int64])
+    find = callable_in_graph(_Finder(instructions, recovery, num_places).find, [tf.int64])
     return lambda step: tf.reshape(find(step)[0], [])
 
 
@@ -162,13 +165,13 @@ class _Finder:
     they would take a quarter of a second more before the first batch.
     """
 
-    def __init__(self, instructions: ReadInstructions, recovery: RecordRecovery) -> None:
-        self._instructions, self._recovery = instructions, recovery
+    def __init__(self, instructions: ReadInstructions, recovery: RecordRecovery, num_places: int) -> None:
+        self._instructions, self._recovery, self._num_places = instructions, recovery, num_places
 
     def find(self, step: np.int64) -> np.int64:
         self._recovery.check_sources()
         with tf.device("CPU:0"):
-            columns, _ = self._instructions.of_steps(tf.constant(step), 1)
+            columns, _ = self._instructions.of_places(tf.constant(step * self._num_places), self._num_places)
         if "window" not in columns:
             return _NONE  # no image is decoded
         found: np.int64 = np.int64(self._recovery.find_undecodable(columns["id"].numpy(), columns["window"].numpy()))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.records.runs import RunLimits, runs
+from shardkit.dataset.runs import RunLimits, runs
 
 
 @st.composite
