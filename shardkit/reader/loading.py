@@ -27,7 +27,7 @@ from shardkit.reader.records.shard_files import check_first_records
 from shardkit.reader.remote.placement import choose_placement
 from shardkit.reader.table.classes import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
-from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
+from shardkit.reader.table.records import RecordTable, load_table
 from shardkit.reader.table.selection import select
 
 _EVALUATION_SPLITS = {"validation", "test"}
@@ -58,9 +58,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         table = load_table(manifest, given.split)
         if given.cache is None:  # copies are verified
             check_first_records(table)
-        return select(
-            with_frame_bytes(table), where=given.where, fold=given.fold, take=given.take, training=given.training
-        )
+        return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated

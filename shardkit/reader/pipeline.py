@@ -59,19 +59,11 @@ def _for_this_process(spec: PipelineSpec) -> Any:
     table, options = spec.table, spec.options
     recovery = RecordRecovery(table, spec.damaged, options.seed, options.image)
     instructions = ReadInstructions(spec, recovery)
-    # Replaced examples have instructions with variables of their own. TensorFlow orders the operations that use the
-    # same variables, and in functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not
-    # found").
-    repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples)
-    read = BatchReader(table)
+    chunks = record_chunks(spec, instructions, recovery)
     batch = _Batching(spec, compares_keys=RecordKeys(table).are_stored)
-
-    def batches(step: Any) -> Any:
-        return batch(_chunks(spec, instructions, read, step).map(repair))
-
     dataset = retry_failed_steps(
         _first_step(spec.start_step),
-        batches,
+        lambda step: batch(chunks(step)),
         find_undecodable_images(instructions, recovery, spec.layout.per_worker_batch_size),
         _Check(CheckBatches(table)),
         spec.end_step,
@@ -115,16 +107,31 @@ def _blocks(spec: PipelineSpec, instructions: ReadInstructions, step: Any) -> An
     return tf.data.Dataset.range(step * size, spec.end_step * size, spec.block_size).map(instructions)
 
 
-def _chunks(spec: PipelineSpec, instructions: ReadInstructions, read: BatchReader, step: Any) -> Any:
-    """Return the dataset of instructions and records from a step on, `spec.chunk_size` examples at a time."""
-    size = spec.chunk_size
-    if isinstance(spec.order, BlockTrainingOrder):
-        reader = BlockReader(read, spec.order.layout, spec.layout, spec.options.seed, instructions.of_ids)
-        count = (spec.end_step - step) * spec.layout.per_worker_batch_size
-        return reader.records(step).take(count).batch(size, drop_remainder=True)
-    # The second block is read while examples of the first are decoded.
-    blocks = _blocks(spec, instructions, step).map(read, num_parallel_calls=2, deterministic=True)
-    return unbatched(blocks.map(without_autograph(lambda block: _divided(block, size))).prefetch(1))
+def record_chunks(spec: PipelineSpec, instructions: ReadInstructions, recovery: RecordRecovery) -> Callable[[Any], Any]:
+    """Return a function from a step, int64[], to the dataset of examples and their records from that step on.
+
+    Each element has the columns of `spec.chunk_size` examples.
+    """
+    size, per_step, read = spec.chunk_size, spec.layout.per_worker_batch_size, BatchReader(recovery.records)
+    # Replaced examples have instructions with variables of their own. TensorFlow orders the operations that use the
+    # same variables, and in functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not
+    # found").
+    repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples)
+
+    def in_full_order(step: Any) -> Any:
+        # One call at a time: several would wait for the interpreter's lock. Two blocks are read ahead.
+        blocks = _blocks(spec, instructions, step).map(read)
+        return unbatched(blocks.map(without_autograph(lambda block: _divided(block, size))).prefetch(1)).map(repair)
+
+    if not isinstance(spec.order, BlockTrainingOrder):
+        return in_full_order
+    reader = BlockReader(read, spec.order.layout, spec.layout, spec.options.seed, instructions.of_ids)
+
+    def in_block_order(step: Any) -> Any:
+        examples = reader.records(step).take((spec.end_step - step) * per_step)
+        return examples.batch(size, drop_remainder=True).map(repair)
+
+    return in_block_order
 
 
 def _divided(block: dict[str, Any], size: int) -> dict[str, Any]:
@@ -187,7 +194,7 @@ class _MakeElements:
             return of_batch | {_ELEMENT: element}
         if self._all_are_png:
             columns["is_png"] = True
-        if self._chunk_size > 1:
+        if image is not None and self._chunk_size > 1:
             return of_batch | {_ELEMENT: self._labelled(_pixels_of_chunk(columns, self._chunk_size, image), columns)}
         columns, of_batch = ({name: _first(one) for name, one in many.items()} for many in (columns, of_batch))
         record = columns["record"]

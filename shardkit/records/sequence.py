@@ -23,20 +23,16 @@ from shardkit.dataset.index.file import SCHEMA
 from shardkit.dataset.index.shards import parse_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
-from shardkit.dataset.runs import LOCAL, REMOTE, runs
-from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
+from shardkit.dataset.record_files import Found, RecordFiles
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
 from shardkit.records.example import Example, example_figure
 from shardkit.records.html import figures
 from shardkit.records.key_lookup import KeyLookup, similar_keys
 from shardkit.records.record import Schema, damaged
-from shardkit.storage import OpenFiles
-from shardkit.storage.concurrent_reads import read_many
-from shardkit.storage.open_files import MAX_OPEN_FILES
 
 _LOCATING = ["offset", "length"]
-# Rows that an iteration plans at once: few at first, so that the first example comes soon.
-_FIRST_ROWS, _MAX_ROWS = 16, 4096
+# Rows that an iteration reads at once: few at first, so that the first example comes soon.
+_FIRST_ROWS, _MAX_ROWS, _MAX_BYTES = 16, 4096, 8 << 20
 
 
 class Examples(Sequence[Example]):
@@ -103,7 +99,7 @@ class Examples(Sequence[Example]):
         self._table = pa.concat_tables(tables).unify_dictionaries() if tables else SCHEMA.empty_table().select(names)
         self._chosen: range | npt.NDArray[np.int64] = range(len(self._table))
         self._lookup = KeyLookup(self._table["key"])
-        self._files = OpenFiles(root)
+        self._files = RecordFiles([(root, path) for path in self._paths])
         self._schema = Schema.of(self.manifest)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -131,23 +127,16 @@ class Examples(Sequence[Example]):
         Args:
             places: Numbers or keys.
         """
-        rows = [self._row_at(at) for at in places]
-        if not self._files.is_local:
-            return [*read_many(self._read, rows)]
-        found = []
-        for first in range(0, len(rows), MAX_OPEN_FILES):  # with more, files would be opened twice
-            part = rows[first : first + MAX_OPEN_FILES]
-            for row in part:
-                path = self._paths[bisect.bisect_right(self._starts, row) - 1]
-                self._files.will_need(path, self._offset.item(row), self._length.item(row) + OVERHEAD_BYTES)
-            found += [self._read(row) for row in part]
-        return found
+        return list(self._read_rows(np.array([self._row_at(at) for at in places], np.int64)))
 
     def __iter__(self) -> Iterator[Example]:
         first, num_rows = 0, _FIRST_ROWS
         while first < len(self):
-            yield from self._read_in_order(np.asarray(self._chosen[first : first + num_rows]))
-            first += num_rows
+            rows = np.asarray(self._chosen[first : first + num_rows])
+            fitting = int(np.searchsorted(np.cumsum(self._length[rows]), _MAX_BYTES, "right"))
+            rows = rows[: max(1, fitting)]
+            yield from self._read_rows(rows)
+            first += len(rows)
             num_rows = min(2 * num_rows, _MAX_ROWS)
 
     def __contains__(self, value: object) -> bool:
@@ -232,36 +221,25 @@ class Examples(Sequence[Example]):
         raise UnknownNameError(msg)
 
     def _read(self, row: int) -> Example:
-        path = self._paths[bisect.bisect_right(self._starts, row) - 1]
-        offset, length = self._offset.item(row), self._length.item(row)
-        try:
-            framed = self._files.read_range(path, offset, length + OVERHEAD_BYTES)
-        except OSError:
-            with shard_errors(self.manifest.root, path):
-                raise
-        return self._example(row, path, framed, length, offset, 0)
+        shard = bisect.bisect_right(self._starts, row) - 1
+        return self._example(row, shard, self._files.read_one(shard, self._offset.item(row), self._length.item(row)))
 
-    def _read_in_order(self, rows: npt.NDArray[np.int64]) -> Iterator[Example]:
-        """Yield the examples of some rows; those that are close together in a shard are read at once."""
+    def _read_rows(self, rows: npt.NDArray[np.int64]) -> Iterator[Example]:
+        """Yield the examples of some rows, in their order; the disk or the store works on all of them at once."""
         shards = np.searchsorted(self._starts, rows, "right") - 1
-        starts, lengths = self._offset[rows], self._length[rows]
-        stops = starts + lengths + OVERHEAD_BYTES
-        for first, end in runs(shards, starts, stops, LOCAL if self._files.is_local else REMOTE):
-            path, start = self._paths[shards[first]], starts.item(first)
-            with shard_errors(self.manifest.root, path):
-                block = self._files.read_range(path, start, stops.item(end - 1) - start)
-            for row, offset, length in zip(*(of[first:end].tolist() for of in (rows, starts, lengths)), strict=True):
-                yield self._example(row, path, block, length, offset, offset - start)
+        found = self._files.read(shards, self._offset[rows], self._length[rows])
+        for row, shard, data in zip(rows.tolist(), shards.tolist(), found, strict=True):
+            yield self._example(row, shard, data)
 
-    def _example(self, row: int, path: str, block: bytes, length: int, offset: int, start: int) -> Example:
-        """Return the example of a row whose frame begins at a position in some bytes of its shard."""
-        record = self._record.item(row)
-        try:
-            data = unframe(block, length, start)
-        except RecordError as error:
-            raise damaged(self.manifest.root, path, record, self._table["key"][row].as_py(), error) from None
+    def _example(self, row: int, shard: int, data: Found) -> Example:
+        path, record = self._paths[shard], self._record.item(row)
+        if isinstance(data, RecordError):
+            raise damaged(self.manifest.root, path, record, self._table["key"][row].as_py(), data) from None
+        if isinstance(data, Exception):
+            with shard_errors(self.manifest.root, path):
+                raise data
         key = self._table["key"][row].as_py() if self._schema.stored_as else None
-        return Example(data, self._schema, path, record, offset, key)
+        return Example(data, self._schema, path, record, self._offset.item(row), key)
 
 
 def _reopened(

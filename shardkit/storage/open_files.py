@@ -38,7 +38,7 @@ class OpenFiles:
     def __init__(self, folder: Folder) -> None:
         """Read files of a folder; object stores are asked for each range."""
         self._folder = folder
-        self._open: Callable[[str], _OpenFile] | None = None
+        self._open: functools._lru_cache_wrapper[_OpenFile] | None = None
         if isinstance(folder, LocalFolder):
             local = folder
             self._open = functools.lru_cache(MAX_OPEN_FILES)(lambda path: _OpenFile(local.open_descriptor(path)))
@@ -52,6 +52,11 @@ class OpenFiles:
     def is_local(self) -> bool:
         """Whether the files are on this machine."""
         return self._open is not None
+
+    def reopen(self) -> None:
+        """Open each file anew from now on: another one may have its name."""
+        if self._open is not None:
+            self._open.cache_clear()
 
     def will_need(self, path: str, start: int, num_bytes: int) -> None:
         """Let the kernel read a range of a local file soon, while the program does something else."""

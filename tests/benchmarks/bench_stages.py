@@ -21,8 +21,6 @@ from shardkit.order import BatchLayout
 from shardkit.reader import Images, make_dataset_fn, pipeline
 from shardkit.reader.pipeline_spec import BLOCK_EXAMPLES, PipelineSpec
 from shardkit.reader.records.instructions import ReadInstructions
-from shardkit.reader.records.parsing import Parser
-from shardkit.reader.records.record_reader import RecordReader
 from shardkit.reader.records.recovery import RecordRecovery
 
 BATCH_SIZE = 256
@@ -88,8 +86,7 @@ def main() -> None:
     raw, pixels = made(), made(images=Images((224, 224), dtype="uint8"))
     rows = [["on threads", *map(str, given.threads)]]
     stages = {
-        "read and CRC, full": lambda n: rate(on_threads(raw_records(raw, instructions(raw), steps, n), n), 1),
-        "  and decode, crop, resize": lambda n: rate(on_threads(decoded(pixels, instructions(pixels), steps, n), n), 1),
+        "read and CRC, full": lambda n: rate(on_threads(raw_records(raw), n), BATCH_SIZE),
         "whole, full": lambda n: rate(on_threads(pixels(), n), BATCH_SIZE),
         "whole, block": lambda n: rate(
             on_threads(made(images=Images((224, 224), dtype="uint8"), order="block")(), n), BATCH_SIZE
@@ -100,19 +97,12 @@ def main() -> None:
     print_table(f"examples a second by threads; {os.cpu_count()} cores", rows)
 
 
-def raw_records(fn: Any, instructions: Any, steps: Any, threads: int) -> Any:
-    """Single records, without the columns of their instructions."""
-    read = RecordReader(RecordRecovery(fn._table, None, 0))
-    examples = steps.map(instructions).prefetch(1).unbatch()
-    return examples.map(lambda instruction: read(instruction, instructions.of_examples)[0], threads)
-
-
-def decoded(fn: Any, instructions: Any, steps: Any, threads: int) -> Any:
-    """Single images, before they are batched."""
-    read = pipeline._Read(RecordReader(RecordRecovery(fn._table, None, 0)), instructions)
-    parser = Parser(fn._table.features, fn._table.num_classes)
-    make_element = pipeline._MakeElement(fn._table, fn._options, parser)
-    return steps.map(instructions).prefetch(1).unbatch().map(read, threads).map(make_element, threads)
+def raw_records(fn: Any) -> Any:
+    """Records in the chunks in which they are decoded, without the columns of their instructions."""
+    spec = PipelineSpec(fn._table, BatchLayout(BATCH_SIZE, 1, 0), fn._options, fn._order, 0)
+    recovery = RecordRecovery(fn._table, None, 0)
+    chunks = pipeline.record_chunks(spec, ReadInstructions(spec, recovery), recovery)(tf.constant(0, tf.int64))
+    return chunks.map(lambda columns: columns["record"])
 
 
 if __name__ == "__main__":

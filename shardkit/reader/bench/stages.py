@@ -20,7 +20,7 @@ from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
 from shardkit.reader.records.instructions import ReadInstructions
-from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.record_reader import unbatched
 from shardkit.reader.records.recovery import RecordRecovery
 
 MAX_STEP = 1 << 40
@@ -85,10 +85,8 @@ def _records(dataset_fn: DatasetFn) -> Any:
     layout = BatchLayout(options.global_batch_size, 1, 0)
     spec = PipelineSpec(table, layout, options, order, 0)
     recovery = RecordRecovery(table, None, options.seed, options.image)
-    instructions = ReadInstructions(spec, recovery)
-    read = pipeline._Read(RecordReader(recovery), ReadInstructions(spec, recovery))  # noqa: SLF001 - same package
-    instructions_from = pipeline._instructions_from(spec, instructions)  # noqa: SLF001 - same package
-    return _parallel_map(instructions_from(tf.constant(0, tf.int64)), read)
+    chunks = pipeline.record_chunks(spec, ReadInstructions(spec, recovery), recovery)
+    return unbatched(chunks(tf.constant(0, tf.int64)))
 
 
 def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[str, Any]], Any]:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from shardkit.dataset.record_files import RecordFiles
-from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.reader.cache.shard_cache import HeldPaths
 from shardkit.reader.python_calls import callable_in_graph, without_autograph
 from shardkit.reader.table.records import RecordTable
@@ -25,7 +24,7 @@ class RecordBatches:
         """Name the files; none is opened.
 
         Args:
-            table: The split's record table, with frame_bytes.
+            table: The split's record table.
         """
         self._table = table
         if isinstance(table.paths, HeldPaths):
@@ -41,18 +40,21 @@ class RecordBatches:
             example_ids: int64[n].
         """
         table = self._table
-        assert table.frame_bytes is not None  # noqa: S101 - see __init__
-        lengths = table.frame_bytes[example_ids].astype(np.int64) - OVERHEAD_BYTES
+        lengths = table.length[example_ids].astype(np.int64)
         found = self._files.read(table.shard_of(example_ids), table.offset[example_ids], lengths)
         return np.array([data if isinstance(data, bytes) else b"" for data in found], object)
+
+    def reopen(self) -> None:
+        """Open each file anew from now on, because one was replaced."""
+        self._files.reopen()
 
 
 class BatchReader:
     """The graph function that reads the records of instructions."""
 
-    def __init__(self, table: RecordTable) -> None:
-        """Make a reader; see RecordBatches."""
-        self._read = callable_in_graph(RecordBatches(table).read, [tf.string])
+    def __init__(self, records: RecordBatches) -> None:
+        """Make a reader of these records."""
+        self._read = callable_in_graph(records.read, [tf.string])
 
     @without_autograph
     def __call__(self, instructions: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from shardkit.errors import DataError, RecordError
 from shardkit.hashing import hash64
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
+from shardkit.reader.records.batch_reader import RecordBatches
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
 from shardkit.reader.records.manifest_check import SourceWatch
 from shardkit.reader.records.record_keys import RecordKeys
@@ -36,7 +37,11 @@ STRIDE = (1 << 61) - 1
 
 
 class RecordRecovery:
-    """Called by a graph for the records that it cannot read."""
+    """Called by a graph for the records that it cannot read.
+
+    Attributes:
+        records: The records of the table, from which batches are read.
+    """
 
     def __init__(
         self, table: RecordTable, damaged: DamagedRecords | None, seed: int, image: ImageOptions | None = None
@@ -51,7 +56,7 @@ class RecordRecovery:
             image: How images are decoded; None if they are not.
         """
         self._table, self._damaged, self._seed, self._image = table, damaged, seed, image
-        self._watch, self._keys = SourceWatch(table), RecordKeys(table)
+        self._watch, self._keys, self.records = SourceWatch(table), RecordKeys(table), RecordBatches(table)
         self._lost_classes = set[tuple[str, int]]()
         # For each damaged example, the last window that was decoded, and whether it failed.
         self._decoded: dict[int, tuple[list[int], bool]] = {}
@@ -129,7 +134,8 @@ class RecordRecovery:
         raise self._irreplaceable(example_id)
 
     def check_sources(self) -> None:
-        """See SourceWatch.check."""
+        """See SourceWatch.check; for a step that has failed, perhaps because a shard was replaced for a while."""
+        self.records.reopen()
         self._watch.check()
 
     def find_undecodable(self, example_ids: npt.NDArray[np.int64], windows: npt.NDArray[np.int32]) -> int:

@@ -21,7 +21,7 @@ from shardkit.options.words import named
 from shardkit.reader.table.records import RecordTable, aligned
 
 _LABEL_ROLES = {"class_label", "bbox", "mask"}
-_COLUMNS = ("offset", "key_hash", "height", "width", "image_start", "image_bytes")
+_COLUMNS = ("offset", "length", "key_hash", "height", "width", "image_start", "image_bytes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from shardkit.storage import FileIdentity, Folder, LocalFolder
 ALIGNMENT = 64  # bytes
 _COLUMNS = {
     "offset": np.int64,
+    "length": np.int32,
     "key_hash": np.int64,
     "label": np.int32,
     "height": np.int32,
@@ -86,6 +87,7 @@ class RecordTable:
         starts: int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1]).
         record: int64[N], ascending, the record of each example of a selection; None if the table has all records.
         offset: int64[N], offset of the record's frame in its shard, bytes.
+        length: int32[N], length of the record's data, bytes.
         key_hash: int64[N], hash of the key.
         label: int32[N], class number; -1 if an example does not have exactly one class.
         height, width: int32[N], pixels.
@@ -93,7 +95,6 @@ class RecordTable:
         is_png: bool[N]; None if all images are JPEGs.
         relabelling: int64[num_datasets, num_classes], label in the table for each dataset and label in its records;
             None if the records' labels are right.
-        frame_bytes: int32[N], length of the record's frame; None if it is not needed, see `with_frame_bytes`.
         key_columns: Keys that were read.
         stored_as: Names of features in the records of others, see `stored_names`.
         key_paths: [num_shards], the beginning of the keys of records that have none, see `stored_names.record_key`.
@@ -108,6 +109,7 @@ class RecordTable:
     paths: list[str]
     starts: npt.NDArray[np.int64]
     offset: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int32]
     key_hash: npt.NDArray[np.int64]
     label: npt.NDArray[np.int32]
     height: npt.NDArray[np.int32]
@@ -117,7 +119,6 @@ class RecordTable:
     is_png: npt.NDArray[np.bool_] | None
     record: npt.NDArray[np.int64] | None = None
     relabelling: npt.NDArray[np.int64] | None = None
-    frame_bytes: npt.NDArray[np.int32] | None = None
     key_columns: KeyColumns = field(default_factory=KeyColumns)
     stored_as: StoredAs = field(default_factory=dict)
     key_paths: list[str] = field(default_factory=list)
@@ -239,15 +240,6 @@ def _identity(root: Folder, shard: Shard) -> FileIdentity | None:
         with contextlib.suppress(OSError):  # read_indexes says which file cannot be read
             return root.identity(shard.path)
     return None
-
-
-def with_frame_bytes(table: RecordTable) -> RecordTable:
-    """Return the table of all records with frame_bytes: a frame ends where the next one or the end of the shard is."""
-    ends = np.append(table.offset[1:], 0)
-    ends[table.starts[1:] - 1] = [shard.num_bytes for shard in table.shards]
-    lengths = aligned(table.num_examples, np.int32)
-    np.subtract(ends, table.offset, out=lengths, casting="same_kind")
-    return replace(table, frame_bytes=lengths)
 
 
 def aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:

@@ -77,8 +77,7 @@ def select(
 
 
 def _selected(table: RecordTable, rows: _Rows) -> RecordTable:
-    names = ["offset", "key_hash", "label", "height", "width", "image_start", "image_bytes"]
-    names += [] if table.frame_bytes is None else ["frame_bytes"]
+    names = ["offset", "length", "key_hash", "label", "height", "width", "image_start", "image_bytes"]
     kept: dict[str, Any] = {name: take_rows(getattr(table, name), rows) for name in names}
     return replace(
         table,

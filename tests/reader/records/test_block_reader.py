@@ -11,9 +11,9 @@ from shardkit import read_manifest
 from shardkit.order import BatchLayout
 from shardkit.order.blocks import BlockLayout
 from shardkit.reader import BlockOrder, make_dataset_fn
+from shardkit.reader.records.batch_reader import BatchReader, RecordBatches
 from shardkit.reader.records.block_reader import BlockReader
-from shardkit.reader.records.range_reader import MAX_GAP_BYTES, RangeReader
-from shardkit.reader.table.records import load_table, with_frame_bytes
+from shardkit.reader.table.records import load_table
 from shardkit.testing import convert_without_beam, picture, write_tree
 
 from ..conftest import datasets_of_workers, global_batches, joined_batches, texts
@@ -48,20 +48,24 @@ def copied(noise, tmp_path):
 
 @pytest.fixture(scope="module")
 def table(noise):
-    return with_frame_bytes(load_table(read_manifest(noise), "train"))
+    return load_table(read_manifest(noise), "train")
+
+
+def frame_bytes(table):
+    return table.length + 16
 
 
 def test_frames_are_as_long_as_the_index_says(noise, table):
     manifest = read_manifest(noise)
-    sizes = np.add.reduceat(table.frame_bytes, table.starts[:-1])
+    sizes = np.add.reduceat(frame_bytes(table), table.starts[:-1])
     assert sizes.tolist() == [shard.num_bytes for shard in manifest.splits["train"].shards]
-    assert table.frame_bytes.min() > table.image_bytes.min()
+    assert frame_bytes(table).min() > table.image_bytes.min()
 
 
 @pytest.mark.parametrize("num_workers", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
 def test_every_worker_reads_what_is_listed_and_every_byte_once_an_epoch(num_workers, noise, table):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=4, **BLOCKS)
-    total, steps = int(table.frame_bytes.sum()), 2 * NUM_EXAMPLES // 4
+    total, steps = int(frame_bytes(table).sum()), 2 * NUM_EXAMPLES // 4
     batches = global_batches(dataset_fn, 80 + steps, num_workers)
     # What was read ahead when counting begins is made up for by what is read ahead when it ends, but for a window.
     for step in range(80):  # an epoch and some: to list takes longer than to read
@@ -69,7 +73,7 @@ def test_every_worker_reads_what_is_listed_and_every_byte_once_an_epoch(num_work
     before = bytes_read()
     for _ in range(steps):
         next(batches)
-    read, slack = bytes_read() - before, 2 * 4 * 2 * 8 * int(table.frame_bytes.max())
+    read, slack = bytes_read() - before, 2 * 4 * 2 * 8 * int(frame_bytes(table).max())
     assert 2 * total - slack <= read <= 2 * total * 1.05 + slack
     assert slack < total
 
@@ -79,7 +83,7 @@ def test_evaluation_reads_every_byte_once(noise, table):
     before, keys = bytes_read(), []
     for batch in dataset_fn().as_numpy_iterator():
         keys += [key for key, weight in zip(texts(batch["key"]), batch["weight"], strict=True) if weight]
-    assert bytes_read() - before <= 1.05 * int(table.frame_bytes.sum())
+    assert bytes_read() - before <= 1.05 * int(frame_bytes(table).sum())
     plain = make_dataset_fn(noise, "train", global_batch_size=4, training=False)
     assert keys == [key for step in range(plain.steps_per_epoch) for key in plain.batch_keys(step)]
 
@@ -91,9 +95,8 @@ def test_evaluation_reads_every_byte_once(noise, table):
 )
 def test_any_examples_are_read_in_the_order_asked_for(ids, noise, table):
     plain = make_dataset_fn(noise, "train", global_batch_size=1, training=False)
-    sizes = [int(table.frame_bytes[i]) - 16 for i in ids]  # a frame is 16 bytes more than its data
-    [found] = RangeReader(table)({"id": tf.constant(ids, tf.int64)})
-    found = found["record"].numpy()
+    sizes = [int(table.length[i]) for i in ids]
+    found = RecordBatches(table).read(np.array(ids))
     assert [len(record) for record in found] == sizes
     features = [tf.train.Example.FromString(record).features.feature for record in found]
     assert [example["key"].bytes_list.value[0].decode() for example in features] == [
@@ -101,14 +104,13 @@ def test_any_examples_are_read_in_the_order_asked_for(ids, noise, table):
     ]
 
 
-def test_what_lies_far_apart_is_not_read_along(noise, table):
-    spread = [0, NUM_EXAMPLES - 1]
-    assert int(table.frame_bytes.sum()) < MAX_GAP_BYTES or len(table.paths) > 1
-    read = RangeReader(table)({"id": tf.constant(spread, tf.int64)})
-    next(iter(read))
+def test_what_lies_far_apart_is_not_read_along(table):
+    spread = np.array([0, NUM_EXAMPLES - 1])
+    reader = RecordBatches(table)
+    reader.read(spread)
     before = bytes_read()
-    next(iter(read))
-    assert bytes_read() - before < int(table.frame_bytes[spread].sum()) + 1000
+    reader.read(spread)
+    assert bytes_read() - before < int(frame_bytes(table)[spread].sum()) + 1000
 
 
 @pytest.mark.parametrize("training", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -166,7 +168,9 @@ def test_pixels_are_those_of_records_read_one_by_one(noise):
 
 def test_a_worker_reads_no_more_than_two_windows_ahead(noise, table):
     blocks = BlockLayout(table.starts, 8, 2, 4)
-    reader = BlockReader(table, blocks, BatchLayout(4, 1, 0), 0, lambda ids, *_: {"id": ids})
+    reader = BlockReader(
+        BatchReader(RecordBatches(table)), blocks, BatchLayout(4, 1, 0), 0, lambda ids, *_: {"id": ids}
+    )
     before = bytes_read()
     iterator = iter(reader.records(0))
     next(iterator)
@@ -174,5 +178,5 @@ def test_a_worker_reads_no_more_than_two_windows_ahead(noise, table):
     while read - seen > 1000:  # until it rests
         time.sleep(0.3)
         seen, read = read, bytes_read() - before
-    window = 2 * 8 * float(table.frame_bytes.mean())
+    window = 2 * 8 * float(frame_bytes(table).mean())
     assert 4 * window < read < 2 * 4 * window * 1.1

@@ -4,26 +4,26 @@ import tensorflow as tf
 
 from shardkit import read_manifest
 from shardkit.dataset import tfrecord
-from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.batch_reader import BatchReader
 from shardkit.reader.records.recovery import RecordRecovery
+from shardkit.reader.records.repair import RepairRecords
 from shardkit.reader.table.records import load_table
 
 from .damaging import flip_bits
 
 
 class Reading:
-    """The record reader of a dataset, called as the graph calls it."""
+    """The records of a dataset, read as the graph reads them."""
 
     def __init__(self, folder):
         self.table = load_table(read_manifest(str(folder)), "train")
-        reader = RecordReader(RecordRecovery(self.table, None, seed=0))
-        self.compiled = tf.function(lambda instruction: reader(instruction, of_examples=None)[0], reduce_retracing=True)
+        recovery = RecordRecovery(self.table, None, seed=0)
+        read, repair = BatchReader(recovery.records), RepairRecords(recovery, None)
+        self.compiled = tf.function(lambda ids: repair(read({"id": ids}))["record"], reduce_retracing=True)
 
-    def __call__(self, example_id):
-        shard = int(np.searchsorted(self.table.starts, example_id, side="right")) - 1
-        offset = self.table.offset[example_id]
-        instruction = {"path": self.table.paths[shard], "offset": offset, "id": np.int64(example_id)}
-        return self.compiled({name: tf.constant(value) for name, value in instruction.items()}).numpy()
+    def __call__(self, *example_ids):
+        found = self.compiled(tf.constant(example_ids, tf.int64)).numpy()
+        return found[0] if len(example_ids) == 1 else list(found)
 
     def file(self, example_id):
         return self.table.paths[int(np.searchsorted(self.table.starts, example_id, side="right")) - 1]
@@ -44,7 +44,8 @@ def test_every_record_is_found_by_its_offset(noise):
     for path in reading.table.paths:
         with open(path, "rb") as file:
             expected += [data for _, data in tfrecord.read_records(file, name=path)]
-    assert [reading(i) for i in range(reading.table.num_examples)] == expected
+    assert reading(*range(reading.table.num_examples)) == expected
+    assert [reading(i) for i in (0, 150, 306)] == [expected[i] for i in (0, 150, 306)]
 
 
 EXAMPLE = 150  # in the middle of the second shard
@@ -101,4 +102,4 @@ def test_a_shard_removed_meanwhile_is_told_with_shard_record_and_key(copied):
 def test_a_record_that_is_intact_when_read_again_is_used(noise):
     """Stores answer wrongly now and then; nothing is wrong with the record."""
     reading = Reading(noise)
-    assert RecordRecovery(reading.table, None, seed=0).reread_or_raise(np.int64(EXAMPLE)) == reading(EXAMPLE)
+    assert RecordRecovery(reading.table, None, seed=0).reread_or_raise(EXAMPLE) == reading(EXAMPLE)

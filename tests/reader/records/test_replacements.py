@@ -67,7 +67,7 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
         damage(table, victims)
         recovery = RecordRecovery(table, DamagedRecords(100), seed=5)
         for victim in victims:
-            (other, _), (again, _) = recovery.replace(victim, False), recovery.replace(victim, True)
+            (other, _), (again, _) = (recovery.replace(victim, is_undecodable=known) for known in (False, True))
             assert other == again, name
             assert other not in victims
             assert table.label[other] == table.label[victim]
@@ -90,7 +90,7 @@ def test_where_nothing_is_intact_that_is_told(pair):
     table = select(table_of(pair[0]), where="label_name = 'cat'", fold=None, take=None, training=True)
     damage(table, [0])
     with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*no other example.*restore"):
-        RecordRecovery(table, DamagedRecords(100), seed=0).replace(0, False)
+        RecordRecovery(table, DamagedRecords(100), seed=0).replace(0, is_undecodable=False)
 
 
 def test_shares_of_classes_stay_exact(pair):
@@ -146,7 +146,7 @@ def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damage
     recovery = RecordRecovery(table_of(intact[0]), damaged, seed=0)
     refusing(monkeypatch, "open", ".tfrecord", errno.EACCES)
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
-        recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, False)
+        recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, is_undecodable=False)
     assert damaged is None or damaged.records == []
 
 
@@ -172,13 +172,13 @@ def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_cor
 
 def test_decoding_is_a_map_without_state(intact, monkeypatch):
     """Stateful maps run on one thread where TensorFlow is told to be deterministic."""
-    graphs, traced = [], pipeline._MakeElement.__call__
+    graphs, traced = [], pipeline._MakeElements.__call__
 
     def remember(self, place):
         graphs.append(tf.compat.v1.get_default_graph())
         return traced(self, place)
 
-    monkeypatch.setattr(pipeline._MakeElement, "__call__", remember)
+    monkeypatch.setattr(pipeline._MakeElements, "__call__", remember)
     options = {"global_batch_size": 4, "image_size": (8, 8), "on_corrupt": "skip"}
     reader.make_dataset_fn(str(intact[0]), "train", **options)()
     (graph,) = graphs
