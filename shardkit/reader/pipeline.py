@@ -24,7 +24,8 @@ from shardkit.dataset.stored_names import DERIVED
 from shardkit.errors import CallError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.annotations import move_annotations, targets
-from shardkit.reader.images.decoding import decode_window, finish, flipped, target_size
+from shardkit.reader.images.crops import WHOLE
+from shardkit.reader.images.decoding import decode_window, finish, finish_several, target_size
 from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
@@ -39,6 +40,7 @@ from shardkit.reader.records.record_reader import read_record, unbatched
 from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.records.repair import RepairRecords
 from shardkit.reader.records.retry import find_undecodable_images, retry_failed_steps
+from shardkit.reader.table.records import RecordTable
 
 # Columns of an example whose record is parsed with its batch.
 _BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
@@ -180,6 +182,7 @@ class _MakeElements:
         table, options = spec.table, spec.options
         self._options, self._parser, self._compares_keys = options, parser, compares_keys
         self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
+        self._have_size = options.image is not None and _have_size(table, options.image)
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
@@ -195,7 +198,9 @@ class _MakeElements:
         if self._all_are_png:
             columns["is_png"] = True
         if image is not None and self._chunk_size > 1:
-            return of_batch | {_ELEMENT: self._labelled(_pixels_of_chunk(columns, self._chunk_size, image), columns)}
+            return of_batch | {
+                _ELEMENT: self._labelled(_pixels_of_chunk(columns, image, have_size=self._have_size), columns)
+            }
         columns, of_batch = ({name: _first(one) for name, one in many.items()} for many in (columns, of_batch))
         record = columns["record"]
         # Parsing takes a tenth of the time of decoding.
@@ -237,22 +242,37 @@ def _weighted(element: Any, columns: dict[str, Any]) -> Any:
     return (*element, columns["weight"]) if isinstance(element, tuple) else (element, columns["weight"])
 
 
+def _have_size(table: RecordTable, image: ImageOptions) -> bool:
+    """Return whether the windows of all images are whole images of the target's size."""
+    whole = (image.crop_scale == WHOLE) if image.training else image.eval_fit != "crop" or image.eval_crop_fraction == 1
+    height, width = image.size
+    return whole and bool((table.height == height).all() and (table.width == width).all())
+
+
 def _first(column: Any) -> Any:
     return column if isinstance(column, bool) else column[0]
 
 
-def _pixels_of_chunk(columns: dict[str, Any], count: int, image: ImageOptions) -> Any:
-    """Return the pixels of several images, [count, height, width, channels].
+def _pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size: bool) -> Any:
+    """Return the pixels of several images, [n, height, width, channels].
 
     The graph has the operations for each image: a loop in the graph takes half as much time again.
+
+    Args:
+        columns: Columns of the examples and their records, [n, …] each, n known.
+        image: Options of the images.
+        have_size: Whether all windows have the target's size.
     """
-    encoded = tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
-    is_png = columns.get("is_png")
-    pixels = []
-    for at in range(count):
-        of_one = is_png if is_png is None or isinstance(is_png, bool) else is_png[at]
-        pixels.append(_pixels(encoded[at], {"window": columns["window"][at], "is_png": of_one}, image))
-    return flipped(tf.stack(pixels), columns.get("flip"))
+    encoded = tf.unstack(tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"]))
+    windows, is_png = tf.unstack(columns["window"]), columns.get("is_png")
+    are_png = [is_png] * len(encoded) if is_png is None or isinstance(is_png, bool) else tf.unstack(is_png)
+    pixels = [
+        decode_window(
+            data, window, of_one, image.channels, target_size(window, image) if image.scaled_decoding else None
+        )
+        for data, window, of_one in zip(encoded, windows, are_png, strict=True)
+    ]
+    return finish_several(pixels, columns.get("flip"), image, have_size=have_size)
 
 
 def _pixels(encoded: Any, columns: dict[str, Any], image: ImageOptions) -> Any:

@@ -66,7 +66,7 @@ class PipelineSpec:
         image, size = self.options.image, self.layout.per_replica_batch_size
         if image is None and self.options.map_fn is None:
             return size  # nothing is decoded, and a batch is parsed at once
-        if image is None or self.options.map_fn is not None or not self.has_label_column:
+        if image is None or self.options.map_fn is not None or image.scaled_decoding or not self.has_label_column:
             return 1
         num_pixels = float(np.mean(self.table.height.astype(np.float64) * self.table.width)) + math.prod(image.size)
         fitting = min(MAX_CHUNK, int(CALL_SECONDS / (IMAGE_SECONDS + PIXEL_SECONDS * num_pixels)))

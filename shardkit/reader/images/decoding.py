@@ -1,7 +1,7 @@
 """Decode one image: only its window, then resize, cast and flip it; all shapes are static."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -128,30 +128,37 @@ def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | No
         shape: int32[2], the window's sides before scaled decoding rounded them, which determine the padding; None for
             those of pixels.
     """
-    height, width = options.size
-    resize = _RESIZE[options.resize_method]
-    if is_padded(options):
-        resized = _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options.size, resize)
-    else:
-        resized = resize(pixels, options.size)
-    finished = _cast(resized, options)
+    finished = _cast(_resized(pixels, options, shape), options)
     if flip is not None:
         # Flipped last: a uint8 image has a quarter of the bytes.
         finished = tf.cond(flip, lambda: tf.reverse(finished, [1]), lambda: finished)
-    finished.set_shape([height, width, options.channels])
+    finished.set_shape([*options.size, options.channels])
     return finished
 
 
-def flipped(pixels: Any, flips: Any | None) -> Any:
-    """Return images of which some are mirrored left to right.
+def finish_several(images: Sequence[Any], flips: Any | None, options: ImageOptions, *, have_size: bool) -> Any:
+    """Return what `finish` returns for several images, by fewer operations: [n, height, width, channels].
 
     Args:
-        pixels: [n, height, width, channels].
-        flips: bool[n]; None for none.
+        images: uint8[any height, any width, channels] each.
+        flips: bool[n], whether to mirror each; None for never.
+        options: Options of the images.
+        have_size: Whether all have the target's size already.
     """
+    shape = [*options.size, options.channels]
+    resized = [tf.ensure_shape(one if have_size else _resized(one, options, None), shape) for one in images]
+    finished = _cast(tf.stack(resized), options)
     if flips is None:
-        return pixels
-    return tf.where(flips[:, tf.newaxis, tf.newaxis, tf.newaxis], tf.reverse(pixels, [2]), pixels)
+        return finished
+    return tf.where(flips[:, tf.newaxis, tf.newaxis, tf.newaxis], tf.reverse(finished, [2]), finished)
+
+
+def _resized(pixels: Any, options: ImageOptions, shape: Any | None) -> Any:
+    """Return the pixels resized to the target, float32[height, width, channels]; see `finish`."""
+    resize = _RESIZE[options.resize_method]
+    if is_padded(options):
+        return _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options.size, resize)
+    return resize(pixels, options.size)
 
 
 def _padded(pixels: Any, shape: Any, size: tuple[int, int], resize: Callable[[Any, Any], Any]) -> Any:
@@ -195,12 +202,13 @@ _RESIZE: dict[str, Callable[[Any, Any], Any]] = {"bilinear": _bilinear, "antiali
 def _cast(pixels: Any, options: ImageOptions) -> Any:
     if options.dtype == "uint8":
         # No clipping is needed: both methods average, so all values are in 0..255.
-        return tf.cast(tf.round(pixels), tf.uint8)
+        return pixels if pixels.dtype == tf.uint8 else tf.cast(tf.round(pixels), tf.uint8)
+    pixels = tf.cast(pixels, tf.float32)
     if options.mean is not None and options.std is not None:
         # By rows: the same broadcast over a last axis of 3 takes ten times as long (measured: 820 instead of 85
         # microseconds for 224 x 224, of which resizing takes 400).
-        height, width = options.size
+        shape, width = pixels.shape, options.size[1]
         mean, std = (np.tile(np.asarray(values, np.float32), width) for values in (options.mean, options.std))
-        rows = (tf.reshape(pixels, [height, width * options.channels]) - mean) / std
-        pixels = tf.reshape(rows, [height, width, options.channels])
+        rows = (tf.reshape(pixels, [-1, width * options.channels]) - mean) / std
+        pixels = tf.reshape(rows, [*shape[:-3], *options.size, options.channels])
     return tf.cast(pixels, options.dtype)
