@@ -34,6 +34,11 @@ class RecordFiles:
         opened: dict[str, OpenFiles] = {}
         self._files = [(opened.setdefault(folder.url, OpenFiles(folder)), path) for folder, path in files]
 
+    @property
+    def are_local(self) -> bool:
+        """Whether all files are on this machine."""
+        return all(files.is_local for files, _ in self._files)
+
     def reopen(self) -> None:
         """Open each file anew from now on: another one may have its name."""
         for files, _ in self._files:

@@ -13,6 +13,7 @@ from shardkit.errors import CallError, UnknownNameError
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
 from shardkit.order import steps_per_epoch
+from shardkit.order.blocks import BLOCK_RECORDS
 from shardkit.order.training import check_order
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
@@ -34,6 +35,7 @@ _EVALUATION_SPLITS = {"validation", "test"}
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _SLICE = re.compile(r"(?P<split>[^\[\]]+)\[(?P<start>\d+%?)?:(?P<stop>\d+%?)?\]")
 READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"
+REQUEST_DOLLARS = 0.4e-6  # https://aws.amazon.com/s3/pricing/: GET of S3 Standard, us-east-1
 _LOG = logging.getLogger(__name__)
 
 
@@ -64,7 +66,8 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated
         warn_of_training_on(given.split)
     if given.cache is None:
-        check_remote_reading(table, in_blocks=blocks is not None)
+        record_by_record = given.training and blocks is None
+        check_remote_reading(table, record_by_record=record_by_record, elsewhere=placement is not None)
     options = ReadOptions(
         split=(source.manifests[0] if isinstance(source, Mixture) else source).split_name(given.split),
         global_batch_size=given.global_batch_size,
@@ -196,31 +199,41 @@ def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
     return replace(table, paths=paths)
 
 
-def check_remote_reading(table: RecordTable, *, in_blocks: bool) -> None:
-    """Check that TensorFlow can read the shards where they are stored; warn if that will be slow.
+def check_remote_reading(table: RecordTable, *, record_by_record: bool, elsewhere: bool) -> None:
+    """Check that the shards can be read where they are stored; warn if that will be slow or dear.
 
     Args:
         table: The split's record table.
-        in_blocks: Whether one request reads many records.
+        record_by_record: Whether each record takes a request of its own.
+        elsewhere: Whether other processes read, with TensorFlow's own file systems.
 
     Raises:
         CallError: TensorFlow cannot read them.
     """
     for url in dict.fromkeys(root.url for root in table.roots):
         scheme = url.partition("://")[0] if "://" in url else "file"
-        if scheme == "s3":
-            raise CallError(f"{url}: TensorFlow does not read s3://; give cache=, a local folder to copy the shards to")
-        if scheme != "file" and not in_blocks:
-            _LOG.warning(
-                "%s: reading records one by one from an object store is slow; cache= copies the shards to a local "
-                "disk, order='block' reads many with each request",
-                url,
+        if scheme == "s3" and elsewhere:
+            raise CallError(
+                f"{url}: with service= and independent_workers= TensorFlow reads the shards, which it cannot on s3://; "
+                "leave them out, or put the dataset where all workers read it as a folder"
             )
-        if scheme == "gs" and READ_AHEAD not in os.environ:
+        if scheme != "file" and record_by_record:
+            count = sum(
+                one.num_examples for root, one in zip(table.roots, table.shards, strict=True) if root.url == url
+            )
+            _LOG.warning(
+                "%s: in full order an epoch takes %s requests, one for each example (about USD %.2f on Amazon S3); "
+                "order='block' takes about %s; cache= copies the shards to a local disk once",
+                url,
+                f"{count:,}",
+                count * REQUEST_DOLLARS,
+                f"{-(-count // BLOCK_RECORDS):,}",
+            )
+        if scheme == "gs" and elsewhere and READ_AHEAD not in os.environ:
             # TensorFlow reads this variable when it is imported: it is too late to set it here.
             _LOG.warning(
-                "%s: TensorFlow reads 64 MiB ahead at every seek in gs://, most of it for nothing; set %s=0 (with "
-                "order='full': somewhat more than a record's bytes) before Python starts, or give cache=",
+                "%s: TensorFlow reads 64 MiB ahead at every seek in gs://, most of it for nothing; set %s=0 in the "
+                "environment of all processes that read",
                 url,
                 READ_AHEAD,
             )

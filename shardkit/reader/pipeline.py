@@ -47,6 +47,7 @@ _BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
 # Columns of a batch that are not of its element.
 _OF_BATCH = (BATCH_SEED, IS_EXAMPLE, KEY_HASH)
 _ELEMENT = "element"
+STORE_CALLS = 4  # each has several requests in flight
 
 
 def build(spec: PipelineSpec) -> Any:
@@ -115,14 +116,15 @@ def record_chunks(spec: PipelineSpec, instructions: ReadInstructions, recovery: 
     Each element has the columns of `spec.chunk_size` examples.
     """
     size, per_step, read = spec.chunk_size, spec.layout.per_worker_batch_size, BatchReader(recovery.records)
+    # Of local files one call at a time: several would wait for the interpreter's lock. A store takes long to answer.
+    calls = None if recovery.records.are_local else STORE_CALLS
     # Replaced examples have instructions with variables of their own. TensorFlow orders the operations that use the
     # same variables, and in functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not
     # found").
     repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples)
 
     def in_full_order(step: Any) -> Any:
-        # One call at a time: several would wait for the interpreter's lock. Two blocks are read ahead.
-        blocks = _blocks(spec, instructions, step).map(read)
+        blocks = _blocks(spec, instructions, step).map(read, num_parallel_calls=calls, deterministic=True)
         return unbatched(blocks.map(without_autograph(lambda block: _divided(block, size))).prefetch(1)).map(repair)
 
     if not isinstance(spec.order, BlockTrainingOrder):

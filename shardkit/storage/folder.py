@@ -74,6 +74,10 @@ class Folder(abc.ABC):
             file.seek(start)
             return read_fully(lambda done: file.read(num_bytes - done), num_bytes)
 
+    def ranges(self, path: str) -> Callable[[int, int], bytes]:
+        """Return a function that reads ranges of the file as `read_range` does, where opening it takes a request."""
+        return lambda start, num_bytes: self.read_range(path, start, num_bytes)
+
     @abc.abstractmethod
     def create(self) -> None:
         """Create the folder and its parents if the store has folders; do nothing if it exists."""
@@ -169,6 +173,10 @@ class WrappedFolder(Folder):
     def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
         """See Folder."""
         return self.inner.read_range(path, start, num_bytes)
+
+    def ranges(self, path: str) -> Callable[[int, int], bytes]:
+        """See Folder."""
+        return self.inner.ranges(path)
 
     def create(self) -> None:
         """See Folder."""

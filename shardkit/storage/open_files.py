@@ -1,6 +1,7 @@
-"""Read ranges of the files of a folder, with a few local files kept open; write one local file whole or not at all.
+"""Read ranges of the files of a folder, with a few files kept open; write one local file whole or not at all.
 
-Opening, checking and closing a file takes several times as long as reading a small record from the page cache.
+Opening, checking and closing a file takes several times as long as reading a small record from the page cache; in an
+object store it takes a request of its own.
 """
 
 import contextlib
@@ -36,8 +37,9 @@ class OpenFiles:
     """Ranges of files of a folder. Safe for threads and for forked processes: `pread` has no shared position."""
 
     def __init__(self, folder: Folder) -> None:
-        """Read files of a folder; object stores are asked for each range."""
+        """Read files of a folder; none is opened yet."""
         self._folder = folder
+        self._ranges = functools.lru_cache(MAX_OPEN_FILES)(folder.ranges)
         self._open: functools._lru_cache_wrapper[_OpenFile] | None = None
         if isinstance(folder, LocalFolder):
             local = folder
@@ -55,6 +57,7 @@ class OpenFiles:
 
     def reopen(self) -> None:
         """Open each file anew from now on: another one may have its name."""
+        self._ranges.cache_clear()
         if self._open is not None:
             self._open.cache_clear()
 
@@ -75,7 +78,8 @@ class OpenFiles:
             data = os.pread(file.descriptor, num_bytes, start)
             if len(data) == num_bytes:
                 return data
-        return self._folder.read_range(path, start, num_bytes)  # a network file system may return fewer at once
+            return self._folder.read_range(path, start, num_bytes)  # a network file system may return fewer at once
+        return self._ranges(path)(start, num_bytes)
 
 
 @contextlib.contextmanager

@@ -33,6 +33,11 @@ class RecordBatches:
         else:
             self._files = RecordFiles([(root, one.path) for root, one in zip(table.roots, table.shards, strict=True)])
 
+    @property
+    def are_local(self) -> bool:
+        """Whether all files are on this machine."""
+        return self._files.are_local
+
     def read(self, example_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
         """Return the data of the examples' records; empty where a record is damaged or its file cannot be read.
 

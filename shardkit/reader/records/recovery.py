@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.dataset import tfrecord
 from shardkit.dataset.manifest.readopting import made_again
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import DataError, RecordError
 from shardkit.hashing import hash64
 from shardkit.reader.arguments.options import ImageOptions
@@ -26,11 +26,9 @@ from shardkit.reader.records.manifest_check import SourceWatch
 from shardkit.reader.records.record_keys import RecordKeys
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import unreadable
+from shardkit.storage.retry import retried
 
 _LOG = logging.getLogger(__name__)
-# The file is read from the record on, so the number and the offset in an error are not those in the shard.
-_NAME = "record"
-_PREFIX = f"{_NAME}: record 0 at byte 0: "
 # A prime above any number of examples, so that it has no common divisor with it: steps of this length visit every
 # example once before any twice. The neighbours of a damaged record are often damaged too, so steps are long.
 STRIDE = (1 << 61) - 1
@@ -267,21 +265,18 @@ class RecordRecovery:
         return f"run `shardkit verify`, then restore the shard or {made_again(self._table.root(example_id))}"
 
     def _read(self, example_id: int) -> bytes:
-        shard, _ = self._table.location(example_id)
-        root = self._table.root(example_id)
+        table = self._table
+        shard, _ = table.location(example_id)
+        root = table.root(example_id)
+        # Where the dataset is, not in its copy, and opened anew: what was read first may be damaged or replaced.
+        start, length = int(table.offset[example_id]), int(table.length[example_id])
         try:
-            with root.open(shard.path) as file:
-                file.seek(int(self._table.offset[example_id]))
-                data: bytes = next(tfrecord.read_records(file, name=_NAME))[1]
-        except StopIteration:
-            raise RecordError("the file ends before it") from None
-        except RecordError as error:
-            raise RecordError(str(error).removeprefix(_PREFIX)) from None
+            frame = retried(lambda: root.read_range(shard.path, start, length + OVERHEAD_BYTES))
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RecordError(str(error)) from error
         except OSError as error:
             raise unreadable(f"{root.url}/{shard.path}", error) from error
-        return data
+        return unframe(frame, length)
 
     def _describe(self, example_id: int, error: RecordError) -> DamagedRecord:
         shard, number = self._table.location(example_id)

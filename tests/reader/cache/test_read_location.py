@@ -13,6 +13,7 @@ from shardkit import read_manifest, reader
 from shardkit.errors import CallError, MachineError
 from shardkit.reader.loading import check_remote_reading
 from shardkit.reader.table.records import load_table
+from shardkit.storage import open_folder
 from shardkit.testing import upload
 
 OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
@@ -79,10 +80,9 @@ def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no
     assert soon(lambda: len(os.listdir("/proc/self/fd")) <= before)
 
 
-def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise, uncached, s3_bucket, tmp_path):
+def test_a_dataset_in_s3_is_read_directly_and_through_the_cache(noise, uncached, s3_bucket, tmp_path):
     upload(f"{s3_bucket}/noise", Path(noise))
-    with pytest.raises(CallError, match="TensorFlow does not read s3://; give cache="):
-        batches(f"{s3_bucket}/noise")
+    same(batches(f"{s3_bucket}/noise"), uncached)
     same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache")), uncached)
     # A second run copies nothing.
     before = {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")}
@@ -95,28 +95,75 @@ def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
         batches(noise, cache=reader.Cache(str(tmp_path / "cache"), 1000))
 
 
+def test_training_reads_s3_directly_in_both_orders_although_the_store_fails_now_and_then(noise, s3_bucket, s3_server):
+    upload(f"{s3_bucket}/noise", Path(noise))
+    for order in ("full", "block"):
+        local, remote = (
+            reader.make_dataset_fn(url, "train", global_batch_size=64, order=order)
+            for url in (noise, f"{s3_bucket}/noise")
+        )
+        s3_server.fail("GET .*tfrecord", times=1, status=503, code="SlowDown")
+        s3_server.fail("GET .*tfrecord", times=1, cuts=True)
+        for one, other in zip(local().take(6), remote().take(6), strict=True):
+            assert one["key"].numpy().tolist() == other["key"].numpy().tolist()
+            assert one["image"].numpy().tolist() == other["image"].numpy().tolist()
+
+
+def test_block_order_takes_a_request_for_each_block_and_full_order_one_for_each_example(noise, s3_bucket, s3_server):
+    upload(f"{s3_bucket}/noise", Path(noise))
+    s3_server.fail("(GET|HEAD) .*tfrecord", seconds=0)  # counts them
+    numbers = []
+    for order in ("full", reader.BlockOrder(window_blocks=1, lanes=2)):
+        train_fn = reader.make_dataset_fn(f"{s3_bucket}/noise", "train", global_batch_size=32, order=order)
+        before = s3_server.num_failed()
+        iterator = iter(train_fn())
+        for _ in range(9):
+            next(iterator)
+        numbers.append(s3_server.num_failed() - before)
+    # 288 records of 3 shards and some that are read ahead.
+    assert numbers[0] > 250
+    assert numbers[1] < 25
+
+
+def test_a_shard_that_a_store_has_no_more_is_named(noise, s3_bucket, s3_server):
+    upload(f"{s3_bucket}/noise", Path(noise))
+    train_fn = reader.make_dataset_fn(f"{s3_bucket}/noise", "train", global_batch_size=64)
+    open_folder(f"{s3_bucket}/noise").remove("train-00001-of-00003.tfrecord")
+    with pytest.raises(tf.errors.OpError, match=r"train-00001-of-00003.tfrecord: record \d+, key '.*'"):
+        next(iter(train_fn()))
+
+
 @pytest.mark.parametrize(
-    ("url", "in_blocks", "variable", "said"),
+    ("url", "record_by_record", "elsewhere", "variable", "said"),
     [
-        ("gs://bucket/a", False, None, ["order='block' reads many", "set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
-        ("gs://bucket/a", True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
-        ("gs://bucket/a", False, "131072", ["cache= copies the shards to a local disk"]),
-        ("gs://bucket/a", True, "0", []),
-        ("/data/a", False, None, []),
+        ("gs://bucket/a", True, False, None, ["takes 307 requests, one for each example (about USD 0.00 on Amazon"]),
+        ("gs://bucket/a", False, False, None, []),
+        ("gs://bucket/a", False, True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
+        ("gs://bucket/a", True, True, "0", ["order='block' takes about 5; cache= copies"]),
+        ("/data/a", True, True, None, []),
     ],
 )
-def test_slow_ways_to_read_are_warned_of_with_the_remedy(url, in_blocks, variable, said, noise, monkeypatch, caplog):
+def test_slow_ways_to_read_are_warned_of_with_the_remedy(
+    url, record_by_record, elsewhere, variable, said, noise, monkeypatch, caplog
+):
     monkeypatch.delenv("GCS_READAHEAD_BUFFER_SIZE_BYTES", raising=False)
     if variable is not None:
         monkeypatch.setenv("GCS_READAHEAD_BUFFER_SIZE_BYTES", variable)
     table = load_table(read_manifest(noise), "train")
     # Only its name is asked for: opening a folder of gs:// would look for credentials.
     table = dataclasses.replace(table, roots=[SimpleNamespace(url=url)] * len(table.shards))
-    check_remote_reading(table, in_blocks=in_blocks)
+    check_remote_reading(table, record_by_record=record_by_record, elsewhere=elsewhere)
     assert len(caplog.messages) == len(said)
     for message, part in zip(caplog.messages, said, strict=True):
         assert message.startswith(url)
         assert part in message
+
+
+def test_other_processes_cannot_read_s3(noise):
+    table = load_table(read_manifest(noise), "train")
+    table = dataclasses.replace(table, roots=[SimpleNamespace(url="s3://bucket/a")] * len(table.shards))
+    with pytest.raises(CallError, match="which it cannot on s3://; leave them out"):
+        check_remote_reading(table, record_by_record=True, elsewhere=True)
 
 
 def test_a_dataset_in_s3_is_trained_on_from_an_empty_cache_although_the_store_fails_now_and_then(
