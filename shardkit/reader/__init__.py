@@ -1,8 +1,9 @@
 """Read a dataset in trainers: the dataset on disk becomes the `tf.data` input function of each worker.
 
 Only this package imports TensorFlow. Here is what users call. The subpackages: `arguments`, the `table` of records,
-training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache`, `remote`
-workers, Keras' `callbacks`, and `bench`, what `shardkit bench` measures. Nothing of the conversion belongs here.
+training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache` on disk and
+in memory, `remote` workers, Keras' `callbacks`, and `bench`, what `shardkit bench` measures. Nothing of the conversion
+belongs here.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ except ModuleNotFoundError as error:
 
 from shardkit.reader.api import make_dataset, make_dataset_fn
 from shardkit.reader.arguments.images import Images
-from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
 from shardkit.reader.batch_preview import Preview, preview
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.images.mixup import cutmix, mixup
@@ -33,6 +34,7 @@ __all__ = [
     "Cache",
     "DatasetFn",
     "Images",
+    "Memory",
     "Preview",
     "Service",
     "Skip",

@@ -22,7 +22,7 @@ from shardkit.reader.arguments.reading import (
     SampleWeight,
     Sampling,
 )
-from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.loading import load_dataset_fn
 
@@ -53,7 +53,7 @@ def make_dataset_fn(
     batch_map_fn: BatchMapFn | None = None,
     sample_weight: SampleWeight | None = None,
     on_corrupt: OnCorrupt = "error",
-    cache: str | os.PathLike[str] | Cache | None = None,
+    cache: str | os.PathLike[str] | Cache | Memory | None = "auto",
     service: str | Service | None = None,
     independent_workers: bool = False,
 ) -> DatasetFn:
@@ -115,8 +115,11 @@ def make_dataset_fn(
             to 100 of them by other examples of the same class and dataset, in evaluation with weight 0. The replacement
             is always the same one, so that no position moves. `DatasetFn.damaged_records` lists them. A file that
             cannot be read, and a dataset that is converted again meanwhile, stop the reader in both cases.
-        cache: Local folder that shards are copied to before they are read, or `Cache(folder, max_bytes)`; for storage
-            that is slow at random access, and for s3://, which TensorFlow does not read.
+        cache: What is kept near. "auto" holds the records of a split in memory if they take up to 256 MiB; "memory"
+            holds them whatever they take, `Memory(max_bytes)` up to a limit, `Memory(decoded=True)` holds the decoded
+            images of an evaluation. They are held once per process, read in file order while training begins. A
+            folder, or `Cache(folder, max_bytes)`, gets copies of the shards before they are read, for storage that is
+            slow at random access. None reads each record where it is stored.
         service: Address of a tf.data service's dispatcher, "grpc://host:port", or `Service(address, job)`; its workers
             read and decode. Each global batch comes exactly once and is the same as without a service, as long as no
             worker is lost; their order is not kept. With several input pipelines, parts of different global batches
@@ -185,7 +188,7 @@ def make_dataset(
     batch_map_fn: BatchMapFn | None = None,
     sample_weight: SampleWeight | None = None,
     on_corrupt: OnCorrupt = "error",
-    cache: str | os.PathLike[str] | Cache | None = None,
+    cache: str | os.PathLike[str] | Cache | Memory | None = "auto",
     service: str | Service | None = None,
     independent_workers: bool = False,
 ) -> Any:
@@ -216,7 +219,7 @@ def make_dataset(
         batch_map_fn: Function of (element, seed) that returns the batch.
         sample_weight: "balanced" or weights by class name.
         on_corrupt: "error", "skip" or a `Skip`.
-        cache: Local folder for copies of the shards, or a `Cache`.
+        cache: Memory or a local folder for what is read, see `make_dataset_fn`.
         service: Address of a tf.data service, or a `Service`.
         independent_workers: See `make_dataset_fn`.
 

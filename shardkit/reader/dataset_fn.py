@@ -14,6 +14,7 @@ from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import check_start_step
+from shardkit.reader.cache.memory import HeldPixels
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
 from shardkit.reader.iterators.start_steps import (
     StartStep,
@@ -56,8 +57,9 @@ class DatasetFn(NotData):
         *,
         class_names: Sequence[str],
         order_name: str,
+        pixels: HeldPixels | None = None,
     ) -> None:
-        self._table, self._options, self._order = table, options, order
+        self._table, self._options, self._order, self._pixels = table, options, order, pixels
         self._placement = placement
         self._order_name = order_name
         self._element_spec: Any = None  # of a whole global batch, once a dataset of such batches was made
@@ -98,7 +100,7 @@ class DatasetFn(NotData):
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
             start_step = WatchedStart(self._start_step, self._num_steps, self.watch)
-        spec = PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged)
+        spec = self._spec(layout, start_step)
         if self._placement is not None:
             dataset = self._placement(spec)
         else:
@@ -191,6 +193,12 @@ class DatasetFn(NotData):
         return [] if self._damaged is None else self._damaged.records
 
     @property
+    def held_bytes(self) -> int:
+        """Bytes of records and decoded images that this process holds in memory, see `cache`."""
+        held = self._table.held
+        return (0 if held is None else held.num_bytes) + (0 if self._pixels is None else self._pixels.num_bytes)
+
+    @property
     def element_spec(self) -> Any:
         """The spec of a whole global batch, with static shapes."""
         if self._element_spec is None:
@@ -223,7 +231,11 @@ class DatasetFn(NotData):
 
     def _whole_batches(self, start_step: int) -> Any:
         layout = BatchLayout(self._options.global_batch_size, 1, 0)
-        return pipeline.build(PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged))
+        return pipeline.build(self._spec(layout, start_step))
+
+    def _spec(self, layout: BatchLayout, start_step: Any) -> PipelineSpec:
+        table, options, order = self._table, self._options, self._order
+        return PipelineSpec(table, layout, options, order, start_step, self._damaged, pixels=self._pixels)
 
     def keys(self) -> list[str]:
         """Return the keys of an evaluation's examples, in the order in which it returns them; reads no image.

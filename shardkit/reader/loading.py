@@ -18,7 +18,8 @@ from shardkit.order.training import check_order
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
-from shardkit.reader.arguments.values import Cache
+from shardkit.reader.arguments.values import Cache, Memory
+from shardkit.reader.cache.memory import HeldPixels, hold_records, is_held
 from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn, remember_training
 from shardkit.reader.input_contexts import TO_EVALUATE
@@ -58,14 +59,15 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     def load(manifest: Manifest) -> RecordTable:
         check_split(manifest, given.split)
         table = load_table(manifest, given.split)
-        if given.cache is None:  # copies are verified
+        if not isinstance(given.cache, Cache):  # copies are verified
             check_first_records(table)
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated
         warn_of_training_on(given.split)
-    if given.cache is None:
+    held = placement is None and is_held(table, given.cache)
+    if not held and not isinstance(given.cache, Cache):
         record_by_record = given.training and blocks is None
         check_remote_reading(table, record_by_record=record_by_record, elsewhere=placement is not None)
     options = ReadOptions(
@@ -94,8 +96,13 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     check_start(
         given.start_step, None if given.training else steps_per_epoch(table.num_examples, given.global_batch_size)
     )
-    if given.cache is not None:  # last: a call that is refused copies nothing
+    pixels = None
+    if isinstance(given.cache, Memory) and given.cache.decoded and options.image is not None:
+        pixels = HeldPixels(table.num_examples, options.image, given.cache)
+    if isinstance(given.cache, Cache):  # last: a call that is refused copies nothing
         table = with_local_copies(table, given.cache)
+    elif held:
+        table = replace(table, held=hold_records(table))
     if given.training:
         manifests = source.manifests if isinstance(source, Mixture) else [source]
         remember_training([manifest.root.url for manifest in manifests])
@@ -107,6 +114,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         placement,
         class_names=classes,
         order_name=_order_name(given, source),
+        pixels=pixels,
     )
 
 

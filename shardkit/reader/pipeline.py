@@ -30,7 +30,7 @@ from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
 from shardkit.reader.records.batch_check import CheckBatches
-from shardkit.reader.records.batch_reader import BatchReader
+from shardkit.reader.records.batch_reader import BatchReader, UndecodedRecords
 from shardkit.reader.records.block_reader import BlockReader
 from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, KEY_HASH, ReadInstructions
 from shardkit.reader.records.manifest_check import manifest_check
@@ -115,13 +115,16 @@ def record_chunks(spec: PipelineSpec, instructions: ReadInstructions, recovery: 
 
     Each element has the columns of `spec.chunk_size` examples.
     """
-    size, per_step, read = spec.chunk_size, spec.layout.per_worker_batch_size, BatchReader(recovery.records)
+    size, per_step, records = spec.chunk_size, spec.layout.per_worker_batch_size, recovery.records
+    pixels = spec.pixels
+    is_enough = pixels is not None and spec.has_label_column and spec.options.map_fn is None
+    read = BatchReader(UndecodedRecords(records, pixels, size) if pixels is not None and is_enough else records)
     # Of local files one call at a time: several would wait for the interpreter's lock. A store takes long to answer.
-    calls = None if recovery.records.are_local else STORE_CALLS
+    calls = None if records.are_local else STORE_CALLS
     # Replaced examples have instructions with variables of their own. TensorFlow orders the operations that use the
     # same variables, and in functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not
     # found").
-    repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples)
+    repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples, keeps_ids=pixels is not None)
 
     def in_full_order(step: Any) -> Any:
         blocks = _blocks(spec, instructions, step).map(read, num_parallel_calls=calls, deterministic=True)
@@ -184,6 +187,7 @@ class _MakeElements:
         table, options = spec.table, spec.options
         self._options, self._parser, self._compares_keys = options, parser, compares_keys
         self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
+        self._pixels = spec.pixels
         self._have_size = options.image is not None and _have_size(table, options.image)
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
@@ -200,9 +204,7 @@ class _MakeElements:
         if self._all_are_png:
             columns["is_png"] = True
         if image is not None and self._chunk_size > 1:
-            return of_batch | {
-                _ELEMENT: self._labelled(_pixels_of_chunk(columns, image, have_size=self._have_size), columns)
-            }
+            return of_batch | {_ELEMENT: self._labelled(self._pixels_of_chunk(columns, image), columns)}
         columns, of_batch = ({name: _first(one) for name, one in many.items()} for many in (columns, of_batch))
         record = columns["record"]
         # Parsing takes a tenth of the time of decoding.
@@ -217,9 +219,8 @@ class _MakeElements:
     def _element(self, record: Any, columns: dict[str, Any], features: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
         if image is not None:
-            encoded = tf.strings.substr(record, columns["image_start"], columns["image_bytes"])
             features = move_annotations(features, columns["window"], columns.get("flip"), image)
-            features["image"] = _pixels(encoded, columns, image)
+            features["image"] = self._pixels_of(columns, image)
         if map_fn is not None:
             element = check_element("map_fn", map_fn(features, columns["seed"]))
         elif self._has_label_column:
@@ -229,6 +230,17 @@ class _MakeElements:
         else:
             element = features["image"], self._parser.label(features)
         return _weighted(element, columns)
+
+    def _pixels_of_chunk(self, columns: dict[str, Any], image: ImageOptions) -> Any:
+        def decode() -> Any:
+            return _pixels_of_chunk(columns, image, have_size=self._have_size)
+
+        return decode() if self._pixels is None else self._pixels.in_graph(columns["id"], decode)
+
+    def _pixels_of(self, columns: dict[str, Any], image: ImageOptions) -> Any:
+        if self._pixels is None:
+            return _pixels(columns, image)
+        return self._pixels.in_graph(columns["id"][tf.newaxis], lambda: _pixels(columns, image)[tf.newaxis])[0]
 
     def _labelled(self, pixels: Any, columns: dict[str, Any]) -> Any:
         """Return an element, or those of a chunk, whose label is a column."""
@@ -277,7 +289,8 @@ def _pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size:
     return finish_several(pixels, columns.get("flip"), image, have_size=have_size)
 
 
-def _pixels(encoded: Any, columns: dict[str, Any], image: ImageOptions) -> Any:
+def _pixels(columns: dict[str, Any], image: ImageOptions) -> Any:
+    encoded = tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
     window, is_png, flip = columns["window"], columns.get("is_png"), columns.get("flip")
     if not image.scaled_decoding:
         return finish(decode_window(encoded, window, is_png, image.channels), flip, image)

@@ -9,6 +9,7 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_L
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.cache.memory import HeldPixels
 from shardkit.reader.iterators.start_steps import RandomStart, StartStep
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.records.damaged_records import DamagedRecords
@@ -37,6 +38,7 @@ class PipelineSpec:
             the first one.
         is_remote: Whether other processes run the graph. Nothing calls Python then, every record is read by itself, and
             the number of batches of each process is not known.
+        pixels: The decoded images in memory; None if they are not held.
     """
 
     table: RecordTable
@@ -46,6 +48,7 @@ class PipelineSpec:
     start_step: int | StartStep | RandomStart
     damaged: DamagedRecords | None = None
     is_remote: bool = False
+    pixels: HeldPixels | None = None
 
     @property
     def end_step(self) -> int:

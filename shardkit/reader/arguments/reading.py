@@ -28,7 +28,7 @@ from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP
 from shardkit.reader.arguments.images import Images, image_size
-from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
 
 Dataset: TypeAlias = str | os.PathLike[str] | Manifest
 """Folder of a dataset, or its manifest."""
@@ -87,6 +87,11 @@ class ReadArguments:
             raise CallError(f"image_size is short for images=Images(size); leave out image_size={self.image_size}")
         if self.image_size is not None:
             object.__setattr__(self, "images", Images(self.image_size))
+        if isinstance(self.cache, Memory) and self.cache.decoded and (self.training or self.images is None):
+            raise CallError(
+                "cache=reader.Memory(decoded=True) holds images that are the same in every epoch; it is for training="
+                "False with image_size= or images=; elsewhere cache='memory' holds the encoded records"
+            )
         if self.service is not None:
             self._check_remote("service")
             if self.has_short_batch:
@@ -106,10 +111,10 @@ class ReadArguments:
                 f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave "
                 f"it out, and the first damaged record stops them and is named"
             )
-        if self.cache is not None:
+        if self.cache not in (None, "auto"):
             raise CallError(
-                f"cache= is a folder of this host, and with {name}= other processes read; leave it out, and put the "
-                f"dataset where all of them find it under the same path"
+                f"cache= is a folder or the memory of this host, and with {name}= other processes read; leave it out, "
+                f"and put the dataset where all of them find it under the same path"
             )
 
     def _check_independent(self) -> None:
@@ -196,6 +201,15 @@ def _word(name: str, found: Any, first: str, second: str, value: str) -> str:
     return found
 
 
+def _cache(name: str, found: Any) -> Any:
+    if isinstance(found, Memory) or (isinstance(found, str) and found == "auto"):
+        return found
+    if isinstance(found, str) and found == "memory":
+        return Memory()
+    wanted = "'memory', a folder, a reader.Memory, a reader.Cache or None"
+    return _value(Cache, wanted, lambda name, found: Cache(folder(name, found)))(name, found)
+
+
 def _service(name: str, found: Any) -> Service:
     try:
         return Service(text(name, found))
@@ -255,7 +269,7 @@ _CHECKS: dict[str, Check] = {
     "batch_map_fn": optional(_function("element", "seed")),
     "sample_weight": optional(weights("'balanced' or a mapping of weights by class", "balanced")),
     "on_corrupt": _value(Skip, "'error', 'skip' or a reader.Skip", _on_corrupt),
-    "cache": optional(_value(Cache, "a folder or a reader.Cache", lambda name, found: Cache(folder(name, found)))),
+    "cache": optional(_cache),
     "service": optional(_value(Service, "an address or a reader.Service", _service)),
     "independent_workers": flag,
 }

@@ -4,14 +4,15 @@ import os
 import re
 from dataclasses import dataclass
 
-from shardkit.arguments.checks import folder, normalise_fields, optional, refused, text, whole_number
+from shardkit.arguments.checks import flag, folder, normalise_fields, optional, refused, text, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.order.training import BlockOrder
 
 MAX_SKIPPED_RECORDS = 100
 CACHE_BYTES = 1 << 40  # 1 TiB
+AUTO_BYTES = 256 << 20  # 256 MiB: the largest split that is held in memory without being asked for
 
-__all__ = ["CACHE_BYTES", "MAX_SKIPPED_RECORDS", "BlockOrder", "Cache", "Service", "Skip"]
+__all__ = ["AUTO_BYTES", "CACHE_BYTES", "MAX_SKIPPED_RECORDS", "BlockOrder", "Cache", "Memory", "Service", "Skip"]
 
 
 @suggest_arguments(example="reader.Skip(max_records=100)")
@@ -54,6 +55,27 @@ class Cache:
 
     def __post_init__(self) -> None:
         normalise_fields(self, {"folder": folder, "max_bytes": whole_number(1)})
+
+
+@suggest_arguments(example="reader.Memory(max_bytes=4 << 30)")
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Hold what is read in memory, once per process, from the first epoch on.
+
+    Attributes:
+        max_bytes: Maximum size, in bytes; None for no limit. A split that needs more is refused.
+        decoded: False to hold the encoded records. True to hold the images of an evaluation as they are after decoding
+            and resizing: height * width * channels values each.
+
+    Raises:
+        CallError: The size is not a whole number of at least 1.
+    """
+
+    max_bytes: int | None = None
+    decoded: bool = False
+
+    def __post_init__(self) -> None:
+        normalise_fields(self, {"max_bytes": optional(whole_number(1)), "decoded": flag})
 
 
 @suggest_arguments(example="reader.Service('grpc://host:5000')")

@@ -13,13 +13,17 @@ from shardkit.reader.records.recovery import RecordRecovery
 class RepairRecords:
     """The graph function; Python is called only if something is wrong."""
 
-    def __init__(self, recovery: RecordRecovery, of_examples: Callable[[Any, Any], dict[str, Any]]) -> None:
+    def __init__(
+        self, recovery: RecordRecovery, of_examples: Callable[[Any, Any], dict[str, Any]], *, keeps_ids: bool = False
+    ) -> None:
         """Make the function.
 
         Args:
             recovery: Reads damaged records again, and names or replaces them.
             of_examples: Returns the instructions of examples by ids and epochs, int64[n] each.
+            keeps_ids: Whether the column "id" is needed after reading.
         """
+        self._dropped = LOCATION_COLUMNS - {"id"} if keeps_ids else LOCATION_COLUMNS
         self._replaces, self._of_examples = recovery.replaces, of_examples
         self._repair = callable_in_graph(recovery.repair, [tf.int64, tf.string])
 
@@ -35,7 +39,7 @@ class RepairRecords:
         if "is_undecodable" in columns:
             is_bad |= columns["is_undecodable"]
         columns = tf.cond(tf.reduce_any(is_bad), lambda: self._repaired(columns), lambda: dict(columns))
-        return {name: column for name, column in columns.items() if name not in LOCATION_COLUMNS}
+        return {name: column for name, column in columns.items() if name not in self._dropped}
 
     def _repaired(self, columns: dict[str, Any]) -> dict[str, Any]:
         count = columns["record"].shape

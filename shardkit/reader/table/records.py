@@ -98,6 +98,7 @@ class RecordTable:
         key_columns: Keys that were read.
         stored_as: Names of features in the records of others, see `stored_names`.
         key_paths: [num_shards], the beginning of the keys of records that have none, see `stored_names.record_key`.
+        held: The records in memory, a `cache.memory.HeldRecords`; None if they are not held.
     """
 
     features: Mapping[str, Feature]
@@ -122,6 +123,7 @@ class RecordTable:
     key_columns: KeyColumns = field(default_factory=KeyColumns)
     stored_as: StoredAs = field(default_factory=dict)
     key_paths: list[str] = field(default_factory=list)
+    held: Any = None
 
     @property
     def num_examples(self) -> int:
