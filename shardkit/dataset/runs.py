@@ -43,7 +43,8 @@ def runs(files: Numbers, starts: Numbers, stops: Numbers, limits: RunLimits) -> 
         limits: Limits of a run.
     """
     gaps = starts[1:] - stops[:-1]
-    splits = np.flatnonzero((files[1:] != files[:-1]) | (gaps < 0) | (gaps > limits.max_gap)) + 1
+    overlap = (gaps < 0) & (starts[1:] != starts[:-1])  # a record may be asked for twice: at the end of an epoch
+    splits = np.flatnonzero((files[1:] != files[:-1]) | overlap | (gaps > limits.max_gap)) + 1
     bounds = [0, *splits.tolist(), len(starts)]
     for first, end in itertools.pairwise(bounds):
         at = first

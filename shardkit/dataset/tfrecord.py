@@ -76,6 +76,10 @@ def frame_problem(framed: bytes, length: int) -> str | None:
 
 
 def _frame_problem(framed: bytes, length: int) -> str:
+    if not framed:
+        return "the file ends before it"
+    if len(framed) < HEADER_BYTES:
+        return "the file ends inside the record's header"
     if len(framed) < length + OVERHEAD_BYTES:
         return f"the file ends inside the record; its header announces {length} bytes"
     announced, length_crc = _HEADER.unpack_from(framed)

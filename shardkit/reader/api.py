@@ -73,12 +73,13 @@ def make_dataset_fn(
         split: Name of the split; ``val``, ``valid``, ``dev`` and ``eval`` find ``validation``.
         global_batch_size: Examples of a step over all workers and replicas; a multiple of the number of replicas.
         image_size: (height, width), short for images=Images((height, width)).
-        images: How images are decoded, cropped and resized: elements are (images, labels), in evaluation (images,
+        images: How images are decoded, augmented, cropped and resized; nothing is augmented without being asked for,
+            see `Images`. Elements are (images, labels), in evaluation (images,
             labels, weights). Of a dataset without labels they are images, in evaluation (images, weights). With boxes,
             labels are {"boxes": ..., "labels": ...}, each box (ymin, xmin, ymax, xmax) as shares of the image, and the
             default is the whole image: crops lose boxes. Without `images` and `image_size` elements are dicts of the
             stored features with encoded images, in evaluation with `weight`.
-        training: True for the endless order with random crops, False for one pass. True warns if the split is called
+        training: True for the endless order, False for one pass. True warns if the split is called
             validation or test.
         last_batch: Last batch of an evaluation: "padded" with rows of weight 0, so that all shapes are static, or
             "short", without padding, for exact results of Keras in one process. With "short", `val_loss` and unweighted
@@ -206,7 +207,7 @@ def make_dataset(
         worker_index: Number of this process, from 0; required with several workers.
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized.
-        training: True for the endless order with random crops, False for one pass.
+        training: True for the endless order, False for one pass.
         last_batch: "padded" or "short".
         seed: Seed of order and augmentation.
         start_step: Global step to start at.

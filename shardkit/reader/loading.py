@@ -142,8 +142,8 @@ def warn_of_training_on(split: str) -> None:
     """
     if split_of_folder(split) in _EVALUATION_SPLITS:
         warnings.warn(
-            f"training=True (the default) repeats the split {split!r} endlessly, shuffled, with random crops and "
-            "flips; pass training=False to evaluate. If you do train on it, silence this warning with "
+            f"training=True (the default) repeats the split {split!r} endlessly, shuffled; "
+            "pass training=False to evaluate. If you do train on it, silence this warning with "
             "warnings.filterwarnings('ignore', message='training=True')",
             UserWarning,
             stacklevel=_caller_level(),
@@ -230,7 +230,7 @@ def check_remote_reading(table: RecordTable, *, record_by_record: bool, elsewher
                 one.num_examples for root, one in zip(table.roots, table.shards, strict=True) if root.url == url
             )
             _LOG.warning(
-                "%s: in full order an epoch takes %s requests, one for each example (about USD %.2f on Amazon S3); "
+                "%s: in full order an epoch takes up to %s requests, one for each example (USD %.2f on Amazon S3); "
                 "order='block' takes about %s; cache= copies the shards to a local disk once",
                 url,
                 f"{count:,}",

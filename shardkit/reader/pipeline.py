@@ -120,14 +120,14 @@ def record_chunks(spec: PipelineSpec, instructions: ReadInstructions, recovery: 
     is_enough = pixels is not None and spec.has_label_column and spec.options.map_fn is None
     read = BatchReader(UndecodedRecords(records, pixels, size) if pixels is not None and is_enough else records)
     # Of local files one call at a time: several would wait for the interpreter's lock. A store takes long to answer.
-    calls = None if records.are_local else STORE_CALLS
+    parallel = {} if records.are_local else {"num_parallel_calls": STORE_CALLS, "deterministic": True}
     # Replaced examples have instructions with variables of their own. TensorFlow orders the operations that use the
     # same variables, and in functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not
     # found").
     repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples, keeps_ids=pixels is not None)
 
     def in_full_order(step: Any) -> Any:
-        blocks = _blocks(spec, instructions, step).map(read, num_parallel_calls=calls, deterministic=True)
+        blocks = _blocks(spec, instructions, step).map(read, **parallel)
         return unbatched(blocks.map(without_autograph(lambda block: _divided(block, size))).prefetch(1)).map(repair)
 
     if not isinstance(spec.order, BlockTrainingOrder):
@@ -258,7 +258,10 @@ def _weighted(element: Any, columns: dict[str, Any]) -> Any:
 
 def _have_size(table: RecordTable, image: ImageOptions) -> bool:
     """Return whether the windows of all images are whole images of the target's size."""
-    whole = (image.crop_scale == WHOLE) if image.training else image.eval_fit != "crop" or image.eval_crop_fraction == 1
+    if image.random_crop is None:
+        whole = image.eval_fit != "crop" or image.eval_crop_fraction == 1
+    else:
+        whole = image.random_crop == WHOLE
     height, width = image.size
     return whole and bool((table.height == height).all() and (table.width == width).all())
 

@@ -116,7 +116,7 @@ def test_a_length_beyond_protobufs_cap_is_refused_before_anything_is_read():
     [
         (lambda framed: framed, 3, None),
         (lambda framed: framed[:-1], 3, "ends inside"),
-        (lambda framed: b"", 3, "ends inside"),
+        (lambda framed: b"", 3, "ends before it"),
         (lambda framed: b"\1" + framed[1:], 3, "record's length does not match"),
         (lambda framed: framed[:8] + b"\1" + framed[9:], 3, "record's length does not match"),
         (lambda framed: framed[:12] + b"F" + framed[13:], 3, "record's data does not match"),

@@ -63,6 +63,7 @@ _CHECKS: dict[str, Check] = {
     "grayscale": flag,
     "resize_method": one_of("bilinear", "antialias"),
     "scaled_decoding": flag,
+    "augment": optional(one_of("imagenet")),
     "crop_scale": optional(
         several(
             real_number("finite"),
@@ -75,16 +76,16 @@ _CHECKS: dict[str, Check] = {
         "(least, greatest) with 0 < least <= greatest, both finite",
         lambda ratio: len(ratio) == 2 and 0 < ratio[0] <= ratio[1],
     ),
-    "flip": flag,
+    "flip": optional(flag),
     "eval_fit": optional(one_of("crop", "stretch", "pad")),
-    "eval_crop_fraction": real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1),
+    "eval_crop_fraction": optional(real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1)),
     "max_boxes": whole_number(1, _INT32_MAX),
     "min_visible": real_number("a number from 0 to 1", lambda share: 0 <= share <= 1),
     "mask_padding": whole_number(-_INT32_MAX - 1, _INT32_MAX),  # int32, as the labels are
 }
 
 
-@suggest_arguments(other_words=IMAGES_WORDS, example="reader.Images((224, 224), flip=False)")
+@suggest_arguments(other_words=IMAGES_WORDS, example="reader.Images((224, 224), flip=True)")
 @dataclass(frozen=True, slots=True)
 class Images:
     """How the reader turns encoded images into tensors of one static shape.
@@ -108,15 +109,19 @@ class Images:
             with resize_method="antialias", 25 dB with "bilinear". A small network was as accurate with as without,
             93 to 94 %; with "bilinear" it lost 4 to 8 points where training and evaluation differed in this
             (`bench_scaled_decoding.py`).
-        crop_scale: Training: (least, greatest) share of the image's area that a random crop covers; None is (0.08, 1),
-            and (1, 1) for a dataset with boxes. (1, 1) is the whole image, whatever `crop_ratio` is: with flip=False,
-            the pixels of eval_fit="stretch". Of the 1.94 boxes an image of `sample_data/coco`, crops of (0.08, 1) keep
-            1.43, of (0.3, 1) 1.67 and of (0.5, 1) 1.85.
+        augment: Training: "imagenet" is the usual recipe of ImageNet: crop_scale=(0.08, 1), flip=True, and
+            eval_crop_fraction=0.875 in evaluation; for a dataset with boxes only flip=True, because crops lose boxes.
+            None augments nothing: training sees what evaluation sees. What is given besides counts.
+        crop_scale: Training: (least, greatest) share of the image's area that a random crop covers. None crops as in
+            evaluation. (1, 1) is the whole image, whatever `crop_ratio` is: the pixels of eval_fit="stretch". Of the
+            1.94 boxes an image of `sample_data/coco`, crops of (0.08, 1) keep 1.43, of (0.3, 1) 1.67 and of (0.5, 1)
+            1.85.
         crop_ratio: Training: width / height of a random crop.
-        flip: Training: mirror half of the images left to right.
-        eval_fit: Evaluation: "crop" the centre, "stretch" the whole image, or "pad" it with black; None is "crop", and
-            "stretch" for a dataset with boxes, which loses none.
-        eval_crop_fraction: Evaluation: the share of the largest centred window's sides that "crop" keeps.
+        flip: Training: mirror half of the images left to right; None is False.
+        eval_fit: Evaluation, and training without random crops: "crop" the whole image to the aspect ratio of `size`
+            about its centre, "stretch" it, or "pad" it with black; None is "crop", and "stretch" for a dataset with
+            boxes, which loses none.
+        eval_crop_fraction: The share of the largest centred window's sides that "crop" keeps; None is 1.
         max_boxes: Maximum number of boxes of an image; further ones are dropped. Labels of a detection dataset are
             {"boxes": float32[max_boxes, 4], "labels": int32[max_boxes]}, padded with 0 and -1. Boxes are (ymin, xmin,
             ymax, xmax) as shares, from 0 to 1, of the resulting image's height and width, as in TFDS.
@@ -136,11 +141,12 @@ class Images:
     grayscale: bool = False
     resize_method: ResizeMethod = "bilinear"
     scaled_decoding: bool = False
+    augment: Literal["imagenet"] | None = None
     crop_scale: tuple[float, float] | None = None
     crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)
-    flip: bool = True
+    flip: bool | None = None
     eval_fit: EvalFit | None = None
-    eval_crop_fraction: float = 0.875
+    eval_crop_fraction: float | None = None
     max_boxes: int = 100
     min_visible: float = 0.25
     mask_padding: int = 255
@@ -196,12 +202,18 @@ class ImageOptions(Images):
     """`Images` with the defaults of a dataset, and whether they are for training, as the pipeline receives them.
 
     Attributes:
-        training: Use random crops and flips instead of `eval_fit`.
+        training: Whether images are cropped at random and mirrored, if `crop_scale` and `flip` say so.
     """
 
-    crop_scale: tuple[float, float] = (0.08, 1.0)
+    flip: bool = False
     eval_fit: EvalFit = "crop"
+    eval_crop_fraction: float = 1.0
     training: bool = True
+
+    @property
+    def random_crop(self) -> tuple[float, float] | None:
+        """The scale of random crops; None if images are cropped as `eval_fit` says."""
+        return self.crop_scale if self.training else None
 
     @classmethod
     def of(cls, images: Images, *, training: bool, has_boxes: bool) -> "ImageOptions":
@@ -212,7 +224,12 @@ class ImageOptions(Images):
             training: See the class.
             has_boxes: Whether the dataset has boxes: whole images are the default then, since crops lose boxes.
         """
-        defaults = {"crop_scale": (1.0, 1.0), "eval_fit": "stretch"} if has_boxes else {}
+        defaults: dict[str, Any] = {}
+        if images.augment == "imagenet":
+            crop_scale = (1.0, 1.0) if has_boxes else (0.08, 1.0)
+            defaults = {"crop_scale": crop_scale, "flip": True, "eval_crop_fraction": 0.875}
+        if has_boxes:
+            defaults["eval_fit"] = "stretch"
         chosen = {field.name: getattr(images, field.name) for field in fields(images)}
         given = {name: value for name, value in chosen.items() if value is not None}
         return cls(**(defaults | given), training=training)

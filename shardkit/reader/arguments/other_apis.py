@@ -1,14 +1,14 @@
 """List the arguments of Keras, tf.data and other readers, and what to use here instead of each."""
 
 _NORMALISE = "images=reader.Images((height, width), mean=127.5, std=127.5) gives values from -1 to 1"
-_NO_AUGMENTATION = (
-    "images=reader.Images((height, width), crop_scale=(1, 1), flip=False) turns random crops and flips off"
+_AUGMENT = (
+    "images=reader.Images((height, width), augment='imagenet') crops and mirrors at random; flip=True only mirrors"
 )
 _SPLITS = "a dataset is divided when it is made: shardkit.convert(…, splits='train=0.8,validation=0.2')"
 _SIZE = "image_size=(224, 224) is (height, width)"
 _PARALLEL = "TensorFlow chooses it"
 _DATASET = "the dataset's folder is the first argument, such as 'OUT'"
-_EVALUATE = "training=False is one pass that sees every example once, without random crops"
+_EVALUATE = "training=False is one pass that sees every example once"
 _TRAIN = "training=True (the default) is endless, training=False is one pass"
 _ORDER = "training=True reshuffles all examples in each epoch, training=False does not shuffle"
 _EPOCHS = "training does not end: fit takes epochs=, and steps_per_epoch=train_fn.steps_per_epoch"
@@ -18,12 +18,12 @@ _MAP = "map_fn=lambda features, seed: (features['image'], features['label']) is 
 _BATCH_MAP = "batch_map_fn=lambda element, seed: element is called for each batch"
 _LABELS = "labels are class numbers in the order of train_fn.class_names; map_fn= with tf.one_hot makes other labels"
 _METHOD = "resize_method='antialias' is smoother than the default, 'bilinear'"
-_FLIP = "flip=True (the default) mirrors half of the images in training, flip=False none"
-_CROP = "crop_scale=(0.08, 1) is the share of the area of random crops in training, crop_scale=(1, 1) crops nothing"
+_FLIP = "flip=True mirrors half of the images in training"
+_CROP = "crop_scale=(0.08, 1) is the share of the area of random crops in training"
 
 READER_WORDS = {
-    "augment": _NO_AUGMENTATION,
-    "augmentation": _NO_AUGMENTATION,
+    "augment": _AUGMENT,
+    "augmentation": _AUGMENT,
     "shuffle": _ORDER,
     "shuffle_files": _ORDER,
     "shuffle_seed": "seed=0 is the seed of order and augmentation",
@@ -66,7 +66,7 @@ READER_WORDS = {
     "class_names": _LABELS,
     "color_mode": "images=reader.Images((height, width), grayscale=True)",
     "interpolation": "images=reader.Images((height, width), resize_method='antialias'), or 'bilinear', the default",
-    "crop_to_aspect_ratio": "images=reader.Images((height, width), eval_fit='crop')",
+    "crop_to_aspect_ratio": "images=reader.Images((height, width), eval_fit='crop'), which is the default",
     "pad_to_aspect_ratio": "images=reader.Images((height, width), eval_fit='pad')",
     "height": _SIZE,
     "width": _SIZE,
@@ -130,7 +130,7 @@ IMAGES_WORDS = {
     "image_shape": "Images((height, width))",
     "target_size": "Images((height, width))",
     "resize": "Images((height, width)) resizes to it",
-    "augment": "crop_scale=(1, 1), flip=False turns random crops and flips off",
+    "augmentation": "augment='imagenet' crops and mirrors at random, flip=True only mirrors",
     "channels": "images have 3 channels, with grayscale=True one",
     "color_mode": "images have 3 channels, with grayscale=True one",
     "interpolation": _METHOD,

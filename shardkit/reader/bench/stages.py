@@ -65,6 +65,7 @@ def make_input_fn(spec: StageSpec) -> DatasetFn:
     """Return the input function of a measurement; of the copies, with `cache`."""
     images = Images(
         spec.image_size,
+        augment="imagenet",
         dtype=spec.dtype,  # type: ignore[arg-type] # checked by Images
         scaled_decoding=spec.scaled_decoding,
         resize_method="antialias" if spec.scaled_decoding else "bilinear",

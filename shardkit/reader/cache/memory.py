@@ -33,7 +33,8 @@ class HeldRecords:
     def __init__(self, table: RecordTable) -> None:
         """Make room for the records of a table; nothing is read."""
         self._records: list[bytes | None] = [None] * table.num_examples
-        self._is_complete, self._has_begun, self._lock = False, False, threading.Lock()
+        self._is_complete = self._has_begun = self._is_given_up = False
+        self._lock = threading.Lock()
 
     @property
     def num_bytes(self) -> int:
@@ -54,9 +55,12 @@ class HeldRecords:
 
     def keep(self, example_ids: _Ids, records: npt.NDArray[np.object_]) -> None:
         """Hold the records of examples, int64[n]; empty ones were not read."""
-        for example_id, data in zip(example_ids.tolist(), records, strict=True):
-            if data:
-                self._records[example_id] = data
+        with self._lock:
+            if self._is_given_up:
+                return
+            for example_id, data in zip(example_ids.tolist(), records, strict=True):
+                if data:
+                    self._records[example_id] = data
 
     def begin(self, files: RecordFiles, places: Callable[[_Ids], tuple[_Ids, ...]]) -> None:
         """Let a thread read all records, if none does.
@@ -74,7 +78,15 @@ class HeldRecords:
 
     def end(self) -> None:
         """Remember that all records were read, but for damaged ones."""
-        self._is_complete = None not in self._records
+        with self._lock:
+            self._is_complete = not self._is_given_up and None not in self._records
+
+    def give_up(self) -> None:
+        """Hold nothing any more: a file was changed, and records of another one may be here."""
+        with self._lock:
+            self._has_begun = self._is_given_up = True
+            self._is_complete = False
+            self._records = [None] * len(self._records)
 
 
 def _fill(held: "weakref.ref[HeldRecords]", files: RecordFiles, numbers: _Ids, offsets: _Ids, lengths: _Ids) -> None:

@@ -115,7 +115,7 @@ def target_size(window: Any, options: ImageOptions) -> Any:
 
 def is_padded(options: ImageOptions) -> bool:
     """Return whether an image is resized as a whole and padded to the target."""
-    return options.eval_fit == "pad" and not options.training
+    return options.eval_fit == "pad" and options.random_crop is None
 
 
 def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | None = None) -> Any:

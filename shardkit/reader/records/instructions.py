@@ -148,13 +148,15 @@ class ReadInstructions:
             made["seed"] = permutation_ops.seeds(key_hash, epochs, seed)
         if image is None:
             return made
-        if image.training:
+        flips = image.training and image.flip
+        if image.random_crop is not None or flips:
             drawn = permutation_ops.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
+        if flips:
+            made["flip"] = drawn[-1] < 0.5
+        if image.random_crop is not None:
             made["window"] = crops.random_windows(
-                drawn[:-1], height, width, scale=image.crop_scale, ratio=image.crop_ratio
+                drawn[:-1], height, width, scale=image.random_crop, ratio=image.crop_ratio
             )
-            if image.flip:
-                made["flip"] = drawn[-1] < 0.5
         elif image.eval_fit == "crop":
             made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.eval_crop_fraction)
         else:

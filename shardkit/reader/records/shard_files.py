@@ -55,6 +55,8 @@ class ShardFiles:
             except OSError:
                 continue  # shows no other file: the record reader says what is missing or cannot be read
             if found != known and not (number in self._changing_inodes and found[1:] == known[1:]):
+                if self._table.held is not None:
+                    self._table.held.give_up()
                 self._check_content(number, root, found)
                 if found[1:] == known[1:]:
                     self._changing_inodes.add(number)

@@ -109,20 +109,18 @@ def test_training_reads_s3_directly_in_both_orders_although_the_store_fails_now_
             assert one["image"].numpy().tolist() == other["image"].numpy().tolist()
 
 
-def test_block_order_takes_a_request_for_each_block_and_full_order_one_for_each_example(noise, s3_bucket, s3_server):
+def test_block_order_takes_a_request_for_each_block(noise, s3_bucket, s3_server):
     upload(f"{s3_bucket}/noise", Path(noise))
     s3_server.fail("(GET|HEAD) .*tfrecord", seconds=0)  # counts them
-    numbers = []
-    for order in ("full", reader.BlockOrder(window_blocks=1, lanes=2)):
-        train_fn = reader.make_dataset_fn(f"{s3_bucket}/noise", "train", global_batch_size=32, order=order)
-        before = s3_server.num_failed()
-        iterator = iter(train_fn())
-        for _ in range(9):
-            next(iterator)
-        numbers.append(s3_server.num_failed() - before)
-    # 288 records of 3 shards and some that are read ahead.
-    assert numbers[0] > 250
-    assert numbers[1] < 25
+    order = reader.BlockOrder(window_blocks=1, lanes=2)
+    train_fn = reader.make_dataset_fn(
+        f"{s3_bucket}/noise", "train", global_batch_size=32, order=order, cache=None, map_fn=lambda one, _: one["key"]
+    )
+    before, iterator = s3_server.num_failed(), iter(train_fn())
+    for _ in range(9):
+        next(iterator)
+    # 288 records of 6 blocks, two windows that are read ahead, and the sizes of 3 shards.
+    assert 6 <= s3_server.num_failed() - before < 20
 
 
 def test_a_shard_that_a_store_has_no_more_is_named(noise, s3_bucket, s3_server):
@@ -136,7 +134,7 @@ def test_a_shard_that_a_store_has_no_more_is_named(noise, s3_bucket, s3_server):
 @pytest.mark.parametrize(
     ("url", "record_by_record", "elsewhere", "variable", "said"),
     [
-        ("gs://bucket/a", True, False, None, ["takes 307 requests, one for each example (about USD 0.00 on Amazon"]),
+        ("gs://bucket/a", True, False, None, ["takes up to 307 requests, one for each example (USD 0.00 on Amazon"]),
         ("gs://bucket/a", False, False, None, []),
         ("gs://bucket/a", False, True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
         ("gs://bucket/a", True, True, "0", ["order='block' takes about 5; cache= copies"]),

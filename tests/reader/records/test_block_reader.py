@@ -20,7 +20,7 @@ from ..conftest import datasets_of_workers, global_batches, joined_batches, text
 from .damaging import damage
 
 NUM_EXAMPLES = 307
-BLOCKS = {"order": BlockOrder(block_records=8, window_blocks=2, lanes=4)}
+BLOCKS = {"order": BlockOrder(block_records=8, window_blocks=2, lanes=4), "cache": None}
 
 
 def bytes_read():

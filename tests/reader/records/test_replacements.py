@@ -144,7 +144,7 @@ def test_what_the_machine_cannot_read_is_told_with_file_and_remedy(intact, monke
 @pytest.mark.parametrize("damaged", [None, DamagedRecords(100)])
 def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damaged):
     recovery = RecordRecovery(table_of(intact[0]), damaged, seed=0)
-    refusing(monkeypatch, "open", ".tfrecord", errno.EACCES)
+    refusing(monkeypatch, "read_range", ".tfrecord", errno.EACCES)
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
         recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, is_undecodable=False)
     assert damaged is None or damaged.records == []

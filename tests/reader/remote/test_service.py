@@ -224,7 +224,7 @@ def test_an_address_where_no_dispatcher_answers_is_refused_with_it(noise, is_sil
         ({"service": "localhost:5000"}, "service must be the dispatcher's address"),
         # Each worker would have its own count of damaged records.
         ({"service": "grpc://localhost:1", "on_corrupt": "skip"}, "on_corrupt='skip' counts damaged records in this"),
-        ({"service": "grpc://localhost:1", "cache": "here"}, "cache= is a folder of this host"),
+        ({"service": "grpc://localhost:1", "cache": "here"}, "cache= is a folder or the memory of this host"),
         ({"service": "grpc://localhost:1", "independent_workers": True}, "leave one out"),
         ({"independent_workers": True, "training": False}, "independent_workers is for training"),
         ({"independent_workers": True, "start_step": 3}, "leave out start_step=3"),
