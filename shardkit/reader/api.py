@@ -51,6 +51,7 @@ def make_dataset_fn(
     take: int | None = None,
     map_fn: MapFn | None = None,
     batch_map_fn: BatchMapFn | None = None,
+    one_hot: bool = False,
     sample_weight: SampleWeight | None = None,
     on_corrupt: OnCorrupt = "error",
     cache: str | os.PathLike[str] | Cache | Memory | None = "auto",
@@ -109,6 +110,8 @@ def make_dataset_fn(
         batch_map_fn: `batch_map_fn(element, seed)` returns the batch of one replica, as `reader.mixup(num_classes)`
             does. `seed` is int32[2] and depends on `seed` and the step. It mixes examples of one replica's batch, so
             the result depends on the number of replicas.
+        one_hot: Whether labels are rows of 0 and 1, float32[num_classes], instead of class numbers; for elements
+            (images, labels) of examples with one class each.
         sample_weight: A third part of each training element, for losses that take weights: "balanced" is N / (number of
             classes * examples of the class), or a weight by class name. (Keras refuses `class_weight` for distributed
             datasets.)
@@ -157,6 +160,7 @@ def make_dataset_fn(
         take=take,
         map_fn=map_fn,
         batch_map_fn=batch_map_fn,
+        one_hot=one_hot,
         sample_weight=sample_weight,
         on_corrupt=on_corrupt,
         cache=cache,
@@ -187,6 +191,7 @@ def make_dataset(
     take: int | None = None,
     map_fn: MapFn | None = None,
     batch_map_fn: BatchMapFn | None = None,
+    one_hot: bool = False,
     sample_weight: SampleWeight | None = None,
     on_corrupt: OnCorrupt = "error",
     cache: str | os.PathLike[str] | Cache | Memory | None = "auto",
@@ -218,6 +223,7 @@ def make_dataset(
         take: Number of examples to read.
         map_fn: Function of (features, seed) that returns the element of one example.
         batch_map_fn: Function of (element, seed) that returns the batch.
+        one_hot: Whether labels are rows of 0 and 1.
         sample_weight: "balanced" or weights by class name.
         on_corrupt: "error", "skip" or a `Skip`.
         cache: Memory or a local folder for what is read, see `make_dataset_fn`.
@@ -248,6 +254,7 @@ def make_dataset(
         take=take,
         map_fn=map_fn,
         batch_map_fn=batch_map_fn,
+        one_hot=one_hot,
         sample_weight=sample_weight,
         on_corrupt=on_corrupt,
         cache=cache,

@@ -70,6 +70,8 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     if not held and not isinstance(given.cache, Cache):
         record_by_record = given.training and blocks is None
         check_remote_reading(table, record_by_record=record_by_record, elsewhere=placement is not None)
+    if given.one_hot and not (table.has_class and table.num_classes):
+        raise CallError("one_hot=True needs a dataset whose examples have one class each; leave it out")
     options = ReadOptions(
         split=(source.manifests[0] if isinstance(source, Mixture) else source).split_name(given.split),
         global_batch_size=given.global_batch_size,
@@ -79,6 +81,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         map_fn=given.map_fn,
         batch_map_fn=given.batch_map_fn,
         class_weights=None if given.sample_weight is None else class_weights(table, classes, given.sample_weight),
+        one_hot=given.one_hot,
         max_corrupt=given.max_corrupt,
         short_last_batch=given.has_short_batch,
     )

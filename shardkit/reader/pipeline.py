@@ -190,7 +190,7 @@ class _MakeElements:
         self._pixels = spec.pixels
         self._have_size = options.image is not None and _have_size(table, options.image)
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
-        self._has_class = table.features.get(LABEL) == CLASS_LABEL
+        self._has_class, self._num_classes = table.features.get(LABEL) == CLASS_LABEL, table.num_classes
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
         self._all_are_png = table.is_png is not None and bool(table.is_png.all())
 
@@ -244,7 +244,10 @@ class _MakeElements:
 
     def _labelled(self, pixels: Any, columns: dict[str, Any]) -> Any:
         """Return an element, or those of a chunk, whose label is a column."""
-        return _weighted((pixels, columns["label"]) if self._has_class else pixels, columns)
+        if not self._has_class:
+            return _weighted(pixels, columns)
+        label = columns["label"]
+        return _weighted((pixels, tf.one_hot(label, self._num_classes) if self._options.one_hot else label), columns)
 
 
 def _weighted(element: Any, columns: dict[str, Any]) -> Any:

@@ -7,8 +7,10 @@ side, run all snippets but those for clusters.
 
 import json
 import os
+import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -34,6 +36,11 @@ HOLDS = {
     "resume": "int(step) == int(train_fn.start_step) + 10",
     "keras-resume": "model.optimizer.iterations.numpy() == 9",
     "balance": "weights.shape == (64,) and equal_fn.num_examples == 192 and chosen_fn.num_examples == 96",
+    "memory": "validation_fn.held_bytes == 48 * 64 * 64 * 3 * 4",
+    "input-options": "strategy.num_replicas_in_sync == 2 and labels.values[1].shape == (32,)",
+    "tpu": "replicas == 2 and model.optimizer.iterations.numpy() == 2 * train_fn.steps_per_epoch == 24",
+    "accumulation": "optimizer.iterations.numpy() == 24 and train_fn.steps_per_epoch == 12",
+    "data-parallel": "len(jax.devices()) == 2 and len(history['loss']) == 2",
     "slow-storage": "next(iter(block_fn()))[0].shape == next(iter(cached_fn()))[0].shape == (64, 64, 64, 3)",
     "jax": "images.shape == (64, 64, 64, 3)",
     "preview": "os.path.getsize('batch.png') > 10_000",
@@ -68,6 +75,7 @@ PRINTED = {
     "input-monitor": "Training waited for input ",
     "keras-fit": "loss from 1.4 to 0.",
 }
+DATA_PARALLEL = "data-parallel"  # its Keras has another backend, so it needs processes of its own
 RESUMED = "resume-again"  # the snippet `resume` a second time, where the first one ended
 
 
@@ -100,7 +108,7 @@ def outcomes(shapes, made_once):  # noqa: F811 - a fixture
 
 def run_snippets(root, shapes):  # noqa: F811 - the fixture's value
     """Run all snippets for one process, each in its folder below root."""
-    names = [name for name, block in SNIPPETS.items() if block.num_workers == 1]
+    names = [name for name, block in SNIPPETS.items() if block.num_workers == 1 and name != DATA_PARALLEL]
     folders = [prepared(name, shapes, root / name) for name in names]
     again = root / RESUMED
     again.symlink_to(root / "resume")
@@ -117,7 +125,7 @@ def test_every_python_snippet_is_run_by_this_test():
     assert [name for name, text in PRINTED.items() if f"# {text}" not in SNIPPETS[name].code] == []
 
 
-@pytest.mark.parametrize("name", [*(name for name in HOLDS if name != "multiworker"), RESUMED])
+@pytest.mark.parametrize("name", [*(name for name in HOLDS if name not in {"multiworker", DATA_PARALLEL}), RESUMED])
 def test_a_snippet_of_a_page_runs_as_it_stands(name, outcomes):
     assert outcomes[name]["error"] == ""
     assert PRINTED.get(name, "") in outcomes[name]["printed"]
@@ -126,6 +134,31 @@ def test_a_snippet_of_a_page_runs_as_it_stands(name, outcomes):
 def test_the_snippet_that_resumes_goes_on_where_it_ended(outcomes):
     checkpoints = outcomes["root"] / "resume" / "checkpoints"
     assert {path.stem for path in checkpoints.glob("*.index")} == {"ckpt-2", "ckpt-3", "ckpt-4"}
+
+
+def test_keras_with_jax_learns_the_same_in_one_process_and_in_two(shapes, tmp_path):  # noqa: F811 - a fixture
+    script = prepared(DATA_PARALLEL, shapes, tmp_path / DATA_PARALLEL) / "snippet.py"
+    printed = []
+    for count in (1, 2):
+        addresses = ",".join(f"127.0.0.1:{free_port()}" for _ in range(count))
+        of_jax = {
+            "JAX_PLATFORMS": "cpu",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={2 // count}",
+            "KERAS_DISTRIBUTION_JOB_ADDRESSES": addresses,
+            "KERAS_DISTRIBUTION_NUM_PROCESSES": str(count),
+        }
+        if count == 1:
+            del of_jax["KERAS_DISTRIBUTION_JOB_ADDRESSES"]
+        environments = [environment(**of_jax, KERAS_DISTRIBUTION_PROCESS_ID=str(index)) for index in range(count)]
+        printed += run_all([[str(script)]] * count, environments, cwd=script.parent)
+    losses = [re.search(r"loss \S+", text)[0] for text in printed]
+    assert len(losses) == 3
+    assert len(set(losses)) == 1
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
 
 
 @pytest.mark.parametrize("name", [name for name, block in SNIPPETS.items() if block.num_workers > 1])

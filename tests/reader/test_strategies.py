@@ -4,7 +4,9 @@ import functools
 import hashlib
 import itertools
 
+import numpy as np
 import pytest
+import tensorflow as tf
 
 from shardkit import reader
 
@@ -110,3 +112,20 @@ def test_a_batch_that_does_not_divide_over_replicas_is_refused_with_the_nearest_
     below = (GLOBAL_BATCH_SIZE + 1) // num_devices * num_devices
     assert f"{GLOBAL_BATCH_SIZE + 1} cannot be divided evenly among {num_devices} replicas" in refusal
     assert f"use {below} or {below + num_devices}" in refusal
+
+
+MODES = tf.distribute.InputReplicationMode
+
+
+@pytest.mark.parametrize("fetches", [True, False])
+@pytest.mark.parametrize("mode", [MODES.PER_WORKER, MODES.PER_REPLICA])
+def test_input_options_change_how_batches_arrive_and_not_what_is_in_them(shapes, fetches, mode):  # noqa: F811
+    train_fn = reader.make_dataset_fn(str(shapes), "train", global_batch_size=36, image_size=(24, 24))
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    options = tf.distribute.InputOptions(experimental_fetch_to_device=fetches, experimental_replication_mode=mode)
+    arrive, plain = (iter(strategy.distribute_datasets_from_function(train_fn, *given)) for given in ([options], []))
+    for _ in range(3):
+        for one, other in zip(next(arrive), next(plain), strict=True):
+            parts = (strategy.experimental_local_results(part) for part in (one, other))
+            for part, its in zip(*parts, strict=True):
+                np.testing.assert_array_equal(part, its)

@@ -22,6 +22,7 @@ class ReadOptions:
         map_fn: Function of a dict of features and an int32[2] seed, called for each example; it returns the element.
         batch_map_fn: Function of an element and an int32[2] seed, called for each batch of a replica.
         class_weights: Weights in label order; each training element ends with its class's weight. None for no weights.
+        one_hot: Whether labels are rows of 0 and 1 instead of class numbers.
         max_corrupt: Maximum number of damaged records to replace; None to stop at the first.
         short_last_batch: Evaluation without padding: the last batch is shorter.
     """
@@ -34,5 +35,6 @@ class ReadOptions:
     map_fn: Callable[[dict[str, Any], Any], Any] | None
     batch_map_fn: Callable[[Any, Any], Any] | None = None
     class_weights: tuple[float, ...] | None = None
+    one_hot: bool = False
     max_corrupt: int | None = None
     short_last_batch: bool = False

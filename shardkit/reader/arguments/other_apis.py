@@ -16,7 +16,7 @@ _WHOLE = "batches of training are always whole; for training=False there is last
 _TAKE = "take=1000 reads as many examples, always the same; fold=(0, 5) divides for cross-validation"
 _MAP = "map_fn=lambda features, seed: (features['image'], features['label']) is called for each example"
 _BATCH_MAP = "batch_map_fn=lambda element, seed: element is called for each batch"
-_LABELS = "labels are class numbers in the order of train_fn.class_names; map_fn= with tf.one_hot makes other labels"
+_LABELS = "labels are class numbers in the order of train_fn.class_names, with one_hot=True rows of 0 and 1"
 _METHOD = "resize_method='antialias' is smoother than the default, 'bilinear'"
 _FLIP = "flip=True mirrors half of the images in training"
 _CROP = "crop_scale=(0.08, 1) is the share of the area of random crops in training"
@@ -62,7 +62,6 @@ READER_WORDS = {
     "label_mode": _LABELS,
     "class_mode": _LABELS,
     "labels": _LABELS,
-    "one_hot": _LABELS,
     "class_names": _LABELS,
     "color_mode": "images=reader.Images((height, width), grayscale=True)",
     "interpolation": "images=reader.Images((height, width), resize_method='antialias'), or 'bilinear', the default",

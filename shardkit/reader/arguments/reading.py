@@ -73,6 +73,7 @@ class ReadArguments:
     take: int | None
     map_fn: MapFn | None
     batch_map_fn: BatchMapFn | None
+    one_hot: bool
     sample_weight: SampleWeight | None
     on_corrupt: Any
     cache: Any
@@ -87,6 +88,11 @@ class ReadArguments:
             raise CallError(f"image_size is short for images=Images(size); leave out image_size={self.image_size}")
         if self.image_size is not None:
             object.__setattr__(self, "images", Images(self.image_size))
+        if self.one_hot and (self.images is None or self.map_fn is not None):
+            raise CallError(
+                "one_hot=True is for elements (images, labels): give image_size= or images=, and leave out map_fn, "
+                "which makes the labels itself, as in tf.one_hot(features['label'], num_classes)"
+            )
         if isinstance(self.cache, Memory) and self.cache.decoded and (self.training or self.images is None):
             raise CallError(
                 "cache=reader.Memory(decoded=True) holds images that are the same in every epoch; it is for training="
@@ -267,6 +273,7 @@ _CHECKS: dict[str, Check] = {
     "take": optional(whole_number()),
     "map_fn": optional(_function("features", "seed")),
     "batch_map_fn": optional(_function("element", "seed")),
+    "one_hot": flag,
     "sample_weight": optional(weights("'balanced' or a mapping of weights by class", "balanced")),
     "on_corrupt": _value(Skip, "'error', 'skip' or a reader.Skip", _on_corrupt),
     "cache": optional(_cache),
