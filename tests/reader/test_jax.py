@@ -14,7 +14,8 @@ from .training_fixtures import command, environment, run_all, shapes  # noqa: F4
 GLOBAL_BATCH_SIZE = 36  # divides over 4 devices; no divisor of 192 and 48
 NUM_STEPS = 12  # two epochs and a quarter
 NUM_DEVICES = 4
-OPTIONS = {"global_batch_size": GLOBAL_BATCH_SIZE, "images": reader.Images((8, 8), mean=(127,) * 3, std=(127,) * 3)}
+IMAGES = reader.Images((8, 8), augment="imagenet", mean=(127,) * 3, std=(127,) * 3)
+OPTIONS = {"global_batch_size": GLOBAL_BATCH_SIZE, "images": IMAGES}
 
 
 def facts_of_processes(dataset, folder, num_processes):

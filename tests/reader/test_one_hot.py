@@ -39,7 +39,7 @@ def test_mixup_takes_rows_as_it_takes_numbers(noise):
         np.testing.assert_array_equal(rows, others)
 
 
-@pytest.mark.parametrize("options", [{"image_size": None}, {"map_fn": lambda features, _: features["image"]}], ids=str)
+@pytest.mark.parametrize("options", [{"image_size": None}, {"map_fn": lambda features, _: features["image"]}])
 def test_elements_without_such_labels_are_refused_with_what_to_write(noise, options):
     with pytest.raises(CallError, match=r"give image_size= or images=, and leave out map_fn.*tf\.one_hot"):
         reader.make_dataset_fn(noise, "train", **OPTIONS | options, one_hot=True)

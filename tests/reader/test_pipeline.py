@@ -47,7 +47,7 @@ def test_three_epochs_hold_every_example_once_each_in_the_order_that_batch_keys_
 @pytest.fixture(scope="module")
 def on_one_worker(noise):
     """An input function, and its dataset for one worker; `start_step` is to be left as it was."""
-    dataset_fn = train(noise, image_size=(6, 6), seed=3)
+    dataset_fn = train(noise, images=Images((6, 6), augment="imagenet"), seed=3)
     return dataset_fn, dataset_fn()
 
 
@@ -68,7 +68,7 @@ def started(on_one_worker):
 def test_any_number_of_workers_and_replicas_gives_the_same_batches_and_pixels(
     noise, undisturbed, num_workers, replicas
 ):
-    dataset_fn = train(noise, image_size=(6, 6), seed=3)
+    dataset_fn = train(noise, images=Images((6, 6), augment="imagenet"), seed=3)
     found = list(global_batches(dataset_fn, 25, num_workers, replicas))  # 25 * 16 > 307: over the border of an epoch
     for one, other in zip(found, undisturbed, strict=False):
         assert_same(one, other)
@@ -160,7 +160,7 @@ def decoded(source, key):
 def test_training_pixels_are_those_of_the_window_resized_and_mirrored(mixed, mixed_source):
     """For all formats and sizes, by whole decoding, slicing and TensorFlow's own resizing."""
     seed, size = 5, (24, 32)
-    dataset_fn = train(mixed, seed=seed, image_size=size)
+    dataset_fn = train(mixed, seed=seed, images=Images(size, augment="imagenet"))
     mirrored = 0
     for step, (images, _) in enumerate(global_batches(dataset_fn, 6)):  # two epochs of three steps
         keys, epochs = dataset_fn.batch_keys(step), np.full(BATCH, step // 3)
@@ -228,7 +228,7 @@ def whole_images(noise, **changed):
 
 
 def test_half_of_the_images_are_mirrored_another_half_each_epoch(noise, noise_source):
-    dataset_fn = whole_images(noise)
+    dataset_fn = whole_images(noise, flip=True)
     flips = {}
     for step, (images, _) in enumerate(global_batches(dataset_fn, 4 * NUM_EXAMPLES // BATCH)):
         for i, (image, key) in enumerate(zip(images, dataset_fn.batch_keys(step), strict=True)):
@@ -241,11 +241,45 @@ def test_half_of_the_images_are_mirrored_another_half_each_epoch(noise, noise_so
     assert abs(np.mean(again) - 0.5) < 6 * 0.5 / np.sqrt(len(again))
 
 
-def test_flip_may_be_turned_off(noise, noise_source):
-    dataset_fn = whole_images(noise, flip=False)
+def test_nothing_is_mirrored_without_being_asked_for(noise, noise_source):
+    dataset_fn = whole_images(noise)
     for step, (images, _) in enumerate(global_batches(dataset_fn, 3)):
         for image, key in zip(images, dataset_fn.batch_keys(step), strict=True):
             np.testing.assert_array_equal(image, decoded(noise_source, key))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"eval_crop_fraction": 0.6}, {"eval_fit": "stretch"}, {"eval_fit": "pad"}], ids=str
+)
+def test_without_augmentation_training_sees_what_evaluation_sees(mixed, options):
+    images = Images((24, 32), **options)
+    train_fn, evaluation_fn = train(mixed, images=images), train(mixed, images=images, training=False)
+    seen = dict(zip(evaluation_fn.keys(), np.concatenate([one for one, *_ in evaluation_fn()]), strict=True))
+    for step, (found, _) in enumerate(global_batches(train_fn, 3)):
+        for image, key in zip(found, train_fn.batch_keys(step), strict=True):
+            np.testing.assert_array_equal(image, seen[key])
+
+
+def test_mirroring_alone_mirrors_what_evaluation_sees(mixed):
+    images = Images((24, 32), flip=True)
+    train_fn, evaluation_fn = train(mixed, images=images), train(mixed, images=images, training=False)
+    seen = dict(zip(evaluation_fn.keys(), np.concatenate([one for one, *_ in evaluation_fn()]), strict=True))
+    mirrored = []
+    for step, (found, _) in enumerate(global_batches(train_fn, 3)):
+        for image, key in zip(found, train_fn.batch_keys(step), strict=True):
+            plain = bool((image == seen[key]).all())
+            np.testing.assert_array_equal(image if plain else image[:, ::-1], seen[key])
+            mirrored.append(not plain)
+    assert 0.2 < np.mean(mirrored) < 0.8
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_recipe_is_short_for_its_options_and_gives_way_to_what_is_given(mixed, training):
+    whole = {"crop_scale": (0.08, 1), "flip": True, "eval_crop_fraction": 0.875}
+    for given in ({}, {"flip": False}, {"crop_scale": (0.5, 1)}, {"eval_crop_fraction": 1}):
+        recipe, options = Images((9, 8), augment="imagenet", **given), Images((9, 8), **whole | given)
+        one, other = (train(mixed, images=images, training=training)().take(3) for images in (recipe, options))
+        assert_same([*one], [*other])
 
 
 def stored(features, seed):

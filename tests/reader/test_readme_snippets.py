@@ -13,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from subprocess import PIPE
 
 import pytest
 
@@ -39,7 +40,7 @@ HOLDS = {
     "memory": "validation_fn.held_bytes == 48 * 64 * 64 * 3 * 4",
     "input-options": "strategy.num_replicas_in_sync == 2 and labels.values[1].shape == (32,)",
     "tpu": "replicas == 2 and model.optimizer.iterations.numpy() == 2 * train_fn.steps_per_epoch == 24",
-    "accumulation": "optimizer.iterations.numpy() == 24 and train_fn.steps_per_epoch == 12",
+    "accumulation": "optimizer.iterations == 6 and train_fn.steps_per_epoch == 12",
     "data-parallel": "len(jax.devices()) == 2 and len(history['loss']) == 2",
     "slow-storage": "next(iter(block_fn()))[0].shape == next(iter(cached_fn()))[0].shape == (64, 64, 64, 3)",
     "jax": "images.shape == (64, 64, 64, 3)",
@@ -150,7 +151,14 @@ def test_keras_with_jax_learns_the_same_in_one_process_and_in_two(shapes, tmp_pa
         if count == 1:
             del of_jax["KERAS_DISTRIBUTION_JOB_ADDRESSES"]
         environments = [environment(**of_jax, KERAS_DISTRIBUTION_PROCESS_ID=str(index)) for index in range(count)]
-        printed += run_all([[str(script)]] * count, environments, cwd=script.parent)
+        started = [  # not forked from a process that has imported Keras
+            subprocess.Popen([sys.executable, script], env=one, cwd=script.parent, stdout=PIPE, stderr=PIPE, text=True)
+            for one in environments
+        ]
+        for process in started:
+            output, error = process.communicate(timeout=200)
+            assert process.returncode == 0, error[-2000:]
+            printed.append(output)
     losses = [re.search(r"loss \S+", text)[0] for text in printed]
     assert len(losses) == 3
     assert len(set(losses)) == 1

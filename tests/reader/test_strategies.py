@@ -53,7 +53,7 @@ def evaluation_fn(shapes):  # noqa: F811 - a fixture
 @pytest.fixture(scope="module")
 def alone(shapes):  # noqa: F811 - a fixture
     """What a single reader without a strategy gets: (images, labels) of training, (images, labels, weights)."""
-    options = {"global_batch_size": GLOBAL_BATCH_SIZE, "image_size": (24, 24)}
+    options = {"global_batch_size": GLOBAL_BATCH_SIZE, "images": reader.Images((24, 24), augment="imagenet")}
     training = reader.make_dataset(str(shapes), "train", **options).take(NUM_STEPS)
     evaluation = reader.make_dataset(str(shapes), "validation", training=False, **options)
     return list(training.as_numpy_iterator()), list(evaluation.as_numpy_iterator())

@@ -20,11 +20,13 @@ REFUSED = {
     "crop_scale": [(0, 1), 0.5, (0.1,), (0.5, 0.1), (0.5, 1.1), (math.nan, 1)],
     "crop_ratio": [1.0, (0, 1), (2, 1), (1, math.inf), (1, 10**400), None],
     "eval_fit": ["cover"],
-    "eval_crop_fraction": [0, 1.01, None, "1", True, math.nan],
+    "eval_crop_fraction": [0, 1.01, "1", True, math.nan],
     "min_visible": [-0.1, 1.1, None, "1", True],
     "max_boxes": [0, None, "8", 8.0, True],
     "mask_padding": [1 << 31, None, "8", 8.0, True],
-    **{name: ["no", 1, None] for name in ("flip", "grayscale", "scaled_decoding")},
+    **{name: ["no", 1, None] for name in ("grayscale", "scaled_decoding")},
+    "flip": ["no", 1],
+    "augment": ["ImageNet", True, (0.08, 1)],
     "dtype": ["half", np.float64, tf.int32, int, "image", 5, None],
     "resize_method": ["lanczos"],
     "mean": [True, math.inf, "abc", (1, 2, math.nan), ()],
@@ -106,7 +108,7 @@ def test_the_value_is_frozen_and_takes_the_size_alone_by_position():
 
 @pytest.mark.parametrize("has_boxes", [False, True])
 def test_the_options_of_the_pipeline_are_the_images_and_whether_they_are_for_training(has_boxes):
-    images = Images((6, 7), dtype="uint8", eval_fit="pad", crop_scale=(0.5, 1))
+    images = Images((6, 7), dtype="uint8", eval_fit="pad", crop_scale=(0.5, 1), flip=True, eval_crop_fraction=0.5)
     options = ImageOptions.of(images, training=False, has_boxes=has_boxes)
     assert {field.name: getattr(options, field.name) for field in dataclasses.fields(options)} == {
         **dataclasses.asdict(images),
@@ -114,10 +116,19 @@ def test_the_options_of_the_pipeline_are_the_images_and_whether_they_are_for_tra
     }
 
 
-@pytest.mark.parametrize(("has_boxes", "defaults"), [(False, ((0.08, 1), "crop")), (True, ((1, 1), "stretch"))])
-def test_what_is_not_chosen_depends_on_whether_there_are_boxes(has_boxes, defaults):
-    options = ImageOptions.of(Images((6, 7)), training=True, has_boxes=has_boxes)
-    assert (options.crop_scale, options.eval_fit) == defaults
+@pytest.mark.parametrize(
+    ("augment", "has_boxes", "defaults"),
+    [
+        (None, False, (None, False, "crop", 1)),
+        (None, True, (None, False, "stretch", 1)),
+        ("imagenet", False, ((0.08, 1), True, "crop", 0.875)),
+        ("imagenet", True, ((1, 1), True, "stretch", 0.875)),
+    ],
+)
+def test_what_is_not_chosen_depends_on_the_recipe_and_on_whether_there_are_boxes(augment, has_boxes, defaults):
+    options = ImageOptions.of(Images((6, 7), augment=augment), training=True, has_boxes=has_boxes)
+    assert (options.crop_scale, options.flip, options.eval_fit, options.eval_crop_fraction) == defaults
+    assert ImageOptions.of(Images((6, 7), augment=augment), training=False, has_boxes=has_boxes).random_crop is None
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "uint8"])

@@ -53,7 +53,7 @@ def test_every_argument_in_an_answer_can_be_written_so(make, words):
     given = []
     for text in dict.fromkeys(words.values()):
         for name, value in assignments(text, inspect.signature(make).parameters):
-            more = {"worker_index": 0} if name == "num_workers" else {}
+            more = {"num_workers": {"worker_index": 0}, "one_hot": {"image_size": (8, 8)}}.get(name, {})
             with pytest.raises(ManifestError):  # of "nowhere": arguments are right
                 make("nowhere", "train", **{"global_batch_size": 8, name: value} | more)
             given.append(name)
@@ -67,7 +67,7 @@ def test_every_argument_in_an_answer_of_images_can_be_written_so():
             both = {"mean": value, "std": value or 1.0} if name in {"mean", "std"} else {name: value}
             assert Images((8, 8), **both)
             given.append(name)
-    assert {"mean", "std", "crop_scale", "flip", "eval_fit", "resize_method", "grayscale"} == set(given) - {
+    assert {"mean", "std", "augment", "crop_scale", "flip", "eval_fit", "resize_method", "grayscale"} == set(given) - {
         "eval_crop_fraction"
     }
 

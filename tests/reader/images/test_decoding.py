@@ -214,6 +214,6 @@ def test_pad_fits_the_whole_image_into_black(shape, rows, columns, method):
     assert not padded.any()
 
 
-def test_training_fills_the_target_whatever_fit_says():
+def test_random_crops_fill_the_target_whatever_fit_says():
     flat = np.full((10, 60, 3), 200, np.uint8)
-    assert (finish(flat, training=True, eval_fit="pad") == 200).all()
+    assert (finish(flat, training=True, crop_scale=(0.5, 1.0), eval_fit="pad") == 200).all()

@@ -22,7 +22,7 @@ tf.config.set_logical_device_configuration(
 )
 tf.config.experimental.enable_op_determinism()
 MIRRORED = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-SIZE = {"image_size": (4, 4)}
+SIZE = {"images": reader.Images((4, 4), augment="imagenet")}
 
 
 def with_key(features, _seed):

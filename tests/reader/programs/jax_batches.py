@@ -61,7 +61,7 @@ def read(split, **options):
         global_batch_size=global_batch_size,
         num_workers=jax.process_count(),
         worker_index=jax.process_index(),
-        images=reader.Images(SHAPE[:2], mean=(127,) * 3, std=(127,) * 3),
+        images=reader.Images(SHAPE[:2], augment="imagenet", mean=(127,) * 3, std=(127,) * 3),
         **options,
     ).as_numpy_iterator()
 

@@ -17,6 +17,7 @@ dataset, result, *numbers = sys.argv[1:]
 num_devices, global_batch_size, num_steps = map(int, numbers)
 strategy = tf.distribute.OneDeviceStrategy("CPU:0") if num_devices == 1 else mirrored(num_devices)
 
+IMAGES = reader.Images((24, 24), augment="imagenet")
 PER_REPLICA = tf.distribute.InputOptions(
     experimental_replication_mode=tf.distribute.InputReplicationMode.PER_REPLICA, experimental_fetch_to_device=False
 )
@@ -66,11 +67,11 @@ def digest(images):
 
 
 def facts(distribute):
-    training = distribute("train", image_size=(24, 24), map_fn=with_key)
-    evaluation = distribute("validation", training=False, image_size=(24, 24), map_fn=with_key)
+    training = distribute("train", images=IMAGES, map_fn=with_key)
+    evaluation = distribute("validation", training=False, images=IMAGES, map_fn=with_key)
     seen = list(itertools.islice(training, num_steps))
     evaluated = list(evaluation)
-    plain = distribute("validation", training=False, image_size=(24, 24))
+    plain = distribute("validation", training=False, images=IMAGES)
     return {
         "keys": [strings(batch[2]) for batch in seen],
         "pixels": [digest(batch[0]) for batch in seen],
