@@ -29,7 +29,11 @@ def measure(dataset: str, start_step: int) -> None:
     next(iter(tf.data.Dataset.range(2).map(lambda x: x + 1).prefetch(1)))
     start, cpu_start = time.perf_counter(), time.process_time()
     train_fn = reader.make_dataset_fn(
-        dataset, "train", global_batch_size=64, images=reader.Images((224, 224), dtype="uint8"), start_step=start_step
+        dataset,
+        "train",
+        global_batch_size=64,
+        images=reader.Images((224, 224), augment="imagenet", dtype="uint8"),
+        start_step=start_step,
     )
     next(iter(train_fn()))
     print(json.dumps({"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu_start}))

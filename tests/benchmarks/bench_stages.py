@@ -73,7 +73,7 @@ def main() -> None:
 
     positions = tf.range(block, dtype=tf.int64)
     for name, options in ORDERS.items():
-        fn = made(image_size=(224, 224), **options)
+        fn = made(images=Images((224, 224), augment="imagenet"), **options)
         add(f"order {name}", rate(steps.map(lambda step, fn=fn: fn._order.in_graph(step * block + positions)), block))
         instructed = steps.map(instructions(fn))
         add("  and lookup, crop windows, flips", rate(instructed, block))
@@ -83,13 +83,14 @@ def main() -> None:
         add(f"{dtype.name} of 224 x 224 batched", rate(image.batch(BATCH_SIZE), BATCH_SIZE))
     print_table(f"examples a second; blocks of {block}", rows)
 
-    raw, pixels = made(), made(images=Images((224, 224), dtype="uint8"))
+    raw, pixels = made(), made(images=Images((224, 224), augment="imagenet", dtype="uint8"))
     rows = [["on threads", *map(str, given.threads)]]
     stages = {
         "read and CRC, full": lambda n: rate(on_threads(raw_records(raw), n), BATCH_SIZE),
         "whole, full": lambda n: rate(on_threads(pixels(), n), BATCH_SIZE),
         "whole, block": lambda n: rate(
-            on_threads(made(images=Images((224, 224), dtype="uint8"), order="block")(), n), BATCH_SIZE
+            on_threads(made(images=Images((224, 224), augment="imagenet", dtype="uint8"), order="block")(), n),
+            BATCH_SIZE,
         ),
     }
     for name, stage in stages.items():

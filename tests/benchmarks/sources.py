@@ -86,3 +86,36 @@ def _small_jpeg(seed: int) -> bytes:
     out = io.BytesIO()
     Image.fromarray(coarse).resize((SMALL_SIDE, SMALL_SIDE), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
     return out.getvalue()
+
+
+def tiles(photos: Path, target: Path, num_files: int, side: int, kind: str) -> Path:
+    """Class folders of tiles that are cut out of photographs, in rows, until there are num_files.
+
+    Args:
+        photos: class folders, ``<label>/<file>``.
+        target: the folder made; one that an earlier call made is used again.
+        num_files: how many.
+        side: of a tile, pixels.
+        kind: "jpg" or "png".
+    """
+    import numpy as np
+    from PIL import Image
+
+    originals = sorted(path for path in photos.glob("*/*") if path.suffix.lower() in {".jpg", ".jpeg", ".png"})
+
+    def cut() -> None:
+        done = 0
+        for number, original in enumerate(itertools.cycle(originals)):
+            pixels = np.asarray(Image.open(original).convert("RGB"))
+            folder = target / original.parent.name
+            folder.mkdir(parents=True, exist_ok=True)
+            for top in range(0, pixels.shape[0] - side + 1, side):
+                for left in range(0, pixels.shape[1] - side + 1, side):
+                    tile = Image.fromarray(pixels[top : top + side, left : left + side])
+                    options = {"quality": 90} if kind == "jpg" else {}
+                    tile.save(folder / f"{number:05d}-{top}-{left}.{kind}", **options)
+                    done += 1
+                    if done == num_files:
+                        return
+
+    return _made_once(target, cut)

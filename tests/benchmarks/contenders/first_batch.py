@@ -32,7 +32,10 @@ def main() -> None:
     next(iter(tf.data.Dataset.range(2).map(lambda x: x + 1).prefetch(1)))
     imported, cpu, start = status_mib("VmRSS"), time.process_time(), time.perf_counter()
     train_fn = reader.make_dataset_fn(
-        given.dataset, "train", global_batch_size=BATCH_SIZE, images=reader.Images((224, 224), dtype="uint8")
+        given.dataset,
+        "train",
+        global_batch_size=BATCH_SIZE,
+        images=reader.Images((224, 224), augment="imagenet", dtype="uint8"),
     )
     made = time.perf_counter()
     next(iter(train_fn()))

@@ -35,7 +35,7 @@ def main() -> None:
             given.dataset,
             "train",
             global_batch_size=BATCH_SIZE,
-            images=reader.Images(SIZE, resize_method=method, scaled_decoding=scaled),
+            images=reader.Images(SIZE, augment="imagenet", resize_method=method, scaled_decoding=scaled),
             seed=SEED,
         )
         for method, scaled in [

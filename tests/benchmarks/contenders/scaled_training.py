@@ -31,6 +31,7 @@ def main() -> None:
     def input_fn(split: str, seed: int, *, scaled_decoding: bool) -> reader.DatasetFn:
         images = reader.Images(
             SIZE,
+            augment="imagenet",
             mean=(127.5,) * 3,
             std=(127.5,) * 3,
             resize_method=given.method,

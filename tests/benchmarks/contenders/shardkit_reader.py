@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--warm-up", type=int, default=20)
     parser.add_argument("--batches", type=int, default=100)
     given = parser.parse_args()
-    images = reader.Images((224, 224), dtype="uint8", scaled_decoding=given.scaled_decoding)
+    images = reader.Images((224, 224), augment="imagenet", dtype="uint8", scaled_decoding=given.scaled_decoding)
     images = None if given.raw else images
     train_fn = reader.make_dataset_fn(given.dataset, "train", global_batch_size=BATCH_SIZE, images=images)
     measure(iter(train_fn()), warm_up=given.warm_up, num_batches=given.batches)
