@@ -15,6 +15,7 @@ The order is arithmetic, so the source is a range: starting at step k costs the 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
@@ -55,7 +56,15 @@ def build(spec: PipelineSpec) -> Any:
 
     Its elements are batches of one replica; `spec.layout.replicas_per_worker` of them make a step.
     """
-    return _for_other_processes(spec) if spec.is_remote else _for_this_process(spec)
+    make = _for_other_processes if spec.is_remote else _for_this_process
+    try:
+        return make(spec)
+    except NotDenseError:
+        return make(replace(spec, is_single=True))
+
+
+class NotDenseError(Exception):
+    """Elements are not dense tensors; nobody outside of this module sees it."""
 
 
 def _for_this_process(spec: PipelineSpec) -> Any:
@@ -174,7 +183,14 @@ class _Batching:
 
 def _joined(chunks: Any) -> Any:
     """Return chunks of examples, [m, n, …] each, as one, [m * n, …]."""
-    return tf.nest.map_structure(lambda one: tf.reshape(one, [one.shape[0] * one.shape[1], *one.shape[2:]]), chunks)
+
+    def join(one: Any) -> Any:
+        count = one.shape[0] * one.shape[1]
+        joined = tf.reshape(one, tf.concat([[count], tf.shape(one)[2:]], axis=0))
+        joined.set_shape([count, *one.shape[2:]])  # an element of `map_fn` may have sides that are not known
+        return joined
+
+    return tf.nest.map_structure(join, chunks)
 
 
 class _MakeElements:
@@ -187,7 +203,7 @@ class _MakeElements:
         table, options = spec.table, spec.options
         self._options, self._parser, self._compares_keys = options, parser, compares_keys
         self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
-        self._pixels = spec.pixels
+        self._has_images_only, self._pixels = spec.has_images_only, spec.pixels
         self._have_size = options.image is not None and _have_size(table, options.image)
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class, self._num_classes = table.features.get(LABEL) == CLASS_LABEL, table.num_classes
@@ -203,20 +219,25 @@ class _MakeElements:
             return of_batch | {_ELEMENT: element}
         if self._all_are_png:
             columns["is_png"] = True
-        if image is not None and self._chunk_size > 1:
+        if image is not None and self._has_images_only and self._chunk_size > 1:
             return of_batch | {_ELEMENT: self._labelled(self._pixels_of_chunk(columns, image), columns)}
-        columns, of_batch = ({name: _first(one) for name, one in many.items()} for many in (columns, of_batch))
+        made = [self._one(row) for row in _rows(columns, self._chunk_size)]
+        if self._chunk_size == 1:
+            return {name: one[0] for name, one in of_batch.items()} | made[0]
+        return of_batch | _stacked(made)
+
+    def _one(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """Return the element of one example, and its key if that is compared."""
         record = columns["record"]
         # Parsing takes a tenth of the time of decoding.
-        if map_fn is None and self._has_label_column:
-            return of_batch | {_ELEMENT: self._element(record, columns, {})}
+        if self._map_fn is None and self._has_label_column:
+            return {_ELEMENT: self._element(columns, {})}
         features = self._parser.one(record, columns.get("dataset"))
-        if self._compares_keys:
-            of_batch[KEY] = features[KEY]
+        key = {KEY: features[KEY]} if self._compares_keys else {}
         features |= {name: columns[name] for name in DERIVED if name in columns}
-        return of_batch | {_ELEMENT: self._element(record, columns, features)}
+        return key | {_ELEMENT: self._element(columns, features)}
 
-    def _element(self, record: Any, columns: dict[str, Any], features: dict[str, Any]) -> Any:
+    def _element(self, columns: dict[str, Any], features: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
         if image is not None:
             features = move_annotations(features, columns["window"], columns.get("flip"), image)
@@ -269,8 +290,22 @@ def _have_size(table: RecordTable, image: ImageOptions) -> bool:
     return whole and bool((table.height == height).all() and (table.width == width).all())
 
 
-def _first(column: Any) -> Any:
-    return column if isinstance(column, bool) else column[0]
+def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Return the columns of several examples, [count, …] each, as those of one each; a bool is that of all."""
+    rows = {name: [one] * count if isinstance(one, bool) else tf.unstack(one, count) for name, one in columns.items()}
+    return [{name: one[row] for name, one in rows.items()} for row in range(count)]
+
+
+def _stacked(made: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what is made of several examples with an axis for them.
+
+    Raises:
+        NotDenseError: It has ragged or sparse tensors, of which only `Dataset.batch` makes a batch.
+    """
+    if not all(isinstance(leaf, tf.Tensor) for leaf in tf.nest.flatten(made)):
+        raise NotDenseError
+    stacked: dict[str, Any] = tf.nest.map_structure(lambda *parts: tf.stack(parts), *made)
+    return stacked
 
 
 def _pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size: bool) -> Any:

@@ -22,6 +22,8 @@ BLOCK_BYTES = 4 << 20  # 4 MiB
 # Of one core; only the order of magnitude matters. More images in a call take longer to trace and gain little.
 CALL_SECONDS, IMAGE_SECONDS, PIXEL_SECONDS = 1e-3, 15e-6, 8e-9
 MAX_CHUNK = 16
+# Where each example has operations of its own, such as those of `map_fn`: they are traced as often.
+MAX_SEPARATE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class PipelineSpec:
         is_remote: Whether other processes run the graph. Nothing calls Python then, every record is read by itself, and
             the number of batches of each process is not known.
         pixels: The decoded images in memory; None if they are not held.
+        is_single: Whether one example is decoded at a time, because elements are not dense tensors.
     """
 
     table: RecordTable
@@ -49,6 +52,7 @@ class PipelineSpec:
     damaged: DamagedRecords | None = None
     is_remote: bool = False
     pixels: HeldPixels | None = None
+    is_single: bool = False
 
     @property
     def end_step(self) -> int:
@@ -69,11 +73,21 @@ class PipelineSpec:
         image, size = self.options.image, self.layout.per_replica_batch_size
         if image is None and self.options.map_fn is None:
             return size  # nothing is decoded, and a batch is parsed at once
-        if image is None or self.options.map_fn is not None or image.scaled_decoding or not self.has_label_column:
+        if self.is_single:
             return 1
-        num_pixels = float(np.mean(self.table.height.astype(np.float64) * self.table.width)) + math.prod(image.size)
-        fitting = min(MAX_CHUNK, int(CALL_SECONDS / (IMAGE_SECONDS + PIXEL_SECONDS * num_pixels)))
+        num_pixels = float(np.mean(self.table.height.astype(np.float64) * self.table.width))
+        num_pixels += 0 if image is None else math.prod(image.size)
+        most = MAX_CHUNK if self.has_images_only else MAX_SEPARATE
+        fitting = min(most, int(CALL_SECONDS / (IMAGE_SECONDS + PIXEL_SECONDS * num_pixels)))
         return max((count for count in range(1, fitting + 1) if size % count == 0), default=1)
+
+    @property
+    def has_images_only(self) -> bool:
+        """Whether nothing but its image has to be made of a record, without rounding of scaled decoding."""
+        image = self.options.image
+        if image is None or image.scaled_decoding:
+            return False
+        return self.options.map_fn is None and self.has_label_column
 
     @property
     def has_label_column(self) -> bool:

@@ -35,7 +35,7 @@ def main() -> None:
             .map(lambda records: tf.io.parse_example(records, FEATURES))
         )
     else:
-        dataset = make_dataset_fn(given.url, "train", global_batch_size=BATCH_SIZE, order=given.order)()
+        dataset = make_dataset_fn(given.url, "train", global_batch_size=BATCH_SIZE, order=given.order, cache=None)()
     start = time.perf_counter()
     num_bytes, is_warm = 0, False
     for batch in dataset:

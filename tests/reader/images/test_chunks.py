@@ -1,12 +1,17 @@
 """Small images are decoded several at a time: the same pixels, labels and order as one by one."""
 
+import shutil
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from shardkit import reader
 from shardkit.order import BatchLayout
-from shardkit.reader.pipeline_spec import MAX_CHUNK, PipelineSpec
+from shardkit.reader.pipeline_spec import MAX_CHUNK, MAX_SEPARATE, PipelineSpec
 from shardkit.testing import convert_without_beam, picture, write_tree
+
+from .test_annotations import SAMPLES
 
 IMAGES = {
     "uint8": {"dtype": "uint8"},
@@ -72,3 +77,91 @@ def test_evaluation_has_every_image_once(last_batch, small):
 def test_chunks_divide_the_batch_and_are_smaller_for_larger_images(batch, size, expected, small):
     fn = made(small["JPEG"], batch, images=reader.Images((size, size)), training=False)
     assert chunk_size(fn, batch) == expected
+
+
+def mapped(features, seed):
+    noise = tf.random.stateless_uniform([2], seed)
+    return {"image": features["image"], "noise": noise, "key": features["key"], "height": features["height"]}
+
+
+def mapped_encoded(features, seed):
+    return tf.io.decode_image(features["image"], 3, expand_animations=False)[:2, :3], seed
+
+
+def mapped_ragged(features, _seed):
+    return {"bytes": tf.RaggedTensor.from_tensor(tf.strings.bytes_split(features["key"])[tf.newaxis]), "a": 1}
+
+
+def mapped_sparse(features, _seed):
+    return {"row": tf.sparse.from_dense(tf.one_hot(features["label"], 2)), "key": features["key"]}
+
+
+def row_of(tensor, row):
+    """The values of one example of a batch, also of a sparse or ragged one."""
+    if isinstance(tensor, tf.SparseTensor):
+        tensor = tf.sparse.to_dense(tensor)
+    values = tensor[row]
+    return (values.flat_values if isinstance(values, tf.RaggedTensor) else values).numpy()
+
+
+def same_elements(many, one, count):
+    singles = iter(one())
+    for batch in many().take(2):
+        for row in range(count):
+            for found, wanted in zip(tf.nest.flatten(batch), tf.nest.flatten(next(singles)), strict=True):
+                np.testing.assert_array_equal(row_of(found, row), row_of(wanted, 0))
+
+
+@pytest.mark.parametrize("map_fn", [mapped, mapped_ragged, mapped_sparse], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("options", [{}, {"training": False}, {"sampling": "class_balanced"}], ids=str)
+def test_map_fn_is_called_for_each_example(map_fn, options, small):
+    options |= {"images": reader.Images((16, 16), augment="imagenet"), "map_fn": map_fn}
+    many, one = made(small["both"], 12, **options), made(small["both"], 1, **options)
+    assert chunk_size(many, 12) == MAX_SEPARATE
+    same_elements(many, one, 12)
+
+
+def test_map_fn_may_decode_itself(small):
+    many, one = (made(small["both"], batch, map_fn=mapped_encoded) for batch in (12, 1))
+    assert chunk_size(many, 12) == MAX_SEPARATE
+    same_elements(many, one, 12)
+
+
+@pytest.fixture(scope="module")
+def annotated(tmp_path_factory):
+    """Datasets with boxes and with masks, of small images."""
+    root, found = tmp_path_factory.mktemp("annotated"), {}
+    for name in ("coco", "masks"):
+        found[name] = str(root / name)
+        convert_without_beam(str(SAMPLES / name), found[name], resize=32)
+    return found
+
+
+@pytest.mark.parametrize("name", ["coco", "masks"])
+@pytest.mark.parametrize("options", [{}, {"augment": "imagenet"}, {"eval_fit": "pad"}], ids=str)
+def test_boxes_and_masks_follow_their_images(name, options, annotated):
+    images = reader.Images((24, 16), max_boxes=5, **options)
+    many, one = (made(annotated[name], batch, images=images) for batch in (4, 1))
+    assert chunk_size(many, 4) == MAX_SEPARATE
+    same_elements(many, one, 4)
+
+
+def test_a_damaged_record_costs_one_example_of_its_chunk(small, tmp_path):
+    dataset = shutil.copytree(small["JPEG"], tmp_path / "copy")
+    options = {"images": reader.Images((16, 16), augment="imagenet"), "on_corrupt": "skip", "cache": None}
+    fn = made(str(dataset), 30, **options)
+    whole = [np.asarray(images) for images, _ in fn().take(4)]
+    keys = [fn.batch_keys(step) for step in range(4)]
+    path, offset = next(iter(dataset.glob("*.tfrecord"))), 40
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 0xFF
+    path.write_bytes(data)
+    damaged_fn = made(
+        str(dataset), 30, images=reader.Images((16, 16), augment="imagenet"), on_corrupt="skip", cache=None
+    )
+    assert chunk_size(damaged_fn, 30) == 15
+    found = [np.asarray(images) for images, _ in damaged_fn().take(4)]
+    (bad,) = damaged_fn.damaged_records
+    for step in range(4):
+        for row, key in enumerate(keys[step]):
+            assert (found[step][row] == whole[step][row]).all() == (key != bad.key)
