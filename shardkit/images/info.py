@@ -146,8 +146,11 @@ class MaskInfo:
         width: Width in pixels.
         height: Height in pixels.
         bits: Bits of a stored class number, 8 or 16.
+        last_class: The greatest class number; -1 if no pixel has a class. 255, and 65535 where there are 16 bits, mean
+            "no class", as in VOC and Cityscapes.
     """
 
     width: int
     height: int
     bits: int
+    last_class: int

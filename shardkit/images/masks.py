@@ -34,6 +34,7 @@ _FORMATS = frozenset({"BMP", "PNG", "TIFF"})
 _AS_STORED = frozenset({"bit_depth"})  # an image's changes that do not apply to masks
 _PNG_DEPTH, _PNG_COLOUR = 24, 25  # bytes of IHDR
 _PNG_GREY = 0
+NO_CLASS = frozenset({255, 65535})  # values of pixels without a class, as in VOC and Cityscapes
 _TIFF_BITS, _TIFF_PHOTOMETRIC = 258, 262  # tags (TIFF 6.0, section 8)
 _TIFF_WHITE_IS_ZERO = 0
 _TIFF_LOSSY = frozenset({"jpeg", "tiff_jpeg", "webp"})  # Pillow's names of compressions
@@ -82,7 +83,15 @@ def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
         info = _inspected(data)
         if info.format == "PNG":
             check_png_stream(data)
-        return MaskInfo(info.width, info.height, 16 if _class_numbers(data, info, colours).mode == "I;16" else 8)
+        numbers = _class_numbers(data, info, colours)
+        return MaskInfo(info.width, info.height, 16 if numbers.mode == "I;16" else 8, _last_class(numbers))
+
+
+def _last_class(numbers: "Image") -> int:
+    import numpy as np
+
+    counts = numbers.histogram() if numbers.mode == "L" else np.bincount(np.asarray(numbers).ravel())
+    return max((int(number) for number in np.flatnonzero(counts) if number not in NO_CLASS), default=-1)
 
 
 def mask_values(data: bytes) -> "npt.NDArray[np.integer]":

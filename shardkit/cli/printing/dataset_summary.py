@@ -146,7 +146,8 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
     made = table("mask value", "images", "pixels")
     total = sum(masks.pixels.values())
     for value in list(masks.pixels)[:CLASSES_LISTED]:
-        name = f" {_quoted(manifest.classes[value])}" if value < len(manifest.classes) else ""
+        known = manifest.classes[value] if value < len(manifest.classes) else str(value)
+        name = "" if known == str(value) else f" {_quoted(known)}"
         made.add_row(f"{value}{name}", f"{masks.num_with[value]:,}", f"{masks.pixels[value] / total:.2%}")
     if len(masks.pixels) > CLASSES_LISTED:
         made.add_row(f"… {len(masks.pixels) - CLASSES_LISTED:,} more")

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.conversion.inventory.row_boxes import place_boxes
-from shardkit.conversion.inventory.schema import HAS_GPS, MASK_SHA256, inventory_schema
+from shardkit.conversion.inventory.schema import HAS_GPS, LAST_CLASS, MASK_SHA256, inventory_schema
 from shardkit.conversion.inventory.source_files import SourceFiles, are_records
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
@@ -77,8 +77,9 @@ def _check_file(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]
         "content_crc32c": google_crc32c.value(image.data),
     }
     if (mask := files.mask(row, image)) is not None:
-        mask_orientation(images.check_mask(mask, row.get(MASK_COLOURS.name)), info)
-        row[MASK_SHA256.name] = hashlib.sha256(mask).digest()
+        mask_info = images.check_mask(mask, row.get(MASK_COLOURS.name))
+        mask_orientation(mask_info, info)
+        row[MASK_SHA256.name], row[LAST_CLASS.name] = hashlib.sha256(mask).digest(), mask_info.last_class
     return place_boxes(row, info)
 
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from shardkit.conversion.inventory.columns import MASK_PATH
-from shardkit.sources.columns import CHECKED_FIELDS, HAS_GPS, LISTING_SCHEMA, MASK_SHA256
+from shardkit.sources.columns import CHECKED_FIELDS, HAS_GPS, LAST_CLASS, LISTING_SCHEMA, MASK_SHA256
 
-__all__ = ["HAS_GPS", "INVENTORY_SCHEMA", "MASK_SHA256", "REJECTED_SCHEMA", "Reject", "inventory_schema"]
+__all__ = ["HAS_GPS", "INVENTORY_SCHEMA", "LAST_CLASS", "MASK_SHA256", "REJECTED_SCHEMA", "Reject", "inventory_schema"]
 
 INVENTORY_SCHEMA = pa.schema([*LISTING_SCHEMA, *CHECKED_FIELDS])
 
@@ -32,6 +32,6 @@ class Reject(NamedTuple):
 
 def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
     """Return the columns of a source's inventory: those of its listings, and the results of checking."""
-    masks = [MASK_SHA256] if MASK_PATH in listing_schema.names else []
+    masks = [MASK_SHA256, LAST_CLASS] if MASK_PATH in listing_schema.names else []
     more = [field for field in (*CHECKED_FIELDS, *masks) if field.name not in listing_schema.names]
     return pa.schema([*listing_schema, *more])

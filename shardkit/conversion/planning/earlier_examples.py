@@ -67,16 +67,21 @@ def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*earlier.classes, *found]))
 
 
-def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str]) -> list[str]:
+def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str], numbers: Sequence[str]) -> list[str]:
     """Return the classes of masks, whose pixels are class numbers.
 
     Args:
         earlier: The dataset.
         given: The classes that the new source names; empty if it names none.
+        numbers: The class numbers of the new source, which stand for the names of classes that have none.
 
     Raises:
         CallError: A number would mean two classes.
     """
+    if list(earlier.classes) == [str(number) for number in range(len(earlier.classes))]:
+        # Nobody named them. Masks without any number are such that planning could not name; see `numbers_of_masks`.
+        known = max(earlier.classes, numbers, key=len) if earlier.classes else ()
+        return [*given, *known[len(given) :]]
     if wrong := [number for number, (old, new) in enumerate(zip(earlier.classes, given, strict=False)) if old != new]:
         number = wrong[0]
         msg = (

@@ -17,7 +17,9 @@ from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import LABEL
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK
+from shardkit.images.masks import NO_CLASS
 from shardkit.options.words import named
+from shardkit.sources.columns import LAST_CLASS
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")  # '007' is a name
 TARGET_BINS = 10  # regression targets are stratified by decile, as if deciles were classes
@@ -117,7 +119,8 @@ def encode_labels(
     if features_of(inventory.schema).get(LABEL) is None:
         # The classes of a mask are in its pixels, so nothing is counted here.
         no_labels = np.zeros(0, np.int32), np.zeros(len(good) + 1, np.int64)
-        return ExampleLabels(list(options.classes or given or ()), np.zeros(len(good), np.int32), *no_labels)
+        classes = list(options.classes or given or numbers_of_masks(inventory, options))
+        return ExampleLabels(classes, np.zeros(len(good), np.int32), *no_labels)
     classes = _classes(label_names(inventory), options, given)
     return ExampleLabels(classes, _label_of_each(good["label_name"], classes))
 
@@ -129,8 +132,27 @@ def _joined_classes(
     if TARGET in names:
         return []
     if features_of(inventory.schema).get(LABEL) is None and not {OBJECTS, LABEL_NAMES} & set(names):
-        return joined_mask_classes(earlier, given or ())
+        return joined_mask_classes(earlier, given or (), numbers_of_masks(inventory, options))
     return joined_classes(earlier, _classes(label_names(inventory), options, given))
+
+
+def numbers_of_masks(inventory: pa.Table, options: ConvertOptions) -> list[str]:
+    """Return names for the classes of masks that nobody named: "0", "1" and so on, up to the greatest that a pixel has.
+
+    Args:
+        inventory: The whole inventory of a source with masks.
+        options: Options of the conversion; they may add a border of a class of its own.
+
+    Returns:
+        The names. None if no mask was read, if a number has more than 8 bits, as those of instances may have, or if 0
+        is the only one: the masks may be of 0 and 255, whose 255 would have no output in a model.
+    """
+    last = pc.max(inventory[LAST_CLASS.name]).as_py() if LAST_CLASS.name in inventory.column_names else None
+    if not last or last < 1 or last >= min(NO_CLASS):
+        return []
+    if options.mask_padding is not None and options.mask_padding not in NO_CLASS:
+        last = max(last, options.mask_padding)
+    return [str(number) for number in range(last + 1)]
 
 
 def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np.int32]:

@@ -35,7 +35,7 @@ from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
-from shardkit.sources.columns import GROUP, LINE
+from shardkit.sources.columns import GROUP, LAST_CLASS, LINE
 
 PLAN_VERSION = 2
 
@@ -45,7 +45,7 @@ _TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
 _OF_A_WHOLE_DATASET = {
     *("one_class", "class_without_image", "class_with_one_image", "class_absent_from_split", "no_validation_split")
 }
-_NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name}
+_NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name, LAST_CLASS.name}
 
 
 def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa.Schema:

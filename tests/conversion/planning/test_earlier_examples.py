@@ -115,17 +115,22 @@ def test_known_keys_are_left_out_and_do_not_count_as_duplicates():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "joined"),
+    ("old", "new", "numbers", "joined"),
     [
-        (("sky", "cat"), (), ["sky", "cat"]),
-        (("sky", "cat"), ("sky", "cat", "dog"), ["sky", "cat", "dog"]),
-        (("sky", "cat"), ("sky",), ["sky", "cat"]),
-        (("sky", "cat"), ("cat", "sky"), None),
+        (("sky", "cat"), (), ("0", "1", "2"), ["sky", "cat"]),
+        (("sky", "cat"), ("sky", "cat", "dog"), (), ["sky", "cat", "dog"]),
+        (("sky", "cat"), ("sky",), (), ["sky", "cat"]),
+        (("sky", "cat"), ("cat", "sky"), (), None),
+        (("0", "1"), (), ("0", "1", "2"), ["0", "1", "2"]),
+        (("0", "1", "2"), (), ("0", "1"), ["0", "1", "2"]),
+        (("0", "1", "2"), ("sky", "cat"), ("0", "1"), ["sky", "cat", "2"]),
+        ((), ("sky", "cat"), ("0", "1"), ["sky", "cat"]),
+        ((), (), ("0", "1"), []),
     ],
 )
-def test_the_numbers_of_masks_keep_their_meaning(old, new, joined):
+def test_the_numbers_of_masks_keep_their_meaning(old, new, numbers, joined):
     if joined is not None:
-        assert joined_mask_classes(EarlierExamples(old), new) == joined
+        assert joined_mask_classes(EarlierExamples(old), new, numbers) == joined
         return
     with pytest.raises(CallError, match="0 is 'sky' in the dataset and 'cat' in SOURCE"):
-        joined_mask_classes(EarlierExamples(old), new)
+        joined_mask_classes(EarlierExamples(old), new, numbers)

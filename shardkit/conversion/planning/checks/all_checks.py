@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.planning.checks.classes import check_counts, check_names
+from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
 from shardkit.conversion.planning.checks.files import check_own_splits, check_unread
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
@@ -51,6 +51,7 @@ def collect_findings(
         *_wrong_reading(inventory, good, classes, is_explicit=is_explicit),
         *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
         *check_counts(classes, splits, of_class, options),
+        *check_mask_classes(good, classes),
         *repeated,
         *check_unread(rejected, len(table), inventory.skipped),
         *check_positions(good, options),

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
-from shardkit.conversion.planning.checks.finding import Finding, some
+from shardkit.conversion.planning.checks.finding import Finding, Keys, some
 from shardkit.conversion.planning.checks.misread_source import names_split
 from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
 from shardkit.naming import counted
 from shardkit.options.call import Change
 from shardkit.options.words import named
+from shardkit.sources.columns import LAST_CLASS
 
 _BETWEEN_WORDS = re.compile(r"[\s_]+")
 # Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
@@ -134,6 +137,28 @@ def check_counts(
         if absent:
             what = f"{share_of_used(len(absent), totals)} no image in {name!r}"
             yield _absent(name, what, [classes[label] for label in absent], options)
+
+
+def check_mask_classes(good: Rows, classes: Sequence[str]) -> Iterator[Finding]:
+    """Yield a finding about pixels of masks whose number is that of no class.
+
+    Args:
+        good: The rows that are planned.
+        classes: Names of the classes in label order.
+    """
+    if not classes or LAST_CLASS.name not in good.column_names:
+        return
+    last = pc.fill_null(good[LAST_CLASS.name], -1).to_numpy()
+    beyond = np.flatnonzero(last >= len(classes))
+    if len(beyond):
+        yield Finding(
+            "mask_of_unknown_class",
+            "warns",
+            f"class numbers of {counted(len(beyond), 'mask')} go up to {last.max()}, but the last that has a name is "
+            f"{len(classes) - 1}",
+            Keys(good.lazy_column("key"), beyond),
+            f"name all of them with {named('classes')}, or correct the masks: a model has no output for such a pixel",
+        )
 
 
 def _absent(split: str, what: str, absent: list[str], options: ConvertOptions) -> Finding:
