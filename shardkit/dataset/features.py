@@ -51,3 +51,8 @@ def label_feature(features: Iterable[str]) -> str | None:
     if OBJECT_LABELS in names:
         return OBJECT_LABELS
     return LABELS if LABELS in names else LABEL if LABEL in names else None
+
+
+def has_labels(features: Iterable[str]) -> bool:
+    """Return whether examples have something to learn next to the image: labels, boxes, a mask or a number."""
+    return not {LABEL, LABELS, MASK, OBJECT_LABELS}.isdisjoint(features)

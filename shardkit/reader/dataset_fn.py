@@ -8,6 +8,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from shardkit.arguments.checks import refused, whole_number
+from shardkit.dataset.features import has_labels
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
@@ -71,7 +72,10 @@ class DatasetFn(NotData):
             warn_of_skipped_steps(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
             self._start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
-        self.watch = IteratorWatch(self.steps_per_epoch if options.training else None)
+        mapped = options.image is None or options.map_fn is not None or options.batch_map_fn is not None
+        self.watch = IteratorWatch(
+            self.steps_per_epoch if options.training else None, lacks_labels=not (mapped or has_labels(table.features))
+        )
         self._is_made = True
 
     def __call__(self, context: Any = None) -> Any:

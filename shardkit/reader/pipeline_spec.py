@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_LABELS
+from shardkit.dataset.features import CLASS_LABEL, LABEL, has_labels
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader.arguments.options import ReadOptions
@@ -93,7 +93,7 @@ class PipelineSpec:
     def has_label_column(self) -> bool:
         """Whether the index has all that the element needs next to the image: one class, or nothing."""
         features = self.table.features
-        return features.get(LABEL) == CLASS_LABEL or not {MASK, LABEL, LABELS, OBJECT_LABELS} & set(features)
+        return features.get(LABEL) == CLASS_LABEL or not has_labels(features)
 
     @property
     def block_size(self) -> int:

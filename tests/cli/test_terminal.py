@@ -201,6 +201,19 @@ def test_the_python_of_the_next_steps_prints_a_batch(slow_source, tmp_path, monk
     assert "Error" not in printed.err
 
 
+def test_the_python_of_the_next_steps_prints_a_batch_without_labels(tmp_path, monkeypatch, capsys):
+    source = write_class_folders(tmp_path / "source", {"ant": 3})
+    for image in (source / "ant").iterdir():
+        image.rename(source / image.name)
+    (source / "ant").rmdir()
+    _, python = next_steps(call("convert", source, tmp_path / "out", "--layout", "unlabelled").stdout)
+    console = code.InteractiveConsole()
+    for line in python.splitlines():
+        console.push(line)
+    printed = capsys.readouterr()
+    assert "(3, 224, 224, 3)\n" in printed.out, printed.err
+
+
 def test_a_long_line_wraps_between_words_and_a_command_does_not(tmp_path):
     long = tmp_path / ("folder-" * 12)
     source = write_class_folders(long / "source", {"ant": 2, "bee": 2})

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.cli.printing.lines import COMMAND, Verbatim
 from shardkit.dataset.export_list import old_exports
+from shardkit.dataset.features import has_labels
 from shardkit.dataset.manifest import Manifest
 from shardkit.exporting import targets_of
 from shardkit.naming import first_of, printable
@@ -33,7 +34,7 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
     if split is not None:
         batch = min(BATCH, manifest.splits[split].num_examples)
         # Not indented: Python refuses a pasted line that begins with blanks.
-        lines += ["", "In Python, the first batch:", *_snippet(output, split, batch)]
+        lines += ["", "In Python, the first batch:", *_snippet(output, split, batch), *_first_batch(manifest)]
     return list(map(Verbatim, lines))
 
 
@@ -50,12 +51,13 @@ def _snippet(output: str, split: str, batch: int) -> list[str]:
     if len(call[0]) > WIDTH:
         lines = [f"    {where}{rest}"] if len(where + rest) <= WIDTH - 4 else [f"    {where}".rstrip(), f"    {rest}"]
         call = ["batches = reader.make_dataset(", *lines, ")"]
-    return [
-        "from shardkit import reader",
-        *call,
-        "images, labels = next(iter(batches))",
-        "print(images.shape, labels)",
-    ]
+    return ["from shardkit import reader", *call]
+
+
+def _first_batch(manifest: "Manifest") -> list[str]:
+    if has_labels(manifest.features):
+        return ["images, labels = next(iter(batches))", "print(images.shape, labels)"]
+    return ["images = next(iter(batches))", "print(images.shape)"]
 
 
 def _quoted(text: str) -> str:

@@ -7,7 +7,7 @@ function, under any strategy, and whether it was told where an epoch of endless 
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -24,32 +24,40 @@ class IteratorWatch:
         num_starts: How often a start step was read; each new iterator raises it by at least 1.
     """
 
-    def __init__(self, steps_per_epoch: int | None) -> None:
+    def __init__(self, steps_per_epoch: int | None, *, lacks_labels: bool = False) -> None:
         """Begin to watch.
 
         Args:
             steps_per_epoch: Steps of an epoch of endless data; None for data that ends.
+            lacks_labels: Whether batches are images with nothing to compare what a model says of them with.
         """
         self.num_starts = 0
-        self._steps_per_epoch = steps_per_epoch
-        self._has_warned = False
+        self._mistakes: dict[str, Callable[[FrameType], bool]] = {}
+        if steps_per_epoch is not None:
+            message = (
+                "Keras has endless data and no number of steps, so its first epoch never ends: give fit "
+                f"steps_per_epoch=train_fn.steps_per_epoch, which is {steps_per_epoch:,}; for validation or evaluate "
+                "make the data with training=False"
+            )
+            self._mistakes[message] = lambda frame: _is_endless(frame.f_locals.get("self"))
+        if lacks_labels:
+            message = (
+                "the dataset has no labels, so the model's loss has nothing to compare with: give the input function a "
+                "map_fn that returns (image, target), such as lambda features, seed: (features['image'], "
+                "features['image']) for an autoencoder; or convert the images with labels"
+            )
+            self._mistakes[message] = _compares
 
     def note(self, step: Any) -> Any:
         """Return the step, and count this start.
 
-        Warns once if Keras iterates over endless data and was not told how many steps an epoch has.
+        Warns once of each mistake in a call of Keras that iterates over this data.
         """
         self.num_starts += 1
-        if self._steps_per_epoch is not None and not self._has_warned:
-            caller = _endless_epoch()
+        for message, is_made in list(self._mistakes.items()):
+            caller = _caller_of_keras(is_made)
             if caller is not None:
-                self._has_warned = True
-                steps = self._steps_per_epoch
-                message = (
-                    "Keras has endless data and no number of steps, so its first epoch never ends: give fit "
-                    f"steps_per_epoch=train_fn.steps_per_epoch, which is {steps:,}; for validation or evaluate make "
-                    "the data with training=False"
-                )
+                del self._mistakes[message]
                 warnings.warn_explicit(message, UserWarning, caller.f_code.co_filename, caller.f_lineno)
         return step
 
@@ -74,13 +82,13 @@ class WatchedStart(StartStep):
         return tf.ensure_shape(step, [])
 
 
-def _endless_epoch() -> FrameType | None:
-    """Return the caller of Keras if it now iterates over endless data without a number of steps."""
+def _caller_of_keras(is_made: Callable[[FrameType], bool]) -> FrameType | None:
+    """Return the caller of Keras if a frame of Keras is one in which a mistake is made."""
     # TensorFlow calls Python in a thread of its own, so the loop of Keras may be in any of them.
     for innermost in sys._current_frames().values():  # noqa: SLF001 - the documented name
         frames = list(_stack(innermost))
         for number, frame in enumerate(frames):
-            if _package(frame) == "keras" and _is_endless(frame.f_locals.get("self")):
+            if _package(frame) == "keras" and is_made(frame):
                 outside = (caller for caller in frames[number:] if _package(caller) not in {"keras", "tensorflow"})
                 return next(outside, frame)
     return None
@@ -108,3 +116,8 @@ def _is_endless(owner: Any) -> bool:
         return False
     # A method of datasets, and a number of distributed ones.
     return bool(int(cardinality() if callable(cardinality) else cardinality) == tf.data.INFINITE_CARDINALITY)
+
+
+def _compares(frame: FrameType) -> bool:
+    """Return whether this frame trains or evaluates a model with a loss of targets. Some compute theirs themselves."""
+    return frame.f_code.co_name in {"fit", "evaluate"} and getattr(frame.f_locals.get("self"), "loss", None) is not None

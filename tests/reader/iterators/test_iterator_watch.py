@@ -1,13 +1,16 @@
 """Keras' `fit` on endless data without a number of steps warns; ResumeCallback of another function is refused."""
 
+import contextlib
 import linecache
 import warnings
 
 import pytest
 import tensorflow as tf
 
+from shardkit import convert
 from shardkit.errors import CallError
 from shardkit.reader import ResumeCallback, make_dataset_fn
+from shardkit.testing import picture, write_tree
 
 keras = pytest.importorskip("keras")
 
@@ -64,6 +67,63 @@ def test_what_ends_warns_of_nothing(train_fn, fit):
         assert len(list(train_fn().take(11))) == 11
 
     assert not endless_warnings(use)
+
+
+@pytest.fixture(scope="module")
+def unlabelled(tmp_path_factory):
+    root = tmp_path_factory.mktemp("unlabelled")
+    files = {f"{number}.jpg": picture(number, kind="JPEG") for number in range(40)}
+    convert(str(write_tree(root / "source", files)), str(root / "out"), layout="unlabelled")
+    return str(root / "out")
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["fit", "evaluate"])
+def test_a_loss_without_labels_warns_at_its_line(training, unlabelled):
+    data_fn = make_dataset_fn(unlabelled, "train", global_batch_size=8, image_size=(4, 4), training=training)
+    model = keras.Sequential([keras.Input((4, 4, 3)), keras.layers.Flatten(), keras.layers.Dense(3)])
+    model.compile("sgd", "mse", jit_compile=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with contextlib.suppress(ValueError):
+            if training:
+                model.fit(data_fn(), steps_per_epoch=2, shuffle=False, verbose=0)
+            else:
+                model.evaluate(data_fn(), verbose=0)
+    (warning,) = [one for one in caught if "the dataset has no labels" in str(one.message)]
+    assert warning.filename == __file__
+    assert "model." in linecache.getline(__file__, warning.lineno)
+
+
+def test_an_autoencoder_is_trained_as_the_warning_says(unlabelled):
+    data_fn = make_dataset_fn(
+        unlabelled,
+        "train",
+        global_batch_size=8,
+        image_size=(4, 4),
+        map_fn=lambda features, seed: (features["image"], features["image"]),
+    )
+    model = keras.Sequential([keras.Input((4, 4, 3)), keras.layers.Conv2D(3, 1)])
+    model.compile("sgd", "mse", jit_compile=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(data_fn(), steps_per_epoch=2, shuffle=False, verbose=0)
+
+
+def test_images_alone_are_enough_for_predictions_and_for_models_with_a_loss_of_their_own(unlabelled):
+    class Model(keras.Model):
+        def train_step(self, data):
+            return {"mean": tf.reduce_mean(data)}
+
+    alone = make_dataset_fn(unlabelled, "train", global_batch_size=8, image_size=(4, 4))
+    ends = make_dataset_fn(unlabelled, "train", global_batch_size=8, image_size=(4, 4), training=False)
+    predicting = keras.Sequential([keras.Input((4, 4, 3)), keras.layers.Flatten()])
+    predicting.compile("sgd", "mse")
+    model = Model()
+    model.compile("sgd", jit_compile=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(alone(), steps_per_epoch=2, shuffle=False, verbose=0)
+        predicting.predict(ends(), verbose=0)
 
 
 def check_refuses_other_functions(noise, fit, train_fn, data):
