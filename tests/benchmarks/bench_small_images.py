@@ -83,6 +83,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--batches", type=int, default=400, help="timed batches of 256 images")
     parser.add_argument("--work", type=Path, help="keep datasets there for the next call; default: a temporary folder")
+    parser.add_argument("--only", help="the tables whose titles have these words, such as 'jpg of 32'")
     given = parser.parse_args()
     failed = False
     length = ["--batches", given.batches]
@@ -93,6 +94,8 @@ def main() -> None:
             if (kind, side) == ("jpg", 32):
                 tables.append((f"{count:,} {kind} of {side} x {side}, encoded", encoded_contenders(dataset, length)))
             for title, compared in tables:
+                if given.only and given.only not in title:
+                    continue
                 runs = turn_about(compared, given.rounds)
                 print_table(f"{title}; medians of {given.rounds}", reading_table(compared, runs))
                 failed |= len(runs) < len(compared)

@@ -145,12 +145,24 @@ def finish_several(images: Sequence[Any], flips: Any | None, options: ImageOptio
         options: Options of the images.
         have_size: Whether all have the target's size already.
     """
-    shape = [*options.size, options.channels]
-    resized = [tf.ensure_shape(one if have_size else _resized(one, options, None), shape) for one in images]
-    finished = _cast(tf.stack(resized), options)
+    resized = tf.stack([one if have_size else _resized(one, options, None) for one in images])
+    resized = tf.ensure_shape(resized, [len(images), *options.size, options.channels])
+    if have_size:  # mirrored as uint8
+        return _cast(_mirrored(resized, flips), options)
+    return _mirrored(_cast(resized, options), flips)
+
+
+def _mirrored(images: Any, flips: Any | None) -> Any:
+    """Return images, [n, height, width, channels], those mirrored whose flip is true; None for none.
+
+    Reversing has a fast path for up to three dimensions, and copying whole images is faster than choosing pixels: at
+    64 x 64 this takes 4 microseconds an image, and tf.where of all images reversed 43.
+    """
     if flips is None:
-        return finished
-    return tf.where(flips[:, tf.newaxis, tf.newaxis, tf.newaxis], tf.reverse(finished, [2]), finished)
+        return images
+    reversed_ = tf.reshape(tf.reverse(tf.reshape(images, [-1, *images.shape[2:]]), [1]), images.shape)
+    count = images.shape[0]
+    return tf.gather(tf.concat([images, reversed_], axis=0), tf.range(count) + count * tf.cast(flips, tf.int32))
 
 
 def _resized(pixels: Any, options: ImageOptions, shape: Any | None) -> Any:

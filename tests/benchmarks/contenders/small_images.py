@@ -66,8 +66,10 @@ def grain_batches(records: str, *, num_workers: int) -> Any:
     """Grain, with a global shuffle; images are decoded by OpenCV on threads, or in worker processes."""
     import cv2
     import grain
+    from absl import flags
     from array_record_writer import LABEL
 
+    flags.FLAGS(sys.argv[:1])  # Grain's worker processes read some
     cv2.setNumThreads(0)
 
     class Image(grain.transforms.RandomMap):
