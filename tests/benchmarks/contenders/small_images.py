@@ -12,6 +12,8 @@ import itertools
 import json
 import os
 import resource
+import signal
+import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -71,11 +73,12 @@ def grain_batches(records: str, *, num_workers: int) -> Any:
 
     flags.FLAGS(sys.argv[:1])  # Grain's worker processes read some
     cv2.setNumThreads(0)
+    layout, size = LABEL.format, LABEL.size  # a Struct cannot be sent to other processes
 
     class Image(grain.transforms.RandomMap):
         def random_map(self, element: bytes, rng: np.random.Generator) -> Any:
-            (label,) = LABEL.unpack_from(element)
-            image = cv2.imdecode(np.frombuffer(element[LABEL.size :], np.uint8), cv2.IMREAD_COLOR_RGB)
+            (label,) = struct.unpack_from(layout, element)
+            image = cv2.imdecode(np.frombuffer(element[size:], np.uint8), cv2.IMREAD_COLOR_RGB)
             return (image[:, ::-1] if rng.random() < 0.5 else image), label
 
     source = grain.sources.ArrayRecordDataSource(sorted(glob.glob(f"{records}/*.array_record")))
@@ -162,6 +165,8 @@ def main() -> None:
     seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
     print(json.dumps({"per_second": taken / seconds, "cpu_us": cpu / taken * 1e6}))
     sys.stdout.flush()
+    for worker in _below(os.getpid()):
+        os.kill(worker, signal.SIGKILL)
     os._exit(0)  # pipelines that read ahead take their time to stop
 
 
