@@ -7,6 +7,7 @@ all threads and worker processes.
 """
 
 import argparse
+import contextlib
 import glob
 import itertools
 import json
@@ -165,8 +166,9 @@ def main() -> None:
     seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
     print(json.dumps({"per_second": taken / seconds, "cpu_us": cpu / taken * 1e6}))
     sys.stdout.flush()
-    for worker in _below(os.getpid()):
-        os.kill(worker, signal.SIGKILL)
+    for worker in list(_below(os.getpid())):
+        with contextlib.suppress(ProcessLookupError):  # it ends with its parent
+            os.kill(worker, signal.SIGKILL)
     os._exit(0)  # pipelines that read ahead take their time to stop
 
 
