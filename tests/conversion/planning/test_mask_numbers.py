@@ -74,6 +74,8 @@ def test_numbers_beyond_the_names_are_listed(tmp_path):
 def test_files_that_are_not_opened_tell_no_classes(tmp_path):
     source_ = open_source(str(source(tmp_path, [[[0, 1], [2, 3]]])))
     assert plan_without_beam(source_, ConvertOptions(check="header")).classes == []
+    plan = plan_without_beam(source_, ConvertOptions(check="header", classes=("sky", "cat")))
+    assert "mask_of_unknown_class" not in [finding.code for finding in plan.findings]
 
 
 def test_a_model_has_an_output_for_each_class_also_after_append_and_convert(tmp_path):

@@ -148,7 +148,8 @@ def check_mask_classes(good: Rows, classes: Sequence[str]) -> Iterator[Finding]:
     """
     if not classes or LAST_CLASS.name not in good.column_names:
         return
-    last = pc.fill_null(good[LAST_CLASS.name], -1).to_numpy()
+    # If only headers were read, the column has no type.
+    last = pc.fill_null(good[LAST_CLASS.name].cast(LAST_CLASS.type), -1).to_numpy()
     beyond = np.flatnonzero(last >= len(classes))
     if len(beyond):
         yield Finding(
