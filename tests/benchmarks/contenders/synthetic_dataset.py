@@ -1,8 +1,9 @@
-"""A dataset with an index of so many examples, whose shards are few real records that all rows point at.
+"""A dataset with an index of so many examples, whose shards are one and the same file.
 
 python synthetic_dataset.py OUTPUT NUM_EXAMPLES [--rows-per-shard N]
 
-The indexes have the size and the columns of real ones, keys and hashes included. All shards are links to one file.
+The indexes have the size and the columns of real ones, keys and hashes included; a key is in every shard once. Shards
+with the same number of records are links to one file.
 `verify` refuses the dataset, for good reason; the reader can read it.
 """
 
@@ -12,63 +13,68 @@ import os
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from PIL import Image
 
 from shardkit import software
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import CLASSIFICATION
-from shardkit.dataset.index.file import SCHEMA, ShardSummary, serialize_index
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, key_hashes, serialize_index
 from shardkit.dataset.manifest import Balance, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
 from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName
 
-NUM_RECORDS = 64
+NUM_IMAGES = 64
 NUM_CLASSES = 1000
 SIDE = 256
-WRITTEN_EARLIER = "records.tfrecord"
 
 
-def records() -> tuple[bytes, list[dict[str, int]]]:
-    """The bytes of a shard of NUM_RECORDS photographs-to-be, and where each lies in it."""
-    framed, rows, offset = [], [], 0
-    for seed in range(NUM_RECORDS):
+def images() -> list[bytes]:
+    """NUM_IMAGES photographs-to-be."""
+    found = []
+    for seed in range(NUM_IMAGES):
         coarse = np.random.default_rng(seed).integers(0, 256, (SIDE // 16, SIDE // 16, 3), np.uint8)
         out = io.BytesIO()
-        Image.fromarray(coarse).resize((SIDE, SIDE)).save(out, "JPEG", quality=95)
-        image = out.getvalue()
+        Image.fromarray(coarse).resize((SIDE, SIDE)).save(out, "JPEG", quality=75)
+        found.append(out.getvalue())
+    return found
+
+
+def key_of(row: int) -> str:
+    return f"class_{row % NUM_CLASSES:04d}/photo_{row:010d}"
+
+
+def records(count: int) -> tuple[bytes, dict[str, np.ndarray]]:
+    """The bytes of a shard of so many records, and where each lies in it."""
+    contents = images()
+    framed, rows, offset = [], [], 0
+    for row in range(count):
+        image = contents[row % NUM_IMAGES]
         features = {
             "height": example.int64_feature((SIDE,)),
             "image": example.bytes_feature([image]),
-            "key": example.bytes_feature([b"synthetic"]),
-            "label": example.int64_feature((0,)),
+            "key": example.bytes_feature([key_of(row).encode()]),
+            "label": example.int64_feature((row % NUM_CLASSES,)),
             "width": example.int64_feature((SIDE,)),
         }
         data, image_end = example.encode_located(features, "image")
-        rows.append(
-            {
-                "offset": offset,
-                "length": len(data),
-                "image_start": image_end - len(image),
-                "image_bytes": len(image),
-            }
-        )
+        rows.append((offset, len(data), image_end - len(image), len(image)))
         framed.append(b"".join(tfrecord.frame(data)))
         offset += len(framed[-1])
-    return b"".join(framed), rows
+    names = ("offset", "length", "image_start", "image_bytes")
+    return b"".join(framed), dict(zip(names, np.array(rows, np.int64).T, strict=True))
 
 
-def index_table(first_id: int, count: int, places: dict[str, np.ndarray], rng: np.random.Generator) -> pa.Table:
-    """The index of one shard: random labels and hashes, keys in hash order."""
-    at = rng.integers(0, NUM_RECORDS, count)
-    labels = rng.integers(0, NUM_CLASSES, count)
-    numbers = pa.array(rng.permutation(count) + first_id).cast(pa.string())
+def index_table(places: dict[str, np.ndarray], rng: np.random.Generator) -> pa.Table:
+    """The index of one shard; hashes of images are random."""
+    count = len(places["offset"])
+    labels = np.arange(count) % NUM_CLASSES
     names = pa.DictionaryArray.from_arrays(
         pa.array(labels, pa.int32()), pa.array([f"class_{i:04d}" for i in range(NUM_CLASSES)])
     )
-    columns = {name: values[at] for name, values in places.items()} | {
-        "key": pc.binary_join_element_wise(names.cast(pa.string()), pc.utf8_lpad(numbers, 10, "0"), "/photo_"),
-        "key_hash": rng.integers(-(1 << 63), (1 << 63) - 1, count),
+    keys = [key_of(row) for row in range(count)]
+    columns = places | {
+        "key": keys,
+        "key_hash": key_hashes(keys),
         "label": labels,
         "label_name": names,
         "labels": pa.nulls(len(names), SCHEMA.field("labels").type),
@@ -92,37 +98,45 @@ def index_table(first_id: int, count: int, places: dict[str, np.ndarray], rng: n
 def make(output: str, num_examples: int, rows_per_shard: int) -> Manifest:
     """Write shards and indexes, and return the manifest."""
     os.makedirs(output)
-    raw, rows = records()
-    with open(f"{output}/{WRITTEN_EARLIER}", "wb") as file:
-        file.write(raw)
-    places = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    sha256, rng = sha256_hex(raw), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     num_shards = -(-num_examples // rows_per_shard)
-    shards = []
+    shards, counts, first_of = [], [], {}
     for shard_index in range(num_shards):
         name = ShardName("train", shard_index, num_shards)
-        os.link(f"{output}/{WRITTEN_EARLIER}", f"{output}/{name.records}")
-        first_id = shard_index * rows_per_shard
-        count = min(rows_per_shard, num_examples - first_id)
-        summary = ShardSummary(num_examples=count, num_bytes=len(raw), sha256=sha256, plan_digest="0" * 64)
-        index = serialize_index(index_table(first_id, count, places, rng), summary)
+        count = min(rows_per_shard, num_examples - shard_index * rows_per_shard)
+        if count not in first_of:
+            raw, places = records(count)
+            with open(f"{output}/{name.records}", "wb") as file:
+                file.write(raw)
+            first_of[count] = name.records, len(raw), sha256_hex(raw), places
+        else:
+            os.link(f"{output}/{first_of[count][0]}", f"{output}/{name.records}")
+        _, num_bytes, sha256, places = first_of[count]
+        summary = ShardSummary(num_examples=count, num_bytes=num_bytes, sha256=sha256, plan_digest="0" * 64)
+        table = index_table(places, rng)
+        counts.append(np.bincount(table["label"].to_numpy(), minlength=NUM_CLASSES))
+        index = serialize_index(table, summary)
         with open(f"{output}/{name.index}", "wb") as file:
             file.write(index)
         shards.append(
             Shard(
                 path=name.records,
                 num_examples=count,
-                num_bytes=len(raw),
+                num_bytes=num_bytes,
                 sha256=sha256,
                 index=Index(path=name.index, sha256=sha256_hex(index)),
             )
         )
-    os.remove(f"{output}/{WRITTEN_EARLIER}")
+    sizes = np.array([(shard.num_examples, shard.num_bytes) for shard in shards])
     split = Split(
         num_examples=num_examples,
-        num_bytes=num_shards * len(raw),
-        class_counts=[0] * NUM_CLASSES,
-        balance=Balance(count_spread=0, class_spread=0, bytes_spread=0.0),
+        num_bytes=int(sizes[:, 1].sum()),
+        class_counts=np.sum(counts, 0).tolist(),
+        balance=Balance(
+            count_spread=int(np.ptp(sizes[:, 0])),
+            class_spread=int(np.ptp(counts, 0).max()),
+            bytes_spread=round(float(sizes[:, 1].max() / sizes[:, 1].min() - 1), 6),
+        ),
         shards=shards,
     )
     return seal_manifest(
