@@ -11,7 +11,7 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.dataset.manifest import find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
-from shardkit.naming import IMAGE_ENDINGS
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.datasets.opening import refuse_unfinished
@@ -25,8 +25,8 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together
 from shardkit.sources.packed.webdataset import holds_samples
-from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
-from shardkit.sources.recognising.wrapped_source import with_archive_problems
+from shardkit.sources.recognising.unmarked_folders import HasCopies, open_unmarked_folder
+from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.walking import children
 from shardkit.storage import Folder, open_folder, os_errors_as
@@ -67,8 +67,28 @@ def open_source(
         source = _open("tfrecord", replace(opening, folder=_hiding(folder, globs), paths=paths))
     else:
         with os_errors_as("read the source", folder.url):
-            source = _open_one(opening, globs)
+            source, copies = _open_without_copies(opening, globs)
+        globs += copies
     return IgnoringSource(source.folder, source, globs) if globs else source
+
+
+def _open_without_copies(opening: Opening, globs: tuple[IgnoreGlob, ...]) -> tuple[Source, tuple[IgnoreGlob, ...]]:
+    """Return the source without folders that repeat what is next to them, and the globs that hide these."""
+    copies: tuple[IgnoreGlob, ...] = ()
+    while True:
+        try:
+            source = _open_one(opening, globs + copies)
+        except HasCopies as found:
+            copies += tuple(map(IgnoreGlob, found.globs))
+            continue
+        names = ", ".join(printable(one.text.strip("/")) + "/" for one in copies)
+        what = (
+            "repeats files next to it and is not read"
+            if len(copies) == 1
+            else "repeat files next to them and are not read"
+        )
+        remark = f"; note: {names} {what}"
+        return (NotedSource(source.folder, source, remark, source.folder) if copies else source), copies
 
 
 def _open_one(opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:

@@ -20,19 +20,27 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders, read_as_classes
+from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.source_place import SourcePlace
-from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
+from shardkit.sources.folders.split_folders import (
+    is_of_project,
+    is_unlabelled,
+    mentions_split,
+    mix_splits,
+    says_nothing,
+    splits_of,
+)
 from shardkit.sources.listing import ending
-from shardkit.sources.walking import children, is_folder, join
+from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
 _MAX_DEPTH = 4  # levels that are searched for a folder's first image, and folders between a split and its labels
 _NUM_SAMPLED = 3  # label folders that are looked into
 _FEW = 2  # ordinary folders next to one called "train": with more of them it is a class as they are
-_MAX_PROBED = 200  # label folders that are asked for a copy of the tree
 _SHOWN = 3  # folders named in a message
-# Cameras' folders (DCF 2.0, 3.2.3: 100APPLE) and days.
-_CAMERA_FOLDER = re.compile(r"[1-9][0-9]{2}[A-Z0-9_]{5}|(?:19|20)[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9]")
+# Cameras' folders (DCF 2.0, 3.2.3: 100APPLE), years, months and days.
+_CAMERA_FOLDER = re.compile(r"[1-9][0-9]{2}[A-Z0-9_]{5}|(?:19|20)[0-9]{2}(?:[-_.]?[01][0-9](?:[-_.]?[0-3][0-9])?)?")
+_RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 _CLASS_FOLDERS = {"layout": "class-folders"}
 
 
@@ -60,7 +68,20 @@ class FlatFolders:
     left_out: tuple[str, ...] = ()
 
 
-def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> ClassFolders | FlatFolders | Wrapper:
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Folders that repeat what is next to them, file by file: the tree is read without them.
+
+    Attributes:
+        names: The folders.
+    """
+
+    names: tuple[str, ...]
+
+
+def read_tree(
+    folder: Folder, excluded: str | None, place: SourcePlace
+) -> ClassFolders | FlatFolders | Wrapper | Copies:
     """Decide how a tree is read that no other layout recognises.
 
     Args:
@@ -85,6 +106,9 @@ def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> Class
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
         return _below_splits(folder, excluded, place, splits, unlabelled, unused)
     if splits and not _are_classes(folder, list(splits), ordinary):
+        copies = copies_among(folder, names)
+        if ordinary == [*copies] and all(is_same_tree(folder, *one) for one in copies.items()):
+            return Copies(tuple(copies))
         raise _mixed_level(folder, place, list(splits), ordinary, excluded)
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0], place)
@@ -125,9 +149,8 @@ def _below_splits(
         raise RefusalError(problem, commands)
     for root in labelled:
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:_NUM_SAMPLED]
-        below = {path: label_folders(folder, path, excluded) for path in sampled}
-        if not any(_has_images(folder, path) for path in sampled) and (common := _common(below)):
-            raise _two_levels(place, sampled, common, [])
+        if lower := _lower_levels(folder, sampled, excluded):
+            raise _several_levels(place, sampled, lower, [])
     left_out = (*unlabelled, *(root.path for root in with_images))
     remark = "".join(f"; note: {printable(path)}/ is left out, as images without labels" for path in left_out)
     return ClassFolders(folder, labelled, excluded, remark, left_out, unused, skips_unlabelled=True)
@@ -163,22 +186,26 @@ def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | 
 
 def _labels(
     folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
-) -> ClassFolders | FlatFolders:
+) -> ClassFolders | FlatFolders | Copies:
     if mix_splits(names):
         problem = (
             f"{place.shown}: folder names contain a split and another word ({_listed(names)}), so the class is unclear"
         )
         raise RefusalError(problem, [_forced(place)])
-    if all(map(_CAMERA_FOLDER.fullmatch, names)):
-        problem = f"{place.shown}: {_listed(names)} look like camera folders or dates, not like classes"
+    are_dates = all(map(_CAMERA_FOLDER.fullmatch, names))
+    if are_dates or _are_ranges(names):
+        what = "camera folders or dates" if are_dates else "ranges of numbers"
+        problem = f"{place.shown}: {_listed(names)} look like {what}, not like classes"
         raise RefusalError(problem, [place.whole({"unlabelled": True}, "images without labels"), _forced(place)])
-    probed = names if len(names) <= _MAX_PROBED else []
-    if copies := [name for name in probed if _is_copy(folder, name, names)]:
-        what = "contains folders with the same names as its siblings; it may be a copy of the dataset"
+    _refuse_others(folder, names, place)
+    if copies := copies_among(folder, names):
+        if len(copies) < len(names) and all(is_same_tree(folder, *one) for one in copies.items()):
+            return Copies(tuple(copies))
+        problem = f"{place.shown}: {_listed([*copies])} may be a copy of what is next to it, with other files"
         if len(copies) > 1:
-            what = "contain folders with the same names as their siblings; they may be copies of the dataset"
-        problem = f"{place.shown}: {_listed(copies)} {what}"
-        raise RefusalError(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
+            problem = f"{place.shown}: {_listed([*copies])} may be copies of what is next to them, with other files"
+        without = place.without([*copies], f"without {_listed([*copies])}, a copy")
+        raise RefusalError(problem, [without, _forced(place)])
     remark = read_as_classes(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
     remark += "".join(f"; note: {printable(name)}/ is left out, as images without labels" for name in left_out)
@@ -193,32 +220,77 @@ def _labels(
             f"({_listed(inner[split_up[0]])}), but other class folders do not"
         )
         raise RefusalError(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
-    if without_images and (common := _common(inner)):
-        inside = place.inside(sampled[:1], f"{common} are classes, and only {sampled[0]} is read")
-        raise _two_levels(place, sampled, common, inside)
+    if lower := _lower_levels(folder, sampled, excluded):
+        is_common = len(set.intersection(*map(set, inner.values()))) > 1
+        inside = place.inside(sampled[:1], f"{_listed(inner[sampled[0]])} are classes, and only {sampled[0]} is read")
+        raise _several_levels(place, sampled, lower, inside if is_common else [])
     if without_images and sampled:
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
 
 
-def _common(inner: dict[str, list[str]]) -> str:
-    """Return the folders that all label folders hold; '' if these are fewer than two."""
-    common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
-    return _listed(sorted(common)) if len(common) > 1 else ""
+def _lower_levels(folder: Folder, tops: list[str], excluded: str | None) -> dict[int, list[str]]:
+    """Return the names of folders at each lower level that may be the classes, by level; {} if the upper ones are.
+
+    They are if images lie in them, or if each has one inner folder only: both levels then divide the images alike.
+
+    Args:
+        folder: Root of the tree.
+        tops: The first few folders of the upper level, which is 1.
+        excluded: Path of the output; None for none.
+    """
+    found: dict[int, list[str]] = {}
+    is_divided, paths = False, tops
+    for level in range(2, _MAX_DEPTH + 2):
+        inner = {path: label_folders(folder, path, excluded) for path in paths}
+        if not paths or not all(inner.values()) or any(_has_images(folder, path) for path in paths):
+            break
+        is_divided = is_divided or any(len(names) > 1 for names in inner.values())
+        names = sorted({name for below in inner.values() for name in below})
+        if is_divided and len([name for name in names if not says_nothing(name)]) > 1:
+            found[level] = names
+        paths = [join(path, name) for path, below in inner.items() for name in below[:_NUM_SAMPLED]]
+    return found
 
 
-def _two_levels(place: SourcePlace, names: list[str], common: str, others: list[Change]) -> CallError:
-    problem = f"{place.shown}: {_listed(names)} all hold folders {common}; either of the two levels may be the class"
-    lower = place.tree({"class_level": 2}, f"{common} are classes, in every folder")
-    return RefusalError(problem, [lower, _forced(place, f"{_listed(names)} are classes"), *others])
+def _several_levels(
+    place: SourcePlace, tops: list[str], lower: dict[int, list[str]], others: list[Change]
+) -> CallError:
+    folders = " and ".join(_listed(names) for names in lower.values())
+    num = "two" if len(lower) == 1 else "several"
+    problem = (
+        f"{place.shown}: {_listed(tops)} hold folders such as {folders}; either of the {num} levels may be the class"
+    )
+    changes = [
+        place.tree({"class_level": level}, f"{_listed(names)} are classes, in every folder")
+        for level, names in lower.items()
+    ]
+    return RefusalError(problem, [*changes, _forced(place, f"{_listed(tops)} are classes"), *others])
 
 
-def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
-    """Return whether a label folder has folders with its siblings' names: an archive was unpacked into itself."""
-    # Of the first few names only: all names for each of 20,000 classes would take minutes.
-    others = [other for other in names[: _NUM_SAMPLED + 1] if other != name][:_NUM_SAMPLED]
-    return len(others) > 1 and all(is_folder(folder, join(name, other)) for other in others)
+def _are_ranges(names: list[str]) -> bool:
+    """Return whether folders are called by the number of their first image: ``00000``, ``01000``, ``02000``."""
+    are_padded = len({len(name) for name in names}) == 1 and any(name.startswith("0") for name in names)
+    return len(names) > 1 and are_padded and all(name.isdecimal() and int(name) % _RANGE_STEP == 0 for name in names)
+
+
+def _refuse_others(folder: Folder, names: list[str], place: SourcePlace) -> None:
+    """Refuse folders of a project, such as docs/, and of test images, next to folders with classes.
+
+    Raises:
+        RefusalError: There are some; the changes leave them out.
+    """
+    others, what = [name for name in names if is_of_project(name)], "a class"
+    if not others and len(names) <= _FEW:
+        others, what = [name for name in names if mentions_split(name)], "a class, but like a split"
+    rest = [name for name in names if name not in others]
+    if not others or not rest:
+        return
+    shown = [name for name in others if _holds_image(folder, name)] or others
+    does = "does" if len(shown) == 1 else "do"
+    problem = f"{place.shown}: {_listed(shown)} next to {_listed(rest)} {does} not look like {what}"
+    raise RefusalError(problem, [place.without(others, f"without {_listed(shown)}"), _forced(place)])
 
 
 def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool:

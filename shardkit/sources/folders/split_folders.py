@@ -27,6 +27,16 @@ _UNLABELLED = frozenset(
         *("submission", "submissions"),
     }
 )
+# Folders of a project next to its data.
+_OF_PROJECT = frozenset(
+    {
+        *("assets", "bin", "build", "checkpoint", "checkpoints", "ckpt", "code", "config", "configs", "dist", "doc"),
+        *("docs", "env", "examples", "experiments", "figs", "figures", "lib", "log", "logs", "mlruns", "model"),
+        *("models", "notebook", "notebooks", "out", "output", "outputs", "papers", "plots", "report", "reports"),
+        *("result", "results", "run", "runs", "scripts", "site", "src", "static", "tensorboard", "tests", "tmp"),
+        *("tools", "utils", "venv", "wandb", "weights"),
+    }
+)
 # Names of the only folder in a split folder that are no class: Keras' generators want one folder at least.
 _NO_CLASS = frozenset({"all", "allclasses", "unknown", "unlabeled", "unlabelled", "dummy"})
 
@@ -41,6 +51,16 @@ def says_nothing(name: str) -> bool:
     words = _words(name)
     # Numbers alone are classes: the only folder in test/ may be 7/.
     return (any(not word.isdigit() for word in words) and not _meaning(words)) or "".join(words) in _NO_CLASS
+
+
+def is_of_project(name: str) -> bool:
+    """Return whether a folder is called as those of a program, such as ``docs``, ``runs`` or ``src``."""
+    return name.lower() in _OF_PROJECT
+
+
+def mentions_split(name: str) -> bool:
+    """Return whether a split's word is among the words of a name, as in ``kaggle_simpson_testset``."""
+    return any(_split(word) for word in _words(name))
 
 
 def splits_of(names: Sequence[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from shardkit.layouts import Layout
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
-from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
+from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
@@ -23,6 +23,19 @@ from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder
+
+
+class HasCopies(Exception):  # noqa: N818 - no error: the source is opened again without them
+    """A tree has folders that repeat what is next to them.
+
+    Attributes:
+        globs: What hides them, as for `ignore`.
+    """
+
+    def __init__(self, globs: tuple[str, ...]) -> None:
+        """Keep the globs."""
+        super().__init__(globs)
+        self.globs = globs
 
 
 def open_unmarked_folder(
@@ -40,6 +53,7 @@ def open_unmarked_folder(
     Raises:
         CallError: The folder can be read in several ways; the message has the commands.
         DataError: Nothing that shardkit reads is in it.
+        HasCopies: It is to be opened without some folders.
     """
     options, place = opening.options, _place(opening)
     remarks = ""
@@ -58,6 +72,8 @@ def open_unmarked_folder(
             place = replace(place, above=join(place.above, found.name))
             opening = opening.below(found.name)
             continue
+        if isinstance(found, Copies):
+            raise HasCopies(tuple(f"/{join(place.above, name)}/" for name in found.names))
         if isinstance(found, FlatFolders):
             source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
         else:

@@ -238,7 +238,7 @@ REFUSED = {
     ),
     "the classes may be one level lower": (
         ["part1/cat/1.jpg", "part1/dog/2.jpg", "part2/cat/3.jpg", "part2/dog/4.jpg"],
-        "part1/, part2/ all hold folders cat/, dog/",
+        "part1/, part2/ hold folders such as cat/, dog/; either of the two levels may be the class",
         ["SOURCE OUT --class-level 2", FORCED, "SOURCE/part1 OUT"],
     ),
     "the classes may be one level lower in the splits": (
@@ -249,7 +249,7 @@ REFUSED = {
             "train/ben/dog/4.jpg",
             "test/eve/cat/5.jpg",
         ],
-        "train/anna/, train/ben/ all hold folders cat/, dog/",
+        "train/anna/, train/ben/ hold folders such as cat/, dog/; either of the two levels may be the class",
         ["SOURCE OUT --class-level 2", FORCED],
     ),
     "images beside the folder around everything": (
@@ -267,10 +267,43 @@ REFUSED = {
         "train/ itself contains split folders: test/, train/",
         ["SOURCE/train OUT", FORCED],
     ),
-    "the tree unpacked into itself": (
-        ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/2.jpg"],
-        "cells/ contains folders with the same names as its siblings; it may be a copy",
+    "other names one level lower": (
+        ["animals/cat/1.jpg", "animals/dog/2.jpg", "plants/rose/3.jpg"],
+        "animals/, plants/ hold folders such as cat/, dog/, rose/; either of the two levels may be the class",
+        ["SOURCE OUT --class-level 2", FORCED],
+    ),
+    # https://faculty.cc.gatech.edu/~judy/domainadapt/
+    "a level between that says nothing": (
+        [f"{domain}/images/{name}/{domain}.jpg" for domain in ("amazon", "dslr") for name in ("bike", "mug")],
+        "amazon/, dslr/ hold folders such as bike/, mug/; either of the two levels may be the class",
+        ["SOURCE OUT --class-level 3", FORCED],
+    ),
+    "the tree unpacked into itself, with other files": (
+        ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/3.jpg"],
+        "cells/ may be a copy of what is next to it, with other files",
         ["SOURCE OUT --ignore /cells/cells/", "SOURCE/cells OUT --layout class-folders"],
+    ),
+    "years": (["2019/1.jpg", "2020/2.jpg"], "look like camera folders or dates", [UNLABELLED, FORCED]),
+    # https://github.com/NVlabs/ffhq-dataset
+    "ranges of numbers": (
+        ["00000/00001.png", "01000/01001.png", "02000/02001.png"],
+        "look like ranges of numbers, not like classes",
+        [UNLABELLED, FORCED],
+    ),
+    "folders of a project": (
+        ["cat/1.jpg", "dog/2.jpg", "docs/figure.png", "src/train.py"],
+        "docs/ next to cat/, dog/ does not look like a class",
+        ["SOURCE OUT --ignore /docs/ --ignore /src/", FORCED],
+    ),
+    "data in a project": (
+        ["data/cat/1.jpg", "data/dog/2.jpg", "docs/figure.png"],
+        "docs/ next to data/ does not look like a class",
+        ["SOURCE OUT --ignore /docs/", FORCED],
+    ),
+    "a test set beside classes": (
+        ["pets/cat/1.jpg", "pets/dog/2.jpg", "pets_testset/cat_3.jpg"],
+        "pets_testset/ next to pets/ does not look like a class, but like a split",
+        ["SOURCE OUT --ignore /pets_testset/", FORCED],
     ),
     "a camera's folders": (
         ["DCIM/100APPLE/1.jpg", "DCIM/101APPLE/2.jpg"],
@@ -349,8 +382,38 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
 
 
 def test_folders_in_classes_are_pointed_out(tmp_path):
-    url = made(tmp_path, "folder", ["animals/cat/1.jpg", "animals/dog/2.jpg", "cars/bus/3.jpg"])
-    assert "; note: folders in a class, such as animals/cat/, are parts of it" in open_source(url).describe()
+    url = made(tmp_path, "folder", ["cat/tabby/1.jpg", "cat/tabby/2.jpg", "bus/red/3.jpg"])
+    assert "; note: folders in a class, such as bus/red/, are parts of it" in open_source(url).describe()
+
+
+@pytest.mark.parametrize(
+    ("files", "kept", "note"),
+    [
+        (
+            ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/2.jpg"],
+            {"yes/1.jpg": (None, "yes"), "no/2.jpg": (None, "no")},
+            "cells/cells/",
+        ),
+        (
+            ["x/train/cat/1.jpg", "x/test/cat/2.jpg", "x/x/train/cat/1.jpg", "x/x/test/cat/2.jpg"],
+            {"train/cat/1.jpg": ("train", "cat"), "test/cat/2.jpg": ("test", "cat")},
+            "x/x/",
+        ),
+        (
+            ["cat/1.jpg", "dog/2.jpg", "cat - Copy/1.jpg", "dog (1)/2.jpg"],
+            {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+            "cat - Copy/, dog (1)/",
+        ),
+    ],
+    ids=["unpacked into itself", "beside splits", "by a file manager"],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_copies_are_not_read(kind, files, kept, note, tmp_path):
+    url = made(tmp_path, kind, files)
+    _, good, bad, skipped = read(url)
+    assert (good, bad) == (kept, {})
+    assert sum(skipped.values()) == len(files) - len(kept)
+    assert f"; note: {note} repeat" in open_source(url).describe()
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):

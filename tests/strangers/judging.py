@@ -1,0 +1,74 @@
+"""Does a dataset hold what is true of a folder?"""
+
+import hashlib
+
+import numpy as np
+
+import shardkit
+
+from .tree import HEIGHT, WIDTH, pixels_of
+
+
+def mistakes(tree, dataset):
+    """What a dataset has wrong about the images of a tree, as sentences; none if all is right."""
+    contents = tree.files | tree.hidden
+    paths = {hashlib.sha256(contents[path]).digest(): path for path in tree.truth}
+    seen = set()
+    manifest = shardkit.open(dataset, next(iter(manifest_splits(dataset)))).manifest
+    for split in manifest.splits:
+        for example in shardkit.open(dataset, split):
+            path = paths.get(hashlib.sha256(example["image"]).digest())
+            if path is None:
+                yield f"{example.key} is no image to learn from"
+                continue
+            if path in seen:
+                yield f"{path} is there twice"
+            seen.add(path)
+            yield from (f"{path}: {what}" for what in _of_example(tree.truth[path], example, split, manifest))
+    yield from (f"{path} is lost" for path in tree.truth if path not in seen)
+
+
+def manifest_splits(dataset):
+    """Names of the splits that have examples."""
+    from shardkit.dataset.manifest import read_manifest
+
+    return [name for name, split in read_manifest(dataset).splits.items() if split.num_examples]
+
+
+def _of_example(truth, example, split, manifest):
+    found = _label(example, manifest.classes)
+    wanted = tuple(sorted(truth.label)) if isinstance(truth.label, tuple) else truth.label
+    if isinstance(wanted, float) and isinstance(found, float):
+        found = wanted if abs(found - wanted) < 1e-5 else found
+    if truth.boxes is None and truth.mask is None and found != wanted:
+        yield f"label {found!r}, not {wanted!r}"
+    if truth.split is not None and split != truth.split:
+        yield f"split {split}, not {truth.split}"
+    if truth.boxes is not None:
+        boxes = _boxes(example, manifest.classes)
+        if boxes != sorted((round(a), round(b), round(c), round(d), name) for a, b, c, d, name in truth.boxes):
+            yield f"boxes {boxes}, not {truth.boxes}"
+    if truth.mask is not None:
+        mask = pixels_of(example["segmentation_mask"]) if "segmentation_mask" in example else None
+        if mask is None or not np.array_equal(mask, truth.mask):
+            yield "another mask" if mask is not None else "no mask"
+
+
+def _label(example, classes):
+    if "label" in example:
+        value = example["label"]
+        return value if isinstance(value, float) else classes[value]
+    if "labels" in example:
+        values = example["labels"]
+        return tuple(sorted(classes[value] for value in values)) if values.dtype == np.int64 else tuple(values.tolist())
+    return None
+
+
+def _boxes(example, classes):
+    if "objects/bbox" not in example:
+        return None
+    sides = np.round(example["objects/bbox"] * [HEIGHT, WIDTH, HEIGHT, WIDTH]).astype(int).tolist()
+    return sorted(
+        (xmin, ymin, xmax, ymax, classes[label])
+        for (ymin, xmin, ymax, xmax), label in zip(sides, example["objects/label"].tolist(), strict=True)
+    )
