@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 
 # Lossless formats whose samples are numbers. Not GIF, because encoders sort its palette for compression.
 _FORMATS = frozenset({"BMP", "PNG", "TIFF"})
+# Black and white survive both.
+_FORMATS_OF_TWO = _FORMATS | {"GIF", "JPEG"}
+BLACK_AND_WHITE = "000000ffffff"  # colours of the classes 0 and 1
+_DARK, _LIGHT = 40, 215  # the greatest value of black, and the least of white, after JPEG
+_MAX_BETWEEN = 0.1  # share of the pixels of a JPEG, at edges
 _AS_STORED = frozenset({"bit_depth"})  # an image's changes that do not apply to masks
 _PNG_DEPTH, _PNG_COLOUR = 24, 25  # bytes of IHDR
 _PNG_GREY = 0
@@ -80,7 +85,7 @@ def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
             class.
     """
     with _as_bad_mask(data):
-        info = _inspected(data)
+        info = _inspected(data, colours)
         if info.format == "PNG":
             check_png_stream(data)
         numbers = _class_numbers(data, info, colours)
@@ -131,7 +136,7 @@ def normalise_mask(data: bytes, *, orientation: int, form: StoredForm, colours: 
             f"{named('fit', 'pad')} adds a border to masks; give its class number with {named('mask_padding')}"
         )
     with _as_bad_mask(data):
-        info = _inspected(data)
+        info = _inspected(data, colours)
         is_plain = not colours and info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8
         is_plain = is_plain and orientation == 1 and _AS_STORED.issuperset(info.changes)
         is_turned = orientation >= FIRST_TRANSPOSED
@@ -178,12 +183,13 @@ def _bad(found: str, remedy: str = _REMEDY) -> BadImage:
     return BadImage(BAD_MASK, f"The mask {found}; {remedy}.")
 
 
-def _inspected(data: bytes) -> ImageInfo:
+def _inspected(data: bytes, colours: str | None) -> ImageInfo:
     """Read the header, and check that masks may have its format."""
     info = inspect(data)
-    if info.format == "JPEG":
+    formats = _FORMATS_OF_TWO if colours == BLACK_AND_WHITE else _FORMATS
+    if info.format == "JPEG" and info.format not in formats:
         raise _bad("is a JPEG, which changes pixel values", f"make it again from the original and {_REMEDY}")
-    if info.format not in _FORMATS:
+    if info.format not in formats:
         raise _bad(f"is {info.format}, not PNG, TIFF or BMP")
     if info.orientation != 1:
         # Tools disagree on whether such a mask fits the stored or the upright image.
@@ -199,6 +205,8 @@ def _class_numbers(data: bytes, info: ImageInfo, colours: str | None) -> "Image"
     with decoding(info.format, data):
         image.load()
         bits = _stored_bits(data, image, info.format)
+    if colours == BLACK_AND_WHITE:
+        return _black_or_white(image, info.format)
     if colours and is_in_colours(image.mode, colours):
         return numbers_of_colours(image, colours)
     if image.mode == "P":
@@ -213,6 +221,28 @@ def _class_numbers(data: bytes, info: ImageInfo, colours: str | None) -> "Image"
     if bits == 8 and image.mode in {"LA", "RGB", "RGBA"}:
         return _grey_of_channels(image)
     raise _bad(f"has pixels of mode {image.mode} with {bits} bits, which are not class numbers")
+
+
+def _black_or_white(image: "ImageFile", kind: str) -> "Image":
+    """Return 0 for black pixels and 1 for white ones, as mode "L"."""
+    import numpy as np
+    from PIL import Image
+
+    if image.mode.startswith("I"):
+        samples = np.asarray(image.convert("I"))
+        values = np.where(samples == max(NO_CLASS), _OPAQUE, np.minimum(samples, 1))[..., None]
+    else:
+        rgba = np.asarray(image.convert("RGBA"))
+        if (rgba[..., 3] != _OPAQUE).any():
+            raise _bad("is translucent, so its pixels are not black or white")
+        values = rgba[..., :3]
+    least, most = values.min(-1), values.max(-1)
+    dark, light, max_between = (_DARK, _LIGHT, _MAX_BETWEEN) if kind == "JPEG" else (0, _OPAQUE, 0)
+    between = np.count_nonzero((most > dark) & (least < light)) / least.size
+    if between > max_between:
+        found = f"has pixels that are neither black nor white ({between:.1%}), unlike the first masks of the source"
+        raise _bad(found, "save it in black and white, or all of them as PNGs whose pixel values are class numbers")
+    return Image.fromarray((least > _OPAQUE // 2).astype(np.uint8))
 
 
 def _grey_of_channels(image: "ImageFile") -> "Image":

@@ -63,7 +63,6 @@ ANNOTATED = {
         ["annotations/list.txt", "annotations/trimaps/1.png", "images/1.jpg"],
         "folders annotations/ and images/",
     ),
-    "Carvana": (["train/1.jpg", "train_masks/1_mask.gif"], "a folder train_masks/, which would be a class"),
     "masks as JPEG": (["images/1.jpg", "masks/1.jpg"], "folders images/ and masks/, which would be classes"),
     "key points of COCO": (["annotations/person_keypoints_train.json", "train/1.jpg"], "a folder annotations/"),
     "ImageNet's boxes": (["Annotations/a/1.xml", "Data/a/1.jpg"], "a folder Annotations/, which would be a class"),

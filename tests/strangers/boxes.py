@@ -90,14 +90,14 @@ def _(tree):
     tree.text("README.roboflow.txt", "pets\n")
 
 
-@folder("labelImg: .jpg and .xml in one folder")
+@folder("labelImg: .jpg and .xml in one folder", today="refused")
 def _(tree):
     for number in range(5):
         tree.image(f"photos/{number}.jpg", boxes=some(number))
         tree.text(f"photos/{number}.xml", voc(f"{number}.jpg", some(number)))
 
 
-@folder("train_zip/train and test_zip/test of .jpg and .xml")
+@folder("train_zip/train and test_zip/test of .jpg and .xml", today="refused")
 def _(tree):
     for split in ("train", "test"):
         for number in range(4 if split == "train" else 2):
@@ -113,7 +113,7 @@ def _(tree):
         tree.text(f"annotations/road{number}.xml", voc(f"road{number}.png", some(number)))
 
 
-@folder("labelImg's YOLO: .jpg, .txt and classes.txt in one folder")
+@folder("labelImg's YOLO: .jpg, .txt and classes.txt in one folder", today="refused")
 def _(tree):
     for number in range(5):
         tree.image(f"data/{number}.jpg", boxes=some(number))
@@ -141,7 +141,7 @@ def _(tree):
     tree.text("data.yaml", "train: ../train/images\nval: ../valid/images\n\nnc: 2\nnames: ['cat', 'dog']\n")
 
 
-@folder("YOLO without names", "advised")
+@folder("YOLO without names", "advised", today="refused")
 def _(tree):
     for number in range(5):
         boxes = [(a, b, c, d, str(("cat", "dog").index(label))) for a, b, c, d, label in some(number)]
@@ -171,7 +171,7 @@ def _(tree):
     tree.text("train.txt", lines)
 
 
-@folder("Stanford Cars as on Kaggle: car_data/car_data/train and anno_train.csv one folder up")
+@folder("Stanford Cars as on Kaggle: car_data/car_data/train and anno_train.csv one folder up", today="refused")
 def _(tree):
     names = ("Audi TT", "BMW M3")
     for split in ("train", "test"):
@@ -200,7 +200,7 @@ def _(tree):
         tree.text(f"{split}_labels.csv", rows)
 
 
-@folder("global wheat: train.csv with a column bbox of [x, y, w, h]", "right")
+@folder("global wheat: train.csv with a column bbox of [x, y, w, h]", today="refused")
 def _(tree):
     rows = "image_id,width,height,bbox,source\n"
     for number in range(5):
@@ -211,9 +211,21 @@ def _(tree):
     tree.text("train.csv", rows)
 
 
-@folder("VisDrone: images/ and annotations/ of eight numbers a line")
+@folder("VisDrone: images/ and annotations/ of eight numbers a line", today="refused")
 def _(tree):
-    names = "pedestrian people bicycle car van truck tricycle awning-tricycle bus motor others".split()
+    names = [
+        "pedestrian",
+        "people",
+        "bicycle",
+        "car",
+        "van",
+        "truck",
+        "tricycle",
+        "awning-tricycle",
+        "bus",
+        "motor",
+        "others",
+    ]
     for split, own in (("train", "train"), ("val", "validation")):
         root = f"VisDrone2019-DET-{split}"
         for number in range(4 if split == "train" else 2):
@@ -223,7 +235,7 @@ def _(tree):
             tree.text(f"{root}/annotations/0000{number}_{split}.txt", "".join(lines) + "0,0,5,5,0,0,0,0\n")
 
 
-@folder("DOTA: images/ and labelTxt/ of oriented boxes")
+@folder("DOTA: images/ and labelTxt/ of oriented boxes", today="refused")
 def _(tree):
     for number in range(5):
         boxes = some(number)
@@ -232,7 +244,7 @@ def _(tree):
         tree.text(f"labelTxt/P{number:04}.txt", "imagesource:GoogleEarth\ngsd:0.15\n" + "".join(lines))
 
 
-@folder("BDD100K: one JSON of labels with box2d")
+@folder("BDD100K: one JSON of labels with box2d", today="refused")
 def _(tree):
     records = []
     for number in range(5):
@@ -250,7 +262,7 @@ def _(tree):
     tree.text("labels/det_20/det_train.json", json.dumps(records))
 
 
-@folder("VIA: a JSON of regions beside the images")
+@folder("VIA: a JSON of regions beside the images", today="refused")
 def _(tree):
     records = {}
     for number in range(5):
@@ -267,7 +279,7 @@ def _(tree):
     tree.text("train/via_region_data.json", json.dumps(records))
 
 
-@folder("CrowdHuman: .odgt")
+@folder("CrowdHuman: .odgt", today="refused")
 def _(tree):
     lines = ""
     for number in range(4):
@@ -282,7 +294,7 @@ def _(tree):
     tree.text("annotation_train.odgt", lines)
 
 
-@folder("SageMaker: output.manifest of boxes")
+@folder("SageMaker: output.manifest of boxes", today="refused")
 def _(tree):
     lines = ""
     for number in range(4):
@@ -300,7 +312,7 @@ def _(tree):
     tree.text("output.manifest", lines)
 
 
-@folder("Rekognition Custom Labels: a manifest of classes")
+@folder("Rekognition Custom Labels: a manifest of classes", today="refused")
 def _(tree):
     lines = ""
     for number in range(6):
@@ -315,7 +327,7 @@ def _(tree):
     tree.text("train.manifest", lines)
 
 
-@folder("Azure: COCO with boxes between 0 and 1 and file names of a datastore", "refused")
+@folder("Azure: COCO with boxes between 0 and 1 and file names of a datastore", "refused", today="wrong")
 def _(tree):
     images = []
     for number in range(4):
@@ -329,7 +341,7 @@ def _(tree):
     tree.text("labels_coco.json", coco(images))
 
 
-@folder("VoTT: vott-json-export beside the images, one folder up")
+@folder("VoTT: vott-json-export beside the images, one folder up", today="refused")
 def _(tree):
     assets = {}
     for number in range(4):

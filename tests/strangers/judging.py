@@ -12,12 +12,12 @@ from .tree import HEIGHT, WIDTH, pixels_of
 def mistakes(tree, dataset):
     """What a dataset has wrong about the images of a tree, as sentences; none if all is right."""
     contents = tree.files | tree.hidden
-    paths = {hashlib.sha256(contents[path]).digest(): path for path in tree.truth}
+    paths = {_pixels(contents[path]): path for path in tree.truth}
     seen = set()
     manifest = shardkit.open(dataset, next(iter(manifest_splits(dataset)))).manifest
     for split in manifest.splits:
         for example in shardkit.open(dataset, split):
-            path = paths.get(hashlib.sha256(example["image"]).digest())
+            path = paths.get(_pixels(example["image"]))
             if path is None:
                 yield f"{example.key} is no image to learn from"
                 continue
@@ -26,6 +26,11 @@ def mistakes(tree, dataset):
             seen.add(path)
             yield from (f"{path}: {what}" for what in _of_example(tree.truth[path], example, split, manifest))
     yield from (f"{path} is lost" for path in tree.truth if path not in seen)
+
+
+def _pixels(data):
+    """A digest of the pixels: shardkit stores BMP, TIFF and GIF as PNG."""
+    return hashlib.sha256(pixels_of(data, "RGB")).digest()
 
 
 def manifest_splits(dataset):

@@ -1,6 +1,7 @@
 """Images with masks, as they are distributed."""
 
 import numpy as np
+from PIL import Image
 
 from .tree import HEIGHT, WIDTH, folder
 
@@ -44,14 +45,14 @@ def _(tree):
     for number in range(6):
         values = classes(number, 2)
         tree.image(f"train/00087a6bd4dc_{number:02}.jpg", split="train", mask=values)
-        tree.drawing(f"train_masks/00087a6bd4dc_{number:02}_mask.gif", values)
+        tree.drawing(f"train_masks/00087a6bd4dc_{number:02}_mask.gif", grey(values))
     for number in range(2):
         tree.unlearnt(f"test/0004d4463b50_{number:02}.jpg")
     tree.text("train_masks.csv", "img,rle_mask\n00087a6bd4dc_00.jpg,1 2\n")
     tree.text("metadata.csv", "id,year,make\n00087a6bd4dc,2009,BMW\n")
 
 
-@folder("COVID-19 radiography: each class with images/ and masks/", "advised")
+@folder("COVID-19 radiography: each class with images/ and masks/", "advised", today="refused")
 def _(tree):
     for name in ("COVID", "Normal"):
         for number in range(1, 5):
@@ -90,7 +91,7 @@ def _(tree):
             tree.drawing(f"stage1_train/{name}/masks/{name}{instance}.png", grey(classes(instance, 2)))
 
 
-@folder("Penn-Fudan: PNGImages/ and PedMasks/*_mask.png with instances as numbers", "advised")
+@folder("Penn-Fudan: PNGImages/ and PedMasks/*_mask.png with instances as numbers")
 def _(tree):
     for number in range(1, 5):
         values = classes(number, 3)
@@ -208,8 +209,9 @@ def _(tree):
 @folder("super-resolution pairs: HR/ and LR/", "refused")
 def _(tree):
     for number in range(4):
-        tree.image(f"HR/{number:04}.png")
-        tree.unlearnt(f"LR/{number:04}x4.png")
+        coarse = Image.fromarray(np.random.default_rng(number).integers(0, 256, (5, 6, 3), np.uint8))
+        tree.drawing(f"HR/{number:04}.png", coarse.resize((WIDTH, HEIGHT)))
+        tree.drawing(f"LR/{number:04}x4.png", coarse)
 
 
 @folder("VOC segmentation: JPEGImages, SegmentationClass, ImageSets/Segmentation")

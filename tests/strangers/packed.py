@@ -46,14 +46,14 @@ def _(tree):
     tree.sources = ["pets.zip"]
 
 
-@folder("a folder that holds one zip of class folders")
+@folder("a folder that holds one zip of class folders", today="advised")
 def _(tree):
     for name in PETS:
         tree.images(f"pets/{name}/{name}{{}}.jpg", 3, name)
     tree.files["pets.zip"] = packed(tree, "pets/", zipped)
 
 
-@folder("train.zip and test.zip of class folders, in a folder")
+@folder("train.zip and test.zip of class folders, in a folder", today="refused")
 def _(tree):
     for split in ("train", "test"):
         for name in PETS:
@@ -62,7 +62,7 @@ def _(tree):
         tree.files[f"{split}.zip"] = packed(tree, f"{split}/", zipped, len(split) + 1)
 
 
-@folder("train.zip and test.zip of class folders, both given")
+@folder("train.zip and test.zip of class folders, both given", today="refused")
 def _(tree):
     for split in ("train", "test"):
         for name in PETS:
@@ -72,7 +72,7 @@ def _(tree):
     tree.sources = ["train.zip", "test.zip"]
 
 
-@folder("one zip for each class")
+@folder("one zip for each class", today="refused")
 def _(tree):
     for name in PETS:
         tree.images(f"{name}/{name}{{}}.jpg", 3, name)
@@ -80,7 +80,7 @@ def _(tree):
         tree.files[f"{name}.zip"] = packed(tree, f"{name}/", zipped, len(name) + 1)
 
 
-@folder("parts of a cloud drive: photos-001.zip, photos-002.zip")
+@folder("parts of a cloud drive: photos-001.zip, photos-002.zip", today="refused")
 def _(tree):
     for name in PETS:
         tree.images(f"1/pets/{name}/{name}a{{}}.jpg", 2, name)
@@ -89,7 +89,7 @@ def _(tree):
         tree.files[f"pets-20240101T000000Z-00{number}.zip"] = packed(tree, f"{number}/", zipped, 2)
 
 
-@folder("a zip of zips")
+@folder("a zip of zips", today="refused")
 def _(tree):
     for name in PETS:
         tree.images(f"{name}/{name}{{}}.jpg", 3, name)
@@ -98,7 +98,7 @@ def _(tree):
     tree.sources = ["all.zip"]
 
 
-@folder("labels.csv.zip beside images")
+@folder("labels.csv.zip beside images", today="refused")
 def _(tree):
     rows = "image,label\n"
     for number in range(6):
@@ -107,7 +107,7 @@ def _(tree):
     tree.files["labels.csv.zip"] = zipped({"labels.csv": rows.encode()})
 
 
-@folder("train.zip of images and train.csv.zip, as Kaggle keeps them")
+@folder("train.zip of images and train.csv.zip, as Kaggle keeps them", today="refused")
 def _(tree):
     rows = "image,label\n"
     for number in range(6):
@@ -117,7 +117,7 @@ def _(tree):
     tree.files["train.csv.zip"] = zipped({"train.csv": rows.encode()})
 
 
-@folder("class folders in .tar.gz")
+@folder("class folders in .tar.gz", today="refused")
 def _(tree):
     for name in PETS:
         tree.images(f"pets/{name}/{name}{{}}.jpg", 3, name)
@@ -125,7 +125,7 @@ def _(tree):
     tree.sources = ["pets.tar.gz"]
 
 
-@folder("class folders in .tgz, in a folder")
+@folder("class folders in .tgz, in a folder", today="refused")
 def _(tree):
     for name in PETS:
         tree.images(f"flower_photos/{name}/{name}{{}}.jpg", 3, name)
@@ -133,7 +133,7 @@ def _(tree):
     tree.files["flower_photos.tgz"] = packed(tree, "flower_photos/", tarred)
 
 
-@folder("class folders in .tar.bz2")
+@folder("class folders in .tar.bz2", today="refused")
 def _(tree):
     for name in PETS:
         tree.images(f"pets/{name}/{name}{{}}.jpg", 3, name)
@@ -141,7 +141,7 @@ def _(tree):
     tree.sources = ["pets.tar.bz2"]
 
 
-@folder("rps and rps-test-set, both given with their splits")
+@folder("rps and rps-test-set, both given with their splits", today="refused")
 def _(tree):
     for name in ("rock", "paper", "scissors"):
         tree.images(f"rps/{name}/{name}{{}}.png", 3, name, "train")
@@ -149,7 +149,7 @@ def _(tree):
     tree.sources = ["train=rps", "test=rps-test-set"]
 
 
-@folder("two folders of classes, both given", "right")
+@folder("two folders of classes, both given", today="refused")
 def _(tree):
     for part in ("home", "street"):
         for name in PETS:

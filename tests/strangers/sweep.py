@@ -1,4 +1,4 @@
-"""How shardkit reads every folder, as a table: python -m tests.strangers.sweep [WORDS]
+"""How shardkit reads every folder, as a table: python -m tests.strangers.sweep [WORDS or MODULE]
 
 With words, only folders whose names have them, and all that was printed.
 """
@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from click import echo
+
 from . import boxes, class_trees, masks, packed, tables  # noqa: F401 - they register folders
 from .reading import read
 from .tree import FOLDERS
@@ -15,28 +17,30 @@ from .tree import FOLDERS
 
 def main():
     words = " ".join(sys.argv[1:])
+    module = words if words in {"boxes", "class_trees", "masks", "packed", "tables"} else ""
+    words = "" if module else words
     outcomes = collections.Counter()
     for folder in FOLDERS:
-        if words not in folder.name:
+        if words not in folder.name or not folder.module.endswith(module):
             continue
         with tempfile.TemporaryDirectory() as root:
             try:
                 reading = read(folder.make(), Path(root))
-            except Exception as error:  # noqa: BLE001 - the sweep goes on
-                print(f"CRASH    {folder.name}: {error!r}", flush=True)
+            except Exception as error:
+                echo(f"CRASH    {folder.name}: {error!r}")
                 outcomes["crash"] += 1
                 if words:
                     raise
                 continue
         outcomes[reading.outcome] += 1
         mark = "" if reading.outcome == folder.reading else f"  (should be {folder.reading})"
-        print(f"{reading.outcome:8} {folder.name}{mark}", flush=True)
+        echo(f"{reading.outcome:8} {folder.name}{mark}")
         for command, wrong in reading.wrong.items():
             if wrong:
-                print(f"           {command.replace(root, '')[:100]}: {'; '.join(wrong[:2])[:200]}", flush=True)
+                echo(f"           {command.replace(root, '')[:100]}: {'; '.join(wrong[:2])[:200]}")
         if words:
-            print(reading.said)
-    print(dict(outcomes))
+            echo(reading.said)
+    echo(dict(outcomes))
 
 
 if __name__ == "__main__":

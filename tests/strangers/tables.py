@@ -19,7 +19,7 @@ def _(tree):
     tree.text("sample_submission.csv", "id,beagle,boxer,pug\n" + "".join(f"{n:08x}f,0,0,0\n" for n in range(3)))
 
 
-@folder("cassava: train.csv, train_images/ and label_num_to_disease_map.json")
+@folder("cassava: train.csv, train_images/ and label_num_to_disease_map.json", today="wrong")
 def _(tree):
     names = {0: "Bacterial Blight", 1: "Brown Streak", 2: "Healthy"}
     rows = "image_id,label\n"
@@ -32,7 +32,7 @@ def _(tree):
     tree.text("sample_submission.csv", "image_id,label\n2216849948.jpg,4\n")
 
 
-@folder("Google Landmarks: train.csv with ids, images in folders by the first characters")
+@folder("Google Landmarks: train.csv with ids, images in folders by the first characters", today="wrong")
 def _(tree):
     rows = "id,landmark_id\n"
     for number in range(6):
@@ -42,7 +42,7 @@ def _(tree):
     tree.text("train.csv", rows)
 
 
-@folder("JSON: class to files")
+@folder("JSON: class to files", today="refused")
 def _(tree):
     found = {}
     for name in BREEDS:
@@ -58,7 +58,7 @@ def _(tree):
     tree.text("labels.json", json.dumps(found))
 
 
-@folder("JSON: records under data")
+@folder("JSON: records under data", today="refused")
 def _(tree):
     found = []
     for name in BREEDS:
@@ -66,7 +66,7 @@ def _(tree):
     tree.text("dataset.json", json.dumps({"version": "1.0", "data": found}))
 
 
-@folder("StyleGAN's dataset.json: labels of pairs")
+@folder("StyleGAN's dataset.json: labels of pairs", today="wrong")
 def _(tree):
     found = []
     for label in (0, 1):
@@ -74,7 +74,7 @@ def _(tree):
     tree.text("dataset.json", json.dumps({"labels": found}))
 
 
-@folder("images.txt and labels.txt line by line")
+@folder("images.txt and labels.txt line by line", today="refused")
 def _(tree):
     paths, labels = [], []
     for number in range(6):
@@ -105,7 +105,7 @@ def _(tree):
     tree.text("CUB_200_2011/classes.txt", "".join(f"{n} {name}\n" for n, name in enumerate(names, 1)))
 
 
-@folder("FiftyOne: data/ and labels.json")
+@folder("FiftyOne: data/ and labels.json", today="refused")
 def _(tree):
     labels = {}
     for number in range(6):
@@ -114,7 +114,7 @@ def _(tree):
     tree.text("labels.json", json.dumps({"classes": list(BREEDS), "labels": labels}))
 
 
-@folder("a metadata.csv of cameras beside class folders")
+@folder("a metadata.csv of cameras beside class folders", "advised")
 def _(tree):
     rows = "file_name,camera,exposure\n"
     for name in BREEDS:
@@ -143,7 +143,7 @@ def _(tree):
     tree.text("HAM10000_metadata.csv", rows)
 
 
-@folder("a table of Excel in Germany: semicolons, cp1252, decimal commas")
+@folder("a table of Excel in Germany: semicolons, cp1252, decimal commas", today="refused")
 def _(tree):
     rows = "Datei;Größe;Klasse\n"
     for number in range(6):
@@ -162,7 +162,7 @@ def _(tree):
     tree.text("labels.csv", rows)
 
 
-@folder("annotations.txt with a header")
+@folder("annotations.txt with a header", today="refused")
 def _(tree):
     rows = "image_name label\n"
     for number in range(6):
@@ -171,7 +171,7 @@ def _(tree):
     tree.text("annotations.txt", rows)
 
 
-@folder("paths of a Windows machine")
+@folder("paths of a Windows machine", today="advised")
 def _(tree):
     rows = "path,label\n"
     for number in range(6):
@@ -180,7 +180,7 @@ def _(tree):
     tree.text("labels.csv", rows)
 
 
-@folder("paths of another machine")
+@folder("paths of another machine", today="advised")
 def _(tree):
     rows = "path,label\n"
     for number in range(6):
@@ -199,7 +199,7 @@ def _(tree):
         tree.text(f"{split}.csv", rows)
 
 
-@folder("FairFace: fairface_label_train.csv and …_val.csv with several columns of labels", "advised")
+@folder("FairFace: fairface_label_train.csv and …_val.csv with several columns of labels", "advised", today="refused")
 def _(tree):
     for split, own in (("train", "train"), ("val", "validation")):
         rows = "file,age,gender,race,service_test\n"
@@ -210,7 +210,7 @@ def _(tree):
         tree.text(f"fairface_label_{split}.csv", rows)
 
 
-@folder("CheXpert: columns of findings with blanks and -1", "advised")
+@folder("CheXpert: columns of findings with blanks and -1", "advised", today="refused")
 def _(tree):
     for split, own in (("train", "train"), ("valid", "validation")):
         rows = "Path,Sex,Age,Frontal/Lateral,Atelectasis,Edema,No Finding\n"
@@ -256,7 +256,7 @@ def _(tree):
     tree.text("list_eval_partition.csv", parts)
 
 
-@folder("a movie posters table: genres separated by bars, ids as names", "right")
+@folder("a movie posters table: genres separated by bars, ids as names", today="refused")
 def _(tree):
     rows = "imdbId,Title,Genre\n"
     genres = (("Action", "Drama"), ("Comedy",), ("Drama",))
@@ -266,7 +266,7 @@ def _(tree):
     tree.text("MovieGenre.csv", rows)
 
 
-@folder("planet: train_v2.csv with tags separated by blanks, a wrapper")
+@folder("planet: train_v2.csv with tags separated by blanks, a wrapper", today="advised")
 def _(tree):
     rows = "image_name,tags\n"
     tags = (("clear", "primary"), ("haze",), ("clear", "road"))
@@ -276,7 +276,7 @@ def _(tree):
     tree.text("planet/train_v2.csv", rows)
 
 
-@folder("Pawpularity: scores and columns of 0 and 1", "advised")
+@folder("Pawpularity: scores and columns of 0 and 1", "advised", today="refused")
 def _(tree):
     rows = "Id,Subject Focus,Eyes,Face,Pawpularity\n"
     for number in range(9):
@@ -295,7 +295,7 @@ def _(tree):
     tree.text("ages.csv", rows)
 
 
-@folder("captions beside images", "advised")
+@folder("captions beside images", "advised", today="refused")
 def _(tree):
     rows = "image,caption\n"
     for number in range(6):
@@ -390,7 +390,7 @@ def _(tree):
     tree.text("data.csv", rows)
 
 
-@folder("Visual similarity lists: class,file reversed columns without a header", "right")
+@folder("Visual similarity lists: class,file reversed columns without a header", today="refused")
 def _(tree):
     rows = ""
     for number in range(9):

@@ -77,31 +77,36 @@ def _picture(seed, path):
     return encoded(Image.fromarray(pixels), KINDS[path.rpartition(".")[2].lower()])
 
 
-def pixels_of(data):
-    """The pixels of a file, uint8 or uint16."""
-    return np.asarray(Image.open(io.BytesIO(data)))
+def pixels_of(data, mode=None):
+    """The pixels of a file, uint8 or uint16; in a mode of Pillow's, or as they are stored."""
+    image = Image.open(io.BytesIO(data))
+    return np.ascontiguousarray(image.convert(mode) if mode else image)
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with its name and how shardkit reads it today.
+    """A folder with its name and how shardkit reads it.
 
     Attributes:
         name: What it is modelled on.
         make: Makes it.
-        reading: "right" with no option, "advised" if a command that the refusal printed reads it right, "refused" if
-            none can: the sentence says why.
+        reading: How it should be read: "right" with no option, "advised" if a command that the refusal printed reads it
+            right, "refused" if none can: the sentence says why.
+        today: How it is read today; "wrong" if a conversion ends with exit code 0 and is not right.
+        module: The module that makes it.
     """
 
     name: str
     make: Callable[[], Tree]
     reading: str
+    today: str
+    module: str
 
 
 FOLDERS: list[Folder] = []
 
 
-def folder(name, reading="right"):
+def folder(name, reading="right", *, today=None):
     """Register a function that fills a tree."""
 
     def register(fill):
@@ -110,7 +115,7 @@ def folder(name, reading="right"):
             fill(tree)
             return tree
 
-        FOLDERS.append(Folder(name, make, reading))
+        FOLDERS.append(Folder(name, make, reading, today or reading, fill.__module__))
         return fill
 
     return register

@@ -21,6 +21,8 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders, read_as_classes
 from shardkit.sources.folders.copies import copies_among, is_same_tree
+from shardkit.sources.folders.masks.pairs import find_pairs
+from shardkit.sources.folders.paired_folders import are_paired
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import (
     is_of_project,
@@ -197,6 +199,11 @@ def _labels(
         what = "camera folders or dates" if are_dates else "ranges of numbers"
         problem = f"{place.shown}: {_listed(names)} look like {what}, not like classes"
         raise RefusalError(problem, [place.whole({"unlabelled": True}, "images without labels"), _forced(place)])
+    if are_paired(folder, names):
+        problem = (
+            f"{place.shown}: {_listed(names)} hold images of the same names that show the same, so they are no classes"
+        )
+        raise RefusalError(problem, [*place.inside(names, "only these images"), _forced(place)])
     _refuse_others(folder, names, place)
     if copies := copies_among(folder, names):
         if len(copies) < len(names) and all(is_same_tree(folder, *one) for one in copies.items()):
@@ -332,7 +339,12 @@ def _refuse_annotated(
             "and classes.txt) or masks (masks/ next to images/)"
         )
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
-        raise RefusalError(problem, [_forced(place)], remedy=remedy)
+        changes: list[Change] = []
+        if any(part.masks for part in find_pairs(folder, is_explicit=True)):
+            changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
+        if hidden := _named_masks(folder, names):
+            changes.append(place.whole({"ignore": (f"{hidden}/",)}, f"each folder is a class, without {hidden}/"))
+        raise RefusalError(problem, [*changes, _forced(place)], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:_NUM_SAMPLED]:
         if found := adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS]):
             problem = (
@@ -341,6 +353,12 @@ def _refuse_annotated(
             )
             without = place.whole({"ignore": (found[1],)}, "each folder is a class, without the masks")
             raise RefusalError(problem, [without, _forced(place, "each folder is a class, and masks are images")])
+
+
+def _named_masks(folder: Folder, names: list[str]) -> str | None:
+    """Return the name of folders of masks in the first label folders; None if one of them has none."""
+    inner = [set(label_folders(folder, name, None)) for name in names[:_NUM_SAMPLED]]
+    return next((name for name in sorted(set.intersection(*inner)) if name.lower() in {"mask", "masks"}), None)
 
 
 def _has_images(folder: Folder, path: str) -> bool:

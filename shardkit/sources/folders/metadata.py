@@ -29,6 +29,7 @@ from shardkit.sources.listing import (
     is_ignored,
 )
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.parquet_files import ParquetFile
@@ -158,12 +159,18 @@ class Metadata(Source):
 
 
 def has_metadata(folder: Folder) -> bool:
-    """Return whether a metadata file is in a folder, or in one of its split folders.
+    """Return whether a metadata file is in a folder, or in one of its split folders, and has a column of images.
+
+    Other datasets have a metadata.csv about cameras, patients or tiles.
 
     Raises:
         MachineError: The folder cannot be listed.
     """
-    return bool(_metadata_paths(folder, None))
+    paths = _metadata_paths(folder, None)
+    try:
+        return any(named_like(open_table_file(folder, path, SourceOptions()).columns, IMAGE_COLUMNS) for path in paths)
+    except DataError:
+        return True  # opening it raises it again
 
 
 def open_metadata(opening: Opening) -> Metadata:

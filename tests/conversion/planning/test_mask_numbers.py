@@ -43,11 +43,14 @@ def test_the_last_class_of_a_mask(data, last):
     ("masks", "names"),
     [
         ([[[0, 1], [2, 255]], [[0, 0], [0, 4]]], list("01234")),
-        ([[[0, 255], [255, 255]]], []),
+        ([[[0, 255], [255, 255]]], ["0", "1"]),
+        ([[[0, 255], [255, 255]], [[0, 1], [255, 255]]], ["0", "1"]),
+        ([[[0, 255], [255, 255]], [[0, 2], [255, 255]]], ["0", "1", "2"]),
+        ([mask([[0, 65535], [0, 0]], np.uint16)], ["0", "1"]),
         ([mask([[0, 300], [1, 2]], np.uint16)], []),
         ([mask([[0, 3], [1, 65535]], np.uint16)], list("0123")),
     ],
-    ids=["numbers", "0 and 255", "instances", "16 bits"],
+    ids=["numbers", "0 and 255", "1 too", "2 too", "0 and 65535", "instances", "16 bits"],
 )
 def test_classes_are_the_numbers(masks, names, tmp_path):
     plan = plan_without_beam(open_source(str(source(tmp_path, masks))), ConvertOptions())

@@ -137,7 +137,7 @@ def test_nothing_of_a_removed_image_is_left(raw, old, tmp_path):
 
 @pytest.mark.usefixtures("nothing_decodes")
 def test_labels_are_corrected_without_decoding(raw, old, tmp_path):
-    with pytest.raises(MachineError, match="an image was decoded"):
+    with pytest.raises((MachineError, AssertionError), match="an image was decoded"):
         convert(raw, tmp_path / "decoded")
     made = convert(old, tmp_path / "new", labels={"cat/004.png": "dog"}, where="label_name = 'dog'")
     before = examples(old)

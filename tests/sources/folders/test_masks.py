@@ -38,8 +38,12 @@ TREES = {
         [("images/bus/1.jpg", None, "masks/bus/1.png"), ("images/train/1.jpg", None, "masks/train/1.png")],
     ),
     "a split without masks": (
+        ["train/images/1.jpg", "train/masks/1.png", "val/images/2.jpg"],
+        [("train/images/1.jpg", "train", "train/masks/1.png"), ("val/images/2.jpg", "validation", "no_label")],
+    ),
+    "test images, whose masks a benchmark keeps": (
         ["train/images/1.jpg", "train/masks/1.png", "test/images/2.jpg"],
-        [("test/images/2.jpg", "test", "no_label"), ("train/images/1.jpg", "train", "train/masks/1.png")],
+        [("train/images/1.jpg", "train", "train/masks/1.png")],
     ),
     "other names in any case": (["Imgs/1.jpg", "GT/1.bmp"], [("Imgs/1.jpg", None, "GT/1.bmp")]),
     "Pascal VOC's folders": (
@@ -194,12 +198,12 @@ def test_links_that_lead_back_up_are_not_followed(tmp_path):
 
 
 def test_the_user_is_told_how_it_was_read(tmp_path):
-    root = write_tree(tmp_path / "source", ["train/images/1.jpg", "train/masks/1.png", "test/images/1.jpg"])
+    root = write_tree(tmp_path / "source", ["train/images/1.jpg", "train/masks/1.png", "val/images/1.jpg"])
     source = opened(root)
     assert source.layout == "images and masks"
     assert source.describe() == (
-        f"{root}: read as images and masks, paired by stem: test/images/ with no masks as test; "
-        "train/images/ with train/masks/ as train"
+        f"{root}: read as images and masks, paired by stem: train/images/ with train/masks/ as train; "
+        "val/images/ with no masks as validation"
     )
     below = write_tree(tmp_path / "below", ["images/val/1.jpg", "masks/val/1.png"])
     assert opened(below).describe().endswith("images/ with masks/, the split from the folders in them")

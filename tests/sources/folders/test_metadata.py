@@ -7,6 +7,7 @@ import pytest
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.columns import UNMEASURED
 from shardkit.sources.folders.metadata import has_metadata
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 from shardkit.testing.refusals import command_text
@@ -225,16 +226,21 @@ def test_columns_that_differ_in_type_are_refused(tmp_path):
         opened(root)
 
 
-def test_metadata_of_something_else_beside_class_folders_are_refused_with_the_option_that_reads_these(tmp_path):
+def test_metadata_of_something_else_beside_class_folders_are_not_used(tmp_path):
     files = {"metadata.csv": "id,photographer\n1,Bob\n", "cat/a.png": 1, "dog/b.png": 1}
-    hint = "if the file does not describe the images and their folders are the labels, say layout='class-folders'"
     root = tree(tmp_path, files)
-    with pytest.raises(DataError, match=f"'photographer' has a usual name for image paths; .*; {hint}$"):
-        opened(root)
-    for source, options in [(root, {"layout": "metadata"}), (tree(tmp_path / "2", {"metadata.csv": ""}), {})]:
-        with pytest.raises(DataError) as caught:
-            opened(source, **options)
-        assert "class-folders" not in str(caught.value)
+    source = open_source(str(root))
+    assert source.layout == "class folders"
+    assert "note: metadata.csv names no image below the folder and is not used" in source.describe()
+    with pytest.raises(DataError, match="'photographer' has a usual name for image paths") as caught:
+        opened(root, layout="metadata")
+    assert "class-folders" not in str(caught.value)
+
+
+def test_broken_metadata_beside_class_folders_are_refused_with_the_option_that_reads_these(tmp_path):
+    hint = "if the file does not describe the images and their folders are the labels, say layout='class-folders'"
+    with pytest.raises(DataError, match=f"; {hint}$"):
+        opened(tree(tmp_path, {"metadata.csv": "", "cat/a.png": 1, "dog/b.png": 1}))
 
 
 def test_columns_of_all_tables_decide_the_type_that_a_column_is_carried_in(tmp_path):

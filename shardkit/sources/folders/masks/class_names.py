@@ -8,12 +8,15 @@ objectInfo150.txt   1<tab>0.1576<tab>…<tab>wall        ADE20K; grey masks, 0 i
 Cityscapes has no such file; its names are those of cityscapesScripts/helpers/labels.py.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.errors import DataError
+from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
+from shardkit.sources.folders.masks.by_content import are_black_and_white
 from shardkit.sources.folders.masks.pairs import Part
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.walking import children
@@ -58,7 +61,7 @@ def find_classes(folder: Folder, parts: Sequence[Part]) -> MaskClasses:
     Raises:
         DataError: A file of colours cannot be read, or has a colour or a name twice.
     """
-    if all(part.mask_suffix for part in parts):
+    if all(part.is_cityscapes for part in parts):
         return MaskClasses(_TRAIN_IDS if parts[0].mask_suffix.endswith("TrainIds") else _IDS)
     there = {entry.name for entry in children(folder) if not entry.is_folder}
     if file := next((name for name in COLOUR_FILES if name in there), None):
@@ -68,7 +71,8 @@ def find_classes(folder: Folder, parts: Sequence[Part]) -> MaskClasses:
         names = tuple(values[-1] for values in lines if len(values) == _ADE_COLUMNS and values[0].isdecimal())
         if len(names) == len(lines) - 1 and len(set(names)) == len(names) and "other" not in names:
             return MaskClasses(("other", *names), "", _ADE)
-    return MaskClasses()
+    masks = itertools.chain.from_iterable(part.masks_of(folder) for part in parts)
+    return MaskClasses(colours=BLACK_AND_WHITE) if are_black_and_white(folder, masks) else MaskClasses()
 
 
 def _with_colours(folder: Folder, file: str) -> MaskClasses:

@@ -9,13 +9,13 @@ SOURCE/images/train/3.jpg       SOURCE/masks/train/3.png          or below them
 """
 
 import posixpath
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
@@ -23,7 +23,7 @@ from shardkit.sources.columns import LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
 from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
-from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs, listed_stem
+from shardkit.sources.folders.masks.pairs import CAMVID, MASK_SUFFIX, Part, find_pairs, listed_stem
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, ending, rejected_row, unicode_problem
@@ -34,8 +34,6 @@ from shardkit.storage import Entry, Folder
 
 _UNLISTED = "outside the folders of images and masks"
 _OTHER_MASKS = "masks of other kinds"
-# "_L" is CamVid's.
-_SUFFIX = re.compile(r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|labelids|labeltrainids)\Z", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -64,7 +62,7 @@ class MaskFiles:
         self.entries[path] = (stem, entry)
         self.exact.setdefault(stem, []).append(path)
         above, name = posixpath.split(stem)
-        if suffix := _SUFFIX.search(name, 1):
+        if suffix := MASK_SUFFIX.search(name, 1):
             self.suffixed.setdefault(join(above, name[: suffix.start()]), []).append(path)
 
     def find(self, stem: str) -> list[str]:
@@ -155,8 +153,10 @@ class Masks(CountingSource):
             for part in self.found
         ]
         file, remark = self.mask_classes.file, ""
-        if self.found[0].mask_suffix:
+        if self.found[0].is_cityscapes:
             remark = "; the images of test are left out, because Cityscapes publishes only dummies of their masks"
+        if self.mask_classes.colours == BLACK_AND_WHITE and not file:
+            remark = "; black is class 0, and white is class 1"
         if file:
             remark += f"; {'the colours of the masks' if self.mask_classes.colours else 'class names'} by {file}"
         return f"{self.folder.url}: read as {self.layout}, paired by stem: {'; '.join(pairs)}{remark}"
@@ -186,6 +186,8 @@ class Masks(CountingSource):
         colours = (self.mask_classes.colours,) if self.mask_classes.colours else ()
         for path, below, entry in self._files(part.masks, skipped):
             stem = common_stem(below, part, part.mask_suffix)
+            if stem is None and part.is_one_folder:
+                continue  # an image
             if stem is None:
                 count_skipped(skipped, _OTHER_MASKS)
             else:
@@ -193,6 +195,8 @@ class Masks(CountingSource):
         yield from (rejected_row(problem, part.split) for problem in masks.problems)
         listed = set[str]()
         for path, below, entry in self._files(part.images, skipped):
+            if part.is_one_folder and common_stem(below, part, part.mask_suffix) is not None:
+                continue
             stem = common_stem(below, part, part.image_suffix) or below
             candidates = masks.find(stem)
             if lists and stem not in lists:  # VOC's own releases have five times more images than masks

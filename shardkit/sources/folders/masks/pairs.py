@@ -8,8 +8,12 @@ train/, trainannot/, val/, valannot/     CamVid as SegNet distributes it; also t
 701_StillsRaw_full/, LabeledApproved_full/      CamVid as its authors do
 leftImg8bit/train/, gtFine/train/        Cityscapes
 images/, annotations/trimaps/            Oxford-IIIT Pet, only if masks are asked for
+
+Other folders are a pair if their files have the same stems, those of one have few colours, and its name or theirs says
+that they are masks: imagesTr/ and labelsTr/, img_dir/ and ann_dir/, or *_sat.jpg and *_mask.png in one folder.
 """
 
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator
@@ -17,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
+from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
@@ -26,7 +31,19 @@ from shardkit.storage import Folder
 # Names of the two folders, in any case; if there are several, the first in this order.
 _IMAGES = ("images", "image", "imgs", "img", "jpegimages")
 _MASKS = ("masks", "mask", "segmentationclass", "segmentations", "segmentation", "labels", "annotations", "gt")
-_MASK_ENDINGS = frozenset({".bmp", ".dib", ".png", ".tif", ".tiff"})
+_MASK_ENDINGS = frozenset({".bmp", ".dib", ".gif", ".png", ".tif", ".tiff"})
+# End of a mask's stem. "_L" is CamVid's.
+MASK_SUFFIX = re.compile(
+    r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|anno(?:tations?)?|labelids|labeltrainids)\Z", re.IGNORECASE
+)
+_IMAGE_SUFFIXES = ("", "_0000", "_image", "_img", "_rgb", "_sat")  # "_0000" is nnU-Net's first channel
+_SAYS_MASKS = re.compile(r"mask|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+_NUM_MATCHED = 400  # files whose stems are compared
+_MIN_MATCHED = 0.8  # of the masks
+_MAX_FOLDERS = 12  # folders next to each other that may be pairs
+# imagesTr/ of nnU-Net, DUTS-TR/
+_SHORT_SPLIT = re.compile(r"(?:(?<=[a-z])|(?<=[-_]))(Tr|TR|Va|VA|Ts|TS|Te|TE)\Z")
+_SHORT = {"tr": "train", "va": "validation", "ts": "test", "te": "test"}
 _MAX_DEPTH = 3  # levels of folders that are searched for the first mask
 _VOC_LISTS = ("ImageSets", "Segmentation")
 _OF_SPLIT = re.compile(r"[_-]?(?:annot|annotations?|gt|labels?|masks?|seg(?:mentations?)?)", re.IGNORECASE)
@@ -62,7 +79,22 @@ class Part:
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders of images and of masks."""
-        return (self.images,) if self.masks is None else (self.images, self.masks)
+        return (self.images,) if self.masks is None or self.is_one_folder else (self.images, self.masks)
+
+    @property
+    def is_one_folder(self) -> bool:
+        """Whether images and masks are in one folder, and `mask_suffix` tells them apart."""
+        return self.images == self.masks
+
+    @property
+    def is_cityscapes(self) -> bool:
+        """Whether the dataset is Cityscapes, whose class numbers are known."""
+        return self.images.startswith(f"{_CITY_IMAGES}/") and bool(self.mask_suffix)
+
+    def masks_of(self, folder: Folder) -> Iterator[str]:
+        """Yield the paths of the masks."""
+        paths = images_below(folder, self.masks) if self.masks is not None else iter(())
+        return (path for path in paths if posixpath.splitext(path)[0].endswith(self.mask_suffix))
 
 
 def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
@@ -83,9 +115,93 @@ def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
         lists = next((path for path in (join(*_VOC_LISTS), "") if _are_lists(folder, path, part.images)), None)
         return (replace(part, lists=lists),)
     splits = [(name, split) for name in names if (split := split_of_folder(name))]
-    if found := tuple(part for name, split in splits if (part := _pair(folder, name, split))):
-        return found
-    return tuple(_beside_splits(folder, names, splits))
+    found = tuple(part for name, split in splits if (part := _pair(folder, name, split)))
+    if any(part.masks for part in found):
+        return _without_bare_tests(found)
+    if beside := tuple(_beside_splits(folder, names, splits)):
+        return _without_bare_tests(beside)
+    return _by_content(folder, names, is_explicit=is_explicit) or found
+
+
+def _without_bare_tests(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts without test images that have no masks: benchmarks keep them."""
+    return tuple(part for part in parts if part.masks is not None or part.split != "test")
+
+
+def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple[Part, ...]:
+    """Return the pairs of folders whose names are not known, and folders that hold images and their masks."""
+    if len(names) > _MAX_FOLDERS:
+        return ()
+    found = tuple(_pairs_in(folder, "", None))
+    # Folders that are no splits may be classes, each with its masks.
+    inner = [name for name in names if is_explicit or _split_of(name)]
+    for name in inner if not found and len(names) > 1 else ():  # the only folder is opened like the source
+        found += tuple(_pairs_in(folder, name, _split_of(name)))
+    for path in ["", *(names if len(names) == 1 else inner)] if not found else ():
+        if not path or not folders_in(folder, path):
+            found += tuple(_in_one_folder(folder, path))
+    if len(found) == 1 and found[0].split is None and _are_lists(folder, "", found[0].images):
+        return (replace(found[0], lists=""),)
+    return found
+
+
+def _pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
+    names = folders_in(folder, base)
+    if not 1 < len(names) <= _MAX_FOLDERS:
+        return
+    said = [name for name in names if _SAYS_MASKS.search(name)]
+    for masks, images in itertools.product(said, names):
+        if images in said:
+            continue
+        inner = folders_in(folder, join(base, images))
+        with_splits = bool(inner) and all(map(split_of_name, inner))
+        own = split or (None if with_splits else _split_of(images))
+        part = Part(join(base, images), join(base, masks), own, with_splits=split is None and with_splits)
+        if (matched := _matched(folder, part)) is not None:
+            yield matched
+
+
+def _in_one_folder(folder: Folder, path: str) -> Iterator[Part]:
+    """Yield the pair in a folder: ``1_sat.jpg`` and ``1_mask.png``, or ``1.bmp`` and ``1_anno.bmp``."""
+    stems = [posixpath.splitext(one)[0] for one in itertools.islice(images_below(folder, path, 0), _NUM_MATCHED)]
+    suffixes = sorted({found[0] for stem in stems if (found := MASK_SUFFIX.search(stem))})
+    if len(suffixes) != 1:
+        return
+    images = [stem for stem in stems if not stem.endswith(suffixes[0])]
+    masks = {stem.removesuffix(suffixes[0]) for stem in stems if stem.endswith(suffixes[0])}
+    for suffix in _IMAGE_SUFFIXES:
+        paired = [stem for stem in images if stem.endswith(suffix) and stem.removesuffix(suffix) in masks]
+        if len(paired) >= _MIN_MATCHED * max(len(images), len(masks)):
+            part = Part(path, path, split_of_name(path) if path else None, False, None, suffix, suffixes[0])  # noqa: FBT003
+            if are_masks(folder, part.masks_of(folder)):
+                yield part
+            return
+
+
+def _matched(folder: Folder, part: Part) -> Part | None:
+    """Return a pair of folders with the suffix of its images; None if they are no pair."""
+    images, masks = ([*itertools.islice(images_below(folder, path), _NUM_MATCHED)] for path in part.folders)
+    names = {_name_in_part(path, part.masks or "", part) for path in masks}
+    bare = {MASK_SUFFIX.sub("", name) for name in names}
+    stems = [_name_in_part(path, part.images, part) for path in images]
+    for suffix in _IMAGE_SUFFIXES:
+        found = {stem.removesuffix(suffix) for stem in stems if stem.endswith(suffix)}
+        matched = max(len(names & found), len(bare & found))
+        if names and matched >= _MIN_MATCHED * len(names):
+            is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
+            return replace(part, image_suffix=suffix) if is_pair else None
+    return None
+
+
+def _name_in_part(path: str, above: str, part: Part) -> str:
+    stem = posixpath.splitext(path[len(above) + 1 :])[0]
+    first, separator, rest = stem.partition("/")
+    return f"{split_of_name(first) or first}/{rest}" if part.with_splits and separator else stem
+
+
+def _split_of(name: str) -> str | None:
+    short = _SHORT_SPLIT.search(name)
+    return _SHORT[short[1].lower()] if short else split_of_name(name)
 
 
 def _pair(folder: Folder, base: str, split: str | None) -> Part | None:

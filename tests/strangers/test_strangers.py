@@ -1,0 +1,26 @@
+"""Folders of strangers are read as they should be, or at least as well as they were."""
+
+import collections
+
+import pytest
+
+from . import boxes, class_trees, masks, packed, tables  # noqa: F401 - they register folders
+from .reading import read
+from .tree import FOLDERS
+
+# At most; it may only fall. No folder should be read wrong with exit code 0.
+WRONG = 8
+
+
+@pytest.mark.parametrize("number", range(len(FOLDERS)), ids=[folder.name for folder in FOLDERS])
+def test_a_folder_of_a_stranger(number, tmp_path):
+    folder = FOLDERS[number]
+    reading = read(folder.make(), tmp_path)
+    assert reading.outcome == folder.today, (folder.name, reading.wrong, reading.said)
+
+
+def test_most_are_read_right():
+    counts = collections.Counter(folder.today for folder in FOLDERS)
+    assert len({folder.name for folder in FOLDERS}) == len(FOLDERS) > 150
+    assert counts["wrong"] <= WRONG
+    assert counts["right"] + counts["advised"] >= 0.56 * len(FOLDERS)
