@@ -14,7 +14,7 @@ from PIL import Image, ImageOps, PngImagePlugin
 
 from shardkit.errors import CallError
 from shardkit.images import BadImage
-from shardkit.images.masks import MaskInfo, _placed, check_mask, normalise_mask
+from shardkit.images.masks import BLACK_AND_WHITE, MaskInfo, _placed, check_mask, normalise_mask
 from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, Span
 
@@ -304,3 +304,36 @@ def test_damage_is_refused_or_does_not_reach_tensorflow(data):
     mask = stored(broken)
     assert decoded(mask.data).shape == (mask.height, mask.width) == (info.height, info.width)
     assert mask.data[24] == info.bits
+
+
+TWO = np.array([[0, 1], [1, 0]], np.uint8).repeat(16, 0).repeat(16, 1)
+PALETTED = Image.fromarray(1 - TWO).convert("P")  # GIF's encoders sort palettes: here white is 0
+PALETTED.putpalette([255, 255, 255, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        image_file(TWO * 255),
+        image_file(np.dstack([TWO * 255] * 3)),
+        image_file(TWO.astype(np.uint16) * 65535),
+        image_file(TWO * 255, "JPEG", quality=80),
+        image_file(np.dstack([TWO * 255] * 3), "JPEG", quality=80),
+        encode(PALETTED, "GIF"),
+    ],
+    ids=["PNG", "PNG RGB", "PNG of 16 bits", "JPEG", "JPEG RGB", "GIF"],
+)
+def test_black_and_white_are_two_classes(data):
+    assert check_mask(data, BLACK_AND_WHITE).last_class == 1
+    stored_mask = normalise_mask(data, orientation=1, form=StoredForm(), colours=BLACK_AND_WHITE)
+    assert np.array_equal(decoded(stored_mask.data), TWO)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [TWO * 254, TWO * 255 + 1, np.where(TWO, 255, np.arange(32) % 21), TWO.astype(np.uint16) * 255],
+    ids=["nearly white", "nearly black", "class numbers with a border", "16 bits"],
+)
+def test_other_pixels_are_not_rounded_to_black_or_white(values):
+    with pytest.raises(BadImage, match="neither black nor white"):
+        check_mask(image_file(values.astype(values.dtype if values.dtype == np.uint16 else np.uint8)), BLACK_AND_WHITE)

@@ -328,7 +328,7 @@ def _(tree):
         tree.images(f"lfw/{name}/{name}_{{:04}}.jpg", count, name)
 
 
-@folder("EuroSAT: class folders and lists of splits over them", today="wrong")
+@folder("EuroSAT: class folders and lists of splits over them")
 def _(tree):
     rows = {"train": ",Filename,Label,ClassName\n", "validation": "", "test": ""}
     rows = dict.fromkeys(rows, rows["train"])
@@ -357,7 +357,7 @@ def _(tree):
     tree.text("zero-indexed-files.txt", "".join(lists.values()).replace(" 1\n", " 0\n"))
 
 
-@folder("MIT Indoor 67: Images/ and TrainImages.txt, TestImages.txt", today="wrong")
+@folder("MIT Indoor 67: Images/ and TrainImages.txt, TestImages.txt")
 def _(tree):
     lists = {"Train": "", "Test": ""}
     for name in ("airport_inside", "bakery", "bar"):

@@ -46,7 +46,7 @@ class AdjacentTable:
         columns: Its columns.
         image_column: The column that names files below the folder; '' if none does.
         image_folders: Top folders that hold files which it names; '' for the folder itself.
-        repeats_folders: Whether another column only repeats the names of the files' folders.
+        folder_column: Another column, which only repeats the names of the files' folders; '' for none.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
 
@@ -54,8 +54,13 @@ class AdjacentTable:
     columns: tuple[str, ...]
     image_column: str = ""
     image_folders: frozenset[str] = frozenset()
-    repeats_folders: bool = False
+    folder_column: str = ""
     problem: str = ""
+
+    @property
+    def repeats_folders(self) -> bool:
+        """Whether a column only repeats the names of the files' folders."""
+        return bool(self.folder_column)
 
     @property
     def others(self) -> frozenset[str]:
@@ -89,9 +94,14 @@ class AdjacentTables:
         return pairs if is_each and len({table.columns for table in found}) == 1 else []
 
     @property
+    def are_of_splits(self) -> bool:
+        """Whether there are several tables that name images, one for each split."""
+        return bool(self.naming) and len(self.of_splits) == len(self.naming)
+
+    @property
     def remark(self) -> str:
         """What the user should know about the tables that are not used; '' for nothing."""
-        are_repeating = all(table.repeats_folders for table in self.naming)
+        are_repeating = all(table.repeats_folders for table in self.naming) and not self.are_of_splits
         parts = [
             (self.naming if are_repeating else (), "repeats the folders' names and is not used"),
             (self.unrelated, "names no image below the folder and is not used"),
@@ -167,19 +177,22 @@ def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> AdjacentTable:
     if all(str(rows[row][column]).isdigit() for row in found) and files.are_folders(rows):
         return AdjacentTable(name, file.columns)  # the numbers and names of the classes
     top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
-    return AdjacentTable(name, file.columns, file.columns[column], top, _repeats_folders(rows, column, found))
+    of_folders = _folder_column(file.columns, rows, column, found)
+    return AdjacentTable(name, file.columns, file.columns[column], top, of_folders)
 
 
 def _is_web_address(value: Any) -> bool:
     return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
-def _repeats_folders(rows: Sequence[Sequence[Any]], column: int, found: dict[int, list[str]]) -> bool:
-    """Return whether a column has the name of a folder of each row's file, which is not a split's."""
+def _folder_column(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], column: int, found: dict[int, list[str]]
+) -> str:
+    """Return the column that has the name of a folder of each row's file, which is not a split's; '' for none."""
     for i in range(len(rows[0])):
         if i != column and all(_is_folder_of(rows[row][i], paths) for row, paths in found.items()):
-            return True
-    return False
+            return columns[i]
+    return ""
 
 
 def _is_folder_of(value: Any, paths: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ _ENDINGS = LAYOUTS["list"].endings or ()
 # Folders in which lists lie, besides the source's own. Not "data", which may hold a whole dataset.
 _LIST_FOLDERS = ("filelist", "filelists", "labels", "list", "lists", "meta", "metadata", "split", "splits")
 _SPLIT = re.compile(
-    r"(?<![a-z])(trainval|training|train|validation|valid|val|dev|testing|test)(?:_?(?:list|set|split))?(?![a-z])"
+    r"(?<![a-z])(trainval|training|train|validation|valid|val|dev|testing|test)(?:_?(?:list|set|split|images?|imgs?|files?|data))?(?![a-z])"
 )
 _LABELS = "labels"
 _WHOLE = "trainval"

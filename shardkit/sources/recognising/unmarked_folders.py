@@ -66,6 +66,8 @@ def open_unmarked_folder(
         beside = look_at_tables(folder, excluded)
         if any(not table.repeats_folders for table in beside.naming):
             return _open_tables(folder, beside, options, place)
+        if beside.are_of_splits:
+            return _open_split_lists(folder, beside, options)
         found = read_tree(folder, excluded, place)
         if isinstance(found, Wrapper):
             remarks += beside.remark
@@ -117,12 +119,23 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
     if len(beside.naming) == 1 and not are_classes(folder, beside.naming[0]):
         _refuse_labelled_split(folder, beside.naming[0], place)
         return _open_table(folder, beside, beside.naming[0], options)
-    if len(beside.of_splits) == len(beside.naming):
+    if beside.are_of_splits:
         if options.image_column is None:
             options = replace(options, image_column=beside.naming[0].image_column)
         source_of = open_split_tables(folder, beside.of_splits, options)
         return _noted(source_of, folder, beside, "that no table names")
     raise _refuse_tables(beside, place)
+
+
+def _open_split_lists(folder: Folder, beside: AdjacentTables, options: SourceOptions) -> Source:
+    """Open tables that repeat the labels of the folders, for the splits that they are of."""
+    first = beside.naming[0]
+    options = replace(
+        options,
+        image_column=options.image_column or first.image_column,
+        label_columns=options.label_columns or (first.folder_column,),
+    )
+    return _noted(open_split_tables(folder, beside.of_splits, options), folder, beside, "that no table names")
 
 
 def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePlace) -> None:
