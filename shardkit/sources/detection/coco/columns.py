@@ -159,6 +159,11 @@ class CocoColumns:
     def _annotation_name(self, number: Any) -> str:
         return f"annotation number {self.num_records}" if number is None else f"annotation {_shown(number)}"
 
+    def are_fractions(self) -> bool:
+        """Return whether no box is larger than a pixel, and some is smaller."""
+        boxes = np.frombuffer(self.boxes)
+        return bool(boxes.max() <= 1 and (boxes % 1).any())
+
     def joined(self) -> JoinedAnnotations:
         """Join the annotations to the images; annotations with an unknown image or category become problems."""
         codes, category_ids = np.array(self.codes, np.int64), np.array(self.category_ids, np.int64)
@@ -196,7 +201,7 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_bo
         has_boxes: Whether annotations have boxes; else they are classes of whole images.
 
     Raises:
-        DataError: The file is not a JSON object.
+        DataError: The file is not a JSON object, or its boxes are not in pixels.
     """
     columns = CocoColumns(path, root_url, has_boxes=has_boxes)
     num_images = 0
@@ -208,6 +213,12 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_bo
             columns.add_image(record, num_images)
         else:
             columns.add_category(record)
+    if columns.boxes and columns.are_fractions():
+        msg = (
+            f"{url}: all boxes lie between 0 and 1, so they are fractions of the image, as Azure exports them; multiply "
+            "x and width by the image's width, y and height by its height: COCO's boxes are in pixels"
+        )
+        raise DataError(msg)
     return columns
 
 
