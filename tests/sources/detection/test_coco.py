@@ -185,7 +185,7 @@ def test_a_segmentation_is_kept_as_the_sources_json(value, text, tmp_path):
         st.tuples(
             st.integers(0, 5),  # image: 5 is unknown
             st.sampled_from([2, 7, 8]),  # category: 8 is unknown
-            st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=4),
+            st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3).map(lambda sides: [*sides, 2.0]),  # pixels
             st.booleans(),
         ),
         max_size=20,

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
 from shardkit.sources.detection.rows import encodable
@@ -18,6 +19,7 @@ from shardkit.sources.listing import RecordProblem
 
 NO_ID = -1  # the id of an annotation without an integer id
 _LONG = 200  # characters of a wrong value that a message shows
+_MIN_BOXES = 4  # of which one larger than a pixel can be expected
 _INT64 = range(-(2**63), 2**63)
 _NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -160,9 +162,9 @@ class CocoColumns:
         return f"annotation number {self.num_records}" if number is None else f"annotation {_shown(number)}"
 
     def are_fractions(self) -> bool:
-        """Return whether no box is larger than a pixel, and some is smaller."""
-        boxes = np.frombuffer(self.boxes)
-        return bool(boxes.max() <= 1 and (boxes % 1).any())
+        """Return whether there are several boxes, none is larger than a pixel, and some is smaller."""
+        boxes = np.frombuffer(self.boxes).reshape(-1, 4)
+        return bool(len(boxes) >= _MIN_BOXES and boxes.max() <= 1 and (boxes % 1).any())
 
     def joined(self) -> JoinedAnnotations:
         """Join the annotations to the images; annotations with an unknown image or category become problems."""
@@ -213,10 +215,10 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_bo
             columns.add_image(record, num_images)
         else:
             columns.add_category(record)
-    if columns.boxes and columns.are_fractions():
+    if columns.are_fractions():
         msg = (
-            f"{url}: all boxes lie between 0 and 1, so they are fractions of the image, as Azure exports them; multiply "
-            "x and width by the image's width, y and height by its height: COCO's boxes are in pixels"
+            f"{url}: all boxes lie between 0 and 1, so they are fractions of the image, as Azure exports them; "
+            "multiply x and width by the image's width, y and height by its height: COCO's boxes are in pixels"
         )
         raise DataError(msg)
     return columns
