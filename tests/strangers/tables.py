@@ -32,7 +32,7 @@ def _(tree):
     tree.text("sample_submission.csv", "image_id,label\n2216849948.jpg,4\n")
 
 
-@folder("Google Landmarks: train.csv with ids, images in folders by the first characters", today="wrong")
+@folder("Google Landmarks: train.csv with ids, images in folders by the first characters", today="refused")
 def _(tree):
     rows = "id,landmark_id\n"
     for number in range(6):

@@ -151,6 +151,7 @@ def _below_splits(
         raise RefusalError(problem, commands)
     for root in labelled:
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:_NUM_SAMPLED]
+        _refuse_prefixes(folder, sampled, place)
         if lower := _lower_levels(folder, sampled, excluded):
             raise _several_levels(place, sampled, lower, [])
     left_out = (*unlabelled, *(root.path for root in with_images))
@@ -227,6 +228,7 @@ def _labels(
             f"({_listed(inner[split_up[0]])}), but other class folders do not"
         )
         raise RefusalError(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
+    _refuse_prefixes(folder, sampled, place)
     if lower := _lower_levels(folder, sampled, excluded):
         is_common = len(set.intersection(*map(set, inner.values()))) > 1
         inside = place.inside(sampled[:1], f"{_listed(inner[sampled[0]])} are classes, and only {sampled[0]} is read")
@@ -235,6 +237,25 @@ def _labels(
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
+
+
+def _refuse_prefixes(folder: Folder, tops: list[str], place: SourcePlace) -> None:
+    """Refuse 0/a/, 1/f/, …: images spread over folders by the first characters of their names.
+
+    Raises:
+        RefusalError: The folders, and those in them, have names of one character.
+    """
+    inner = [name for path in tops for name in label_folders(folder, path, None)]
+    names = [*(posixpath.basename(path) for path in tops), *inner]
+    if inner and len(tops) > 1 and all(len(name) == 1 for name in names):
+        first = join(tops[0], inner[0])
+        problem = (
+            f"{place.shown}: {printable(first)}/ and the like look like the first characters of the files' names, not "
+            "like classes"
+        )
+        remedy = "if a table has the labels, write the images' paths into it, such as 0/a/0a1b.jpg"
+        changes = [place.whole({"unlabelled": True}, "images without labels"), _forced(place)]
+        raise RefusalError(problem, changes, remedy=remedy)
 
 
 def _lower_levels(folder: Folder, tops: list[str], excluded: str | None) -> dict[int, list[str]]:

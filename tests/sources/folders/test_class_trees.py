@@ -290,6 +290,12 @@ REFUSED = {
         "look like ranges of numbers, not like classes",
         [UNLABELLED, FORCED],
     ),
+    # https://github.com/cvdfoundation/google-landmark
+    "first characters of names": (
+        ["0/a/0a1.jpg", "1/f/1f2.jpg", "1/e/1e3.jpg"],
+        "0/a/ and the like look like the first characters of the files' names",
+        [UNLABELLED, FORCED],
+    ),
     "folders of a project": (
         ["cat/1.jpg", "dog/2.jpg", "docs/figure.png", "src/train.py"],
         "docs/ next to cat/, dog/ does not look like a class",
