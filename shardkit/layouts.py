@@ -111,7 +111,8 @@ _ROWS = (
     LayoutSpec(
         "yolo",
         ("YOLO",),
-        "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or Darknet's `obj.data`: boxes and polygons",
+        "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or all three in one folder, or Darknet's `obj.data`: "
+        "boxes and polygons",
         open="detection.yolo.layout:open_yolo",
         recognise="detection.yolo.image_folders:is_yolo",
         options=("root",),

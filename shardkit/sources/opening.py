@@ -1,5 +1,6 @@
 """Open SOURCE: choose the layout that reads it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import fields, replace
 from importlib import import_module
@@ -28,9 +29,10 @@ from shardkit.sources.packed.webdataset import holds_samples
 from shardkit.sources.recognising.unmarked_folders import HasCopies, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
 from shardkit.sources.tables.formats.json_files import json_kind
-from shardkit.sources.walking import children
+from shardkit.sources.walking import children, join
 from shardkit.storage import Folder, open_folder, os_errors_as
 
+_TEXT = re.compile(r"(?:readme|licen[cs]e|citation)[^/]*|.*\.(?:md|pdf|rst|html)", re.IGNORECASE)  # beside an archive
 _OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore"}  # options
 
 
@@ -97,6 +99,9 @@ def _open_one(opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
     if found is None:
         msg = f"{folder.url}: there is no such file or folder"
         raise DataError(msg)
+    if found.is_folder and opening.options.layout is None and (archive := _only_archive(folder, globs)):
+        url = join(url.rstrip("/"), archive)
+        return _open_one(replace(opening, folder=open_folder(url), url=url), globs)
     if found.is_folder:
         return _open_folder(replace(opening, folder=_hiding(folder, globs)))
     above, _, name = url.rstrip("/").rpartition("/")
@@ -108,6 +113,17 @@ def _open_one(opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
         return _open_archive(TarFolder(url) if is_tree else ZipFolder(url), opening, globs)
     opening = replace(opening, folder=parent, paths=(name,))
     return _open(_layout_of_file(opening, name), opening)
+
+
+def _only_archive(folder: Folder, globs: tuple[IgnoreGlob, ...]) -> str | None:
+    """Return the name of an archive that is all that a folder holds, texts such as README aside; None if none is."""
+    files = [entry for entry in children(folder) if not any(glob.matches(entry.name) for glob in globs)]
+    archives = [one.name for one in files if not one.is_folder and one.name.lower().endswith((".zip", ".tar"))]
+    others = [one.name for one in files if one.name not in archives and not _TEXT.fullmatch(one.name)]
+    if len(archives) != 1 or others:
+        return None
+    is_webdataset = archives[0].lower().endswith(".tar") and holds_samples(folder, archives[0])
+    return None if is_webdataset else archives[0]
 
 
 def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> Folder:

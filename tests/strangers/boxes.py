@@ -90,7 +90,7 @@ def _(tree):
     tree.text("README.roboflow.txt", "pets\n")
 
 
-@folder("labelImg: .jpg and .xml in one folder", today="refused")
+@folder("labelImg: .jpg and .xml in one folder")
 def _(tree):
     for number in range(5):
         tree.image(f"photos/{number}.jpg", boxes=some(number))
@@ -113,7 +113,7 @@ def _(tree):
         tree.text(f"annotations/road{number}.xml", voc(f"road{number}.png", some(number)))
 
 
-@folder("labelImg's YOLO: .jpg, .txt and classes.txt in one folder", today="refused")
+@folder("labelImg's YOLO: .jpg, .txt and classes.txt in one folder")
 def _(tree):
     for number in range(5):
         tree.image(f"data/{number}.jpg", boxes=some(number))

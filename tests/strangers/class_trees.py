@@ -68,7 +68,7 @@ def _(tree):
     tree.text("MSR-LA - 3467.docx", "licence")
 
 
-@folder("Dogs vs Cats: labels in file names, test images without", today="refused")
+@folder("Dogs vs Cats: labels in file names, test images without")
 def _(tree):
     for name in ("cat", "dog"):
         tree.images(f"train/{name}.{{}}.jpg", 5, name, "train")
@@ -411,7 +411,7 @@ def _(tree):
     tree.text("food-101/README.txt", "Food-101\n")
 
 
-@folder("style_val.csv: lists of splits beside folders of painters", today="wrong")
+@folder("style_val.csv: lists of splits beside folders of painters")
 def _(tree):
     lists = {"train": "", "val": ""}
     for label, name in enumerate(("Cubism", "Realism")):

@@ -46,7 +46,7 @@ def _(tree):
     tree.sources = ["pets.zip"]
 
 
-@folder("a folder that holds one zip of class folders", today="advised")
+@folder("a folder that holds one zip of class folders")
 def _(tree):
     for name in PETS:
         tree.images(f"pets/{name}/{name}{{}}.jpg", 3, name)

@@ -19,7 +19,7 @@ def _(tree):
     tree.text("sample_submission.csv", "id,beagle,boxer,pug\n" + "".join(f"{n:08x}f,0,0,0\n" for n in range(3)))
 
 
-@folder("cassava: train.csv, train_images/ and label_num_to_disease_map.json", today="wrong")
+@folder("cassava: train.csv, train_images/ and label_num_to_disease_map.json")
 def _(tree):
     names = {0: "Bacterial Blight", 1: "Brown Streak", 2: "Healthy"}
     rows = "image_id,label\n"

@@ -9,7 +9,7 @@ from .reading import read
 from .tree import FOLDERS
 
 # At most; it may only fall. No folder should be read wrong with exit code 0.
-WRONG = 4
+WRONG = 2
 
 
 @pytest.mark.parametrize("number", range(len(FOLDERS)), ids=[folder.name for folder in FOLDERS])
@@ -23,4 +23,4 @@ def test_most_are_read_right():
     counts = collections.Counter(folder.today for folder in FOLDERS)
     assert len({folder.name for folder in FOLDERS}) == len(FOLDERS) > 150
     assert counts["wrong"] <= WRONG
-    assert counts["right"] + counts["advised"] >= 0.56 * len(FOLDERS)
+    assert counts["right"] + counts["advised"] >= 0.6 * len(FOLDERS)

@@ -151,8 +151,7 @@ def are_classes(folder: Folder, table: AdjacentTable) -> bool:
 
 def _has_no_labels(table: AdjacentTable, tables: Sequence[AdjacentTable]) -> bool:
     """Return whether a table has less columns than that of the training images, or is a form to fill in."""
-    words = re.split(r"[^a-z]+", table.name.lower())
-    if "submission" in words or not table.others:
+    if "submission" in table.name.lower() or not table.others:
         return True
     is_test = set(splits_of([posixpath.splitext(table.name)[0]]).values()) == {"test"}
     return is_test and any(table.others < other.others for other in tables)

@@ -21,7 +21,8 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.layout import open_table_in
-from shardkit.sources.walking import folders_in, join
+from shardkit.sources.tables.number_names import with_class_names
+from shardkit.sources.walking import children, folders_in, is_image, join
 from shardkit.storage import Folder
 
 
@@ -68,6 +69,8 @@ def open_unmarked_folder(
             return _open_tables(folder, beside, options, place)
         if beside.are_of_splits:
             return _open_split_lists(folder, beside, options)
+        if (only := _only_folder(folder, excluded)) and (layout := recognise(opening.below(only).folder)) is not None:
+            return opening.below(only), layout
         found = read_tree(folder, excluded, place)
         if isinstance(found, Wrapper):
             remarks += beside.remark
@@ -82,6 +85,14 @@ def open_unmarked_folder(
             source = found
         remarks += beside.remark
         return NotedSource(source.folder, source, remarks, folder) if remarks else source
+
+
+def _only_folder(folder: Folder, excluded: str | None) -> str | None:
+    """Return the folder that holds all images of the source, some of them directly; None if there is none."""
+    names = [name for name in folders_in(folder) if name != excluded]
+    if len(names) != 1 or any(is_image(entry.name) for entry in children(folder) if not entry.is_folder):
+        return None
+    return names[0] if any(is_image(entry.name) for entry in children(folder, names[0])) else None
 
 
 def _place(opening: Opening) -> SourcePlace:
@@ -122,8 +133,11 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
     if beside.are_of_splits:
         if options.image_column is None:
             options = replace(options, image_column=beside.naming[0].image_column)
-        source_of = open_split_tables(folder, beside.of_splits, options)
-        return _noted(source_of, folder, beside, "that no table names")
+        split_tables = open_split_tables(folder, beside.of_splits, options)
+        if options.classes is None:
+            named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
+            split_tables = replace(split_tables, tables=tuple(named))
+        return _noted(split_tables, folder, beside, "that no table names")
     raise _refuse_tables(beside, place)
 
 
@@ -162,7 +176,9 @@ def _open_table(folder: Folder, beside: AdjacentTables, table: AdjacentTable, op
         options = replace(options, image_column=table.image_column)
     if not options.label_columns and len(table.others) == 1:
         options = replace(options, label_columns=tuple(table.others))
-    return _noted(open_table_in(folder, table.name, options), folder, beside, f"that {table.name} does not name")
+    opened = open_table_in(folder, table.name, options)
+    named = opened if options.classes is not None else with_class_names(opened, folder)
+    return _noted(named, folder, beside, f"that {table.name} does not name")
 
 
 def _refuse_tables(beside: AdjacentTables, place: SourcePlace) -> CallError:

@@ -11,6 +11,7 @@ Paths start at the trainer's folder, often ``data/``, which is not in the export
 """
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from shardkit.sources.walking import (
     files_in,
     folders_in,
     is_folder,
+    is_image,
     join,
     looks_like,
     read_head,
@@ -38,6 +40,8 @@ _MAX_DARKNET_BYTES = 1 << 16  # 64 KiB
 _NAMES = "names"
 _KEYS = (rb"^names\s*:", rb"^(train|val|test)\s*:")
 _CLASS_FILES = ("classes.txt", "obj.names")
+_LABEL_LINE = re.compile(rb"\s*[0-9]+(?:\.0*)?(?:\s+[0-9.eE+-]+){4,}\s*(?:\n|\r|\Z)")
+_NUM_SAMPLED = 3  # label files
 IMAGES, LABELS = "images", "labels"
 
 
@@ -80,8 +84,8 @@ class YoloSource:
 
 
 def is_yolo(folder: Folder) -> bool:
-    """Return whether a folder has data.yaml, obj.data, or images/ and labels/ with text files."""
-    if find_yaml(folder) is not None or darknet_data(folder) is not None:
+    """Return whether a folder has data.yaml, obj.data, images/ and labels/ with text files, or all in one folder."""
+    if find_yaml(folder) is not None or darknet_data(folder) is not None or _is_one_folder(folder):
         return True
     return any(_has_labels(folder, join(base, LABELS)) for base in _bases(folder))
 
@@ -97,6 +101,17 @@ def find_yaml(folder: Folder) -> str | None:
         if head is None or looks_like(head, *_KEYS):  # reading a special file names it
             return name
     return None
+
+
+def _is_one_folder(folder: Folder) -> bool:
+    """Return whether a folder has images, label files of their stems, and the class names, as labelImg writes them."""
+    names = [entry.name for entry in children(folder) if not entry.is_folder]
+    if not any(name in _CLASS_FILES for name in names):
+        return False
+    stems = {posixpath.splitext(name)[0] for name in names if is_image(name)}
+    labels = [name for name in names if _is_label(name) and posixpath.splitext(name)[0] in stems]
+    heads = [read_head(folder, name) or b"" for name in labels[:_NUM_SAMPLED]]
+    return any(heads) and all(not head.strip() or _LABEL_LINE.match(head) for head in heads)
 
 
 def _bases(folder: Folder) -> list[str]:
@@ -205,8 +220,11 @@ def _darknet(folder: Folder, data_path: str) -> YoloSource:
 
 def _without_yaml(folder: Folder) -> YoloSource:
     bases = _bases(folder)
+    if not bases and _is_one_folder(folder):
+        named_by = next(_class_files(folder, []))
+        return YoloSource(_names_in(folder, named_by), (YoloImages("", None, is_list=False),), named_by)
     if not bases:
-        msg = f"{folder.url}: there is no data.yaml of YOLO, and no images/ next to labels/"
+        msg = f"{folder.url}: there is no data.yaml of YOLO, no images/ next to labels/, no classes.txt next to images"
         raise DataError(msg)
     images = []
     for base in bases:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, target_field
@@ -35,6 +35,7 @@ class Labels:
         num_targets: Number of values per image; 0 for classes.
         whole: Whether all classes are whole numbers, so that ``1.0`` and ``1`` are one class and ``NaN`` is none.
         signed: Whether columns that do not apply hold -1 instead of 0.
+        named_by: The file next to the table that has `class_names`; '' for none.
     """
 
     columns: tuple[int, ...]
@@ -45,6 +46,7 @@ class Labels:
     num_targets: int
     whole: bool = False
     signed: bool = False
+    named_by: str = ""
 
     @property
     def field(self) -> pa.Field | None:
@@ -58,6 +60,8 @@ class Labels:
         columns = enumerated([*map(repr, self.names)])
         many = f"column{'s' * (len(self.names) > 1)} {columns}"
         if self.kind == "class":
+            if self.named_by:
+                return f"the class from {many}, named by {printable(self.named_by)}"
             lines = f", whose numbers are lines of {named('classes')} from 0" if self.whole and self.class_names else ""
             return f"the class from {many}{lines}"
         if self.kind == "one-hot":
