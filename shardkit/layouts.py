@@ -111,7 +111,7 @@ _ROWS = (
     LayoutSpec(
         "yolo",
         ("YOLO",),
-        "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or all three in one folder, or Darknet's `obj.data`: "
+        "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or all in one folder, or Darknet's `obj.data`: "
         "boxes and polygons",
         open="detection.yolo.layout:open_yolo",
         recognise="detection.yolo.image_folders:is_yolo",
