@@ -247,7 +247,9 @@ def _refuse_prefixes(folder: Folder, tops: list[str], place: SourcePlace) -> Non
     """
     inner = [name for path in tops for name in label_folders(folder, path, None)]
     names = [*(posixpath.basename(path) for path in tops), *inner]
-    if inner and len(tops) > 1 and all(len(name) == 1 for name in names):
+    if not inner or len(tops) < 2 or any(len(name) > 1 for name in names):
+        return
+    if any(_holds_image(folder, path) for path in tops):
         first = join(tops[0], inner[0])
         problem = (
             f"{place.shown}: {printable(first)}/ and the like look like the first characters of the files' names, not "
