@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 import shardkit
-from shardkit.api.arguments import (
+from shardkit.cli.append import append as append_command
+from shardkit.cli.convert import convert as convert_command
+from shardkit.cli.plan import plan as plan_command
+from shardkit.conversion.arguments import (
     AppendArguments,
     ConvertArguments,
     PlanArguments,
     argument_names,
     read_arguments,
 )
-from shardkit.api.reading import option_values
-from shardkit.cli.append import append as append_command
-from shardkit.cli.convert import convert as convert_command
-from shardkit.cli.plan import plan as plan_command
+from shardkit.conversion.option_values import option_values
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED
 from shardkit.errors import CallError, DataError

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shardkit.api.arguments import read_arguments, with_options
-from shardkit.api.reading import append_values, location, source_location
+from shardkit.conversion.arguments import read_arguments, with_options
+from shardkit.conversion.option_values import append_values, location, source_location
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from shardkit.api.arguments import AppendArguments
+    from shardkit.conversion.arguments import AppendArguments
     from shardkit.conversion.planning.plan import Plan
     from shardkit.conversion.writing.appending.append import AppendOutcome
     from shardkit.options.call import Call, Change

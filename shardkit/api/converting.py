@@ -4,14 +4,14 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from shardkit.api.arguments import read_arguments, with_options
-from shardkit.api.reading import conversion_values, location, source_locations, source_texts
+from shardkit.conversion.arguments import read_arguments, with_options
+from shardkit.conversion.option_values import conversion_values, location, source_locations, source_texts
 from shardkit.extras import require_extra
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from shardkit.api.arguments import ConvertArguments, PlanArguments
+    from shardkit.conversion.arguments import ConvertArguments, PlanArguments
     from shardkit.conversion.planning.plan import Plan
     from shardkit.conversion.writing.conversion import Outcome
     from shardkit.options.call import Call, Change

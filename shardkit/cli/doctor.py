@@ -37,8 +37,8 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     require_extra("convert", "the doctor")
     if beam_options:
         refuse_unknown_options(beam_options, source, output)
-    from shardkit.api.reading import location, source_location
     from shardkit.cli.terminal import Terminal
+    from shardkit.conversion.option_values import location, source_location
     from shardkit.doctor.driver import check_runner
     from shardkit.doctor.resources import check_resources
     from shardkit.errors import CallError, MachineError

@@ -98,9 +98,9 @@ def _page_of_source(
 
     require_extra("convert", "a report about a source")
     from shardkit.api.advice import answering
-    from shardkit.api.arguments import read_arguments
     from shardkit.api.executors import make_executor
-    from shardkit.api.reading import option_values, source_location
+    from shardkit.conversion.arguments import read_arguments
+    from shardkit.conversion.option_values import option_values, source_location
     from shardkit.conversion.writing.source_plan import planned_source
     from shardkit.options.call import Call
     from shardkit.report.page.html import make_page

@@ -6,6 +6,7 @@
 | `planning` | decide the split, shard and position of every example before a record is written |
 | `writing` | write each shard, resume, publish; `writing.conversion` has the order of all steps |
 
-A step imports from the steps above it in this table only. How a source is listed belongs in `sources`, how steps run in
+A step imports from the steps above it in this table only. `arguments` and `option_values` read what a user gives to a
+function or a transform, for all of them alike. How a source is listed belongs in `sources`, how steps run in
 parallel in `parallel` and `pipelines`.
 """

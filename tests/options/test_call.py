@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from shardkit.api.arguments import read_arguments
+from shardkit.conversion.arguments import read_arguments
 from shardkit.errors import CallError
 from shardkit.options.call import Call, Change
 from shardkit.options.groups import Folders, Shards, Splits, Stored, Table

@@ -109,7 +109,7 @@ def test_the_writing_of_many_shards_is_a_job_that_names_no_image(dataflow):
 def test_paths_of_this_machine_are_refused_before_anything_is_asked_from_google(
     command, source, output, name, monkeypatch
 ):
-    monkeypatch.setattr("shardkit.api.reading.source_location", str)  # it would ask Google what SOURCE is
+    monkeypatch.setattr("shardkit.conversion.option_values.source_location", str)  # it would ask Google what SOURCE is
     options = ["--runner=DataflowRunner", "--project=p", "--region=r", "--temp_location=gs://b/temp"]
     result = call(command, source, output, *options)
     assert result.exit_code == 2

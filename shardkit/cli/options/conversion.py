@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from shardkit.api.arguments import grouped
 from shardkit.cli.options.log_format import log_format_option
+from shardkit.conversion.arguments import grouped
 from shardkit.errors import CallError
 from shardkit.options.definition import OPTIONS, Option
 from shardkit.options.forms import Choice, ClassNames, Number, Side

@@ -5,10 +5,10 @@ import shlex
 
 import pytest
 
-from shardkit.api.arguments import read_arguments
-from shardkit.api.reading import option_values
 from shardkit.cli.convert import convert
 from shardkit.cli.options.conversion import arguments_from
+from shardkit.conversion.arguments import read_arguments
+from shardkit.conversion.option_values import option_values
 from shardkit.conversion.planning.options_text import option_differences, options_text
 
 

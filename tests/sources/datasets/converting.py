@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from shardkit.api.arguments import grouped, read_arguments
-from shardkit.api.reading import conversion_values
+from shardkit.conversion.arguments import grouped, read_arguments
+from shardkit.conversion.option_values import conversion_values
 from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.records.sequence import Examples
