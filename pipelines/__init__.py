@@ -1,5 +1,9 @@
 """The only package that imports Beam: transforms that call the functions of the other packages, runners, progress.
 
+| transform | from and to |
+|---|---|
+| `ReadDataset` | a dataset to a PCollection of its examples |
+
 Installed as `shardkit.pipelines`. What a conversion decides is in `writing`, what a check finds in `verification`;
 neither belongs here.
 """
@@ -14,3 +18,8 @@ try:
     import apache_beam  # noqa: F401 - loaded first and silently
 finally:
     logging.disable(logging.NOTSET)
+
+from shardkit.pipelines.example import Box, Example, Reject  # noqa: E402 - after Beam is loaded silently
+from shardkit.pipelines.read_dataset import ReadDataset  # noqa: E402
+
+__all__ = ["Box", "Example", "ReadDataset", "Reject"]

@@ -1,0 +1,3 @@
+"""Names of the counters that an engine's page shows."""
+
+NAMESPACE = "shardkit"

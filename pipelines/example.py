@@ -1,0 +1,53 @@
+"""The elements of shardkit's transforms, with coders that every Beam SDK reads."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from apache_beam import coders
+
+from shardkit.conversion.inventory.schema import Reject
+
+__all__ = ["Box", "Example", "Reject"]
+
+
+class Box(NamedTuple):
+    """An object in an image, as in TFDS: sides are fractions of the upright image's height and width, 0 to 1."""
+
+    label: str
+    ymin: float
+    xmin: float
+    ymax: float
+    xmax: float
+
+
+class Example(NamedTuple):
+    """An image with what is known of it; an element of `WriteDataset`.
+
+    It has its bytes or a URI, and one annotation: `label`, `labels`, `boxes` or `mask`. None means not given.
+
+    Attributes:
+        key: A stable name of the image, such as a relative path: it decides the shard and the position, and with
+            `splits` the split.
+        image: The image as a file: JPEG, PNG and the other formats that `shardkit.convert` reads.
+        uri: Path or URL of the image's file in place of its bytes: local, ``s3://`` or ``gs://``.
+        label: The class.
+        labels: Any number of classes.
+        boxes: The objects.
+        mask: A mask as a file, for segmentation: a PNG with the number of the class of each pixel.
+        split: The split; None if the dataset has none, or if `splits` divides it.
+        group: Examples of one group stay in one split, such as the photographs of a patient.
+    """
+
+    key: str
+    image: bytes | None = None
+    uri: str | None = None
+    label: str | None = None
+    labels: Sequence[str] | None = None
+    boxes: Sequence[Box] | None = None
+    mask: bytes | None = None
+    split: str | None = None
+    group: str | None = None
+
+
+for _type in (Box, Example, Reject):
+    coders.registry.register_coder(_type, coders.RowCoder)
