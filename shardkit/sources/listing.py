@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_NAME
+from shardkit.sources.claims.claim import Claim
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
 from shardkit.storage import Entry, Folder
 
@@ -215,6 +216,21 @@ class Source(abc.ABC):
     def origin(self) -> str | None:
         """A sha256 that says more of what is read than the rows do, such as the digest of a dataset; None for none."""
         return None
+
+    @property
+    def label_files(self) -> tuple[str, ...] | None:
+        """URLs of the files that give the labels and splits; None if the layout does not say: all may be used."""
+        return None
+
+    @property
+    def takes_splits(self) -> bool:
+        """Whether the source has no splits of its own, and lists of other files may give them."""
+        return False
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the files in the source that name images say about them."""
+        return ()
 
     def undivided(self) -> "Source":
         """Return the same source without its own splits, if it has some that `splits` may replace."""

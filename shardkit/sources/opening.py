@@ -26,6 +26,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together
 from shardkit.sources.packed.webdataset import holds_samples
+from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.unmarked_folders import HasCopies, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
 from shardkit.sources.tables.formats.json_files import json_kind
@@ -196,11 +197,12 @@ def _open_folder(opening: Opening) -> Source:
         found = open_unmarked_folder(opening, _recognise)
         if isinstance(found, Source):
             _refuse_unaccepted(layout_of_title(found.layout) or "table", options)
-            return found
-        opening, layout = found
+            return accounted(found, opening)
+        inner, layout = found
         if layout == "tfrecord":
-            refuse_unfinished(opening.folder, has_records=True)
-    return _open(layout, opening)
+            refuse_unfinished(inner.folder, has_records=True)
+        return accounted(_open(layout, inner), opening)
+    return accounted(_open(layout, opening), opening)
 
 
 def _open(layout: Layout, opening: Opening) -> Source:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from click import echo
 
-from . import boxes, class_trees, masks, packed, tables  # noqa: F401 - they register folders
+from . import boxes, class_trees, lists, masks, packed, tables  # noqa: F401 - they register folders
 from .reading import read
 from .tree import FOLDERS
 
 
 def main():
     words = " ".join(sys.argv[1:])
-    module = words if words in {"boxes", "class_trees", "masks", "packed", "tables"} else ""
+    module = words if words in {"boxes", "class_trees", "lists", "masks", "packed", "tables"} else ""
     words = "" if module else words
     outcomes = collections.Counter()
     for folder in FOLDERS:

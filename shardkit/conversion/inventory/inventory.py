@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.conversion.inventory.parts import ListingTotals
+from shardkit.sources.claims.claim import Claim
 from shardkit.sources.listing import Source
 
 
@@ -20,6 +21,7 @@ class Inventory:
         skipped: Number of files that are no images, by ending or reason.
         classes: Class names in label order if the source's format fixes them; None to sort the names found.
         origin: See Source.
+        claims: See Source.
     """
 
     table: pa.Table
@@ -27,6 +29,7 @@ class Inventory:
     skipped: Mapping[str, int]
     classes: tuple[str, ...] | None = None
     origin: str | None = None
+    claims: tuple[Claim, ...] = ()
 
     def __len__(self) -> int:
         return len(self.table)
@@ -35,4 +38,5 @@ class Inventory:
     def of(cls, source: Source, table: pa.Table, totals: ListingTotals) -> "Inventory":
         """Return the inventory of a source from all of its rows and the totals of its listings."""
         source.check_classes(totals.classes)
-        return cls(table, source.layout, totals.skipped, source.classes or totals.class_names(), source.origin)
+        classes = source.classes or totals.class_names()
+        return cls(table, source.layout, totals.skipped, classes, source.origin, source.claims)

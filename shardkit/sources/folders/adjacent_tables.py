@@ -7,34 +7,26 @@ an index of class folders does, or has nothing to do with the images, as a log.
 
 import itertools
 import posixpath
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shardkit.errors import ShardkitError
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import printable
+from shardkit.sources.claims.collecting import find_column
+from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.json_files import json_kind
-from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table_file
 from shardkit.sources.tables.roles import read_prefix
-from shardkit.sources.walking import children, file_or_folder, join
+from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _MAX_TABLES = 20  # in one folder; more of them belong to single images or to something else
 _NUM_VALUES = 100  # of a column, which are looked up
-_NUM_FOLDERS = 60  # that are searched for files by name
-_MAX_DEPTH = 3
 _DOWNLOAD = "download the images first (for example with img2dataset) and put the file paths into the table"
-_MIN_FOUND = 1 / 2  # of a column's values
-_MIN_NUMBERS_FOUND = 0.95  # of values that are numbers: those of a list of classes are names of some files, too
-_OF_NAMES = re.compile(
-    r"(?:^|[_ -])(?:id|ids|image|images|img|file|files|filename|filepaths?|name|path|paths)(?:$|[_ -])"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +114,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     names = [one.name for one in children(folder) if not one.is_folder and _may_be_table(folder, one.name)]
     if not 0 < len(names) <= _MAX_TABLES:
         return AdjacentTables()
-    files = _FilesBelow(folder, excluded)
+    files = ImageNames(folder, excluded)
     tables = [_look_at(folder, name, files) for name in names]
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
@@ -157,7 +149,7 @@ def _has_no_labels(table: AdjacentTable, tables: Sequence[AdjacentTable]) -> boo
     return is_test and any(table.others < other.others for other in tables)
 
 
-def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> AdjacentTable:
+def _look_at(folder: Folder, name: str, files: ImageNames) -> AdjacentTable:
     try:
         file = open_table_file(folder, name, SourceOptions())
         rows = [record.values for record in itertools.islice(read_prefix(file), _NUM_VALUES)]
@@ -165,7 +157,8 @@ def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> AdjacentTable:
         return AdjacentTable(name, (), problem=str(error).splitlines()[0].removeprefix(f"{folder.url}/{name}: "))
     best: tuple[int, dict[int, list[str]]] | None = None
     for i in range(len(file.columns)):
-        found = files.find_all(file, i, rows)
+        images = find_column(file.columns[i], [row[i] for row in rows], files)
+        found = {row: one.paths for row, one in images.items()}
         if found and (best is None or len(found) > len(best[1])):
             best = i, found
     if best is None:
@@ -173,7 +166,7 @@ def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> AdjacentTable:
         problem = f"column {file.columns[addresses[0]]!r} contains URLs; {_DOWNLOAD}" if addresses else ""
         return AdjacentTable(name, file.columns, problem=problem)
     column, found = best
-    if all(str(rows[row][column]).isdigit() for row in found) and files.are_folders(rows):
+    if all(str(rows[row][column]).isdigit() for row in found) and _are_folders(files, rows):
         return AdjacentTable(name, file.columns)  # the numbers and names of the classes
     top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
     of_folders = _folder_column(file.columns, rows, column, found)
@@ -196,82 +189,14 @@ def _folder_column(
 
 def _is_folder_of(value: Any, paths: Sequence[str]) -> bool:
     folders = {name for path in paths for name in path.split("/")[:-1]}
-    plain = _plain(value)
-    return bool(plain) and any(_plain(name) == plain for name in folders.difference(splits_of(sorted(folders))))
+    plain = plain_word(value)
+    return bool(plain) and any(plain_word(name) == plain for name in folders.difference(splits_of(sorted(folders))))
 
 
-def _plain(value: Any) -> str:
-    return re.sub(r"[^\w]|_", "", str(value)).casefold()
-
-
-@dataclass(slots=True)
-class _FilesBelow:
-    """Images of a folder and the first folders in it, by name and by stem."""
-
-    folder: Folder
-    excluded: str | None
-    by_name: dict[str, list[str]] = field(default_factory=dict)
-    by_stem: dict[str, list[str]] = field(default_factory=dict)
-    folder_names: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        for path in itertools.islice(self._folders(""), _NUM_FOLDERS):
-            for entry in children(self.folder, path):
-                if entry.is_folder:
-                    self.folder_names.add(_plain(entry.name))
-                elif ending(entry.name) in IMAGE_ENDINGS:
-                    stem = posixpath.splitext(entry.name)[0].casefold()
-                    self.by_name.setdefault(entry.name.casefold(), []).append(join(path, entry.name))
-                    self.by_stem.setdefault(stem, []).append(join(path, entry.name))
-
-    def _folders(self, path: str) -> Iterator[str]:
-        """Yield the folders level by level."""
-        level = [path]
-        for _ in range(_MAX_DEPTH + 1):
-            yield from level
-            level = [
-                join(above, entry.name)
-                for above in level[:_NUM_FOLDERS]
-                for entry in children(self.folder, above)
-                if entry.is_folder and join(above, entry.name) != self.excluded
-            ]
-
-    def find_all(self, file: TableFile, column: int, rows: Sequence[Sequence[Any]]) -> dict[int, list[str]]:
-        """Return the paths of the files that a column names, by row; {} if it names too few."""
-        title = file.columns[column]
-        # A number in class_id is no file's name, although 0.jpg may exist.
-        is_called_so = _OF_NAMES.search(_with_bars(title)) is not None and not named_like([title], LIKELY_LABEL_COLUMNS)
-        values = {i: row[column] for i, row in enumerate(rows) if row[column] not in (None, "")}
-        texts = {str(value) for value in values.values()}
-        if not values or (len(texts) < len(values) / 2 and not is_called_so):
-            return {}
-        found = {
-            i: paths for i, value in values.items() if (paths := self._find(str(value), is_called_so=is_called_so))
-        }
-        are_numbers = all(text.isdigit() for text in texts)
-        return found if len(found) >= (_MIN_NUMBERS_FOUND if are_numbers else _MIN_FOUND) * len(values) else {}
-
-    def are_folders(self, rows: Sequence[Sequence[Any]]) -> bool:
-        """Return whether a column lists names of folders, each once: the table describes the classes."""
-        for i in range(len(rows[0])):
-            texts = [_plain(row[i]) for row in rows if row[i] not in (None, "")]
-            if len(texts) > 1 and len(set(texts)) == len(texts) and self.folder_names.issuperset(texts):
-                return True
-        return False
-
-    def _find(self, text: str, *, is_called_so: bool) -> list[str]:
-        path = text.replace("\\", "/").strip().removeprefix("./")
-        name = posixpath.basename(path).casefold()
-        if "/" in path and not path.startswith("/") and ".." not in path.split("/"):
-            entry = file_or_folder(self.folder, path)
-            if entry is not None and not entry.is_folder:
-                return [path]
-        if found := self.by_name.get(name):
-            return found
-        # A number without ending is a file's name only in a column that is called so.
-        return self.by_stem.get(name, []) if is_called_so or not name.isdigit() else []
-
-
-def _with_bars(column: str) -> str:
-    """Return a column's name in lower case, with '_' between the words of "imageId"."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column).lower()
+def _are_folders(files: ImageNames, rows: Sequence[Sequence[Any]]) -> bool:
+    """Return whether a column lists names of folders, each once: the table describes the classes."""
+    for i in range(len(rows[0])):
+        texts = [plain_word(row[i]) for row in rows if row[i] not in (None, "")]
+        if len(texts) > 1 and len(set(texts)) == len(texts) and files.folder_names.issuperset(texts):
+            return True
+    return False

@@ -103,6 +103,16 @@ class ClassFolders(Source):
         plain, with_splits = LAYOUTS["class-folders"].titles
         return with_splits if self.with_splits else plain
 
+    @property
+    def label_files(self) -> tuple[str, ...]:
+        """See Source."""
+        return ()
+
+    @property
+    def takes_splits(self) -> bool:
+        """See Source."""
+        return not self.with_splits
+
     def describe(self) -> str:
         """See Source."""
         label = "<folder>/" * (self.level - 1) + "<label>"

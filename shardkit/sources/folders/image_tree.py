@@ -86,6 +86,16 @@ class ImageTree(Source):
             BadRecord: It gives no example.
         """
 
+    @property
+    def label_files(self) -> tuple[str, ...]:
+        """See Source."""
+        return ()
+
+    @property
+    def takes_splits(self) -> bool:
+        """See Source."""
+        return not self.folder_splits
+
     def parts(self) -> list[str]:
         """Return the source's folders, and '' for the files next to them."""
         return [*tree_folders(self.folder, self.excluded), ""]

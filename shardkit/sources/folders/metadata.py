@@ -74,6 +74,16 @@ class Metadata(Source):
 
     layout = LAYOUTS["metadata"].title
 
+    @property
+    def label_files(self) -> tuple[str, ...]:
+        """See Source."""
+        return tuple(file.url for file in self.files)
+
+    @property
+    def takes_splits(self) -> bool:
+        """See Source."""
+        return not self.split_folders and self.columns.split is None
+
     def describe(self) -> str:
         """See Source."""
         names = ", ".join(file.name for file in self.files)

@@ -66,6 +66,11 @@ class SplitTables(Source):
         """See Source."""
         return f"{self.tables[0].table.layout} for each split"
 
+    @property
+    def label_files(self) -> tuple[str, ...]:
+        """See Source."""
+        return tuple(url for one in self.tables for url in one.table.label_files)
+
     def describe(self) -> str:
         """See Source."""
         names = ", ".join(f"{join(one.above, one.table.file.name)} as {one.split}" for one in self.tables)

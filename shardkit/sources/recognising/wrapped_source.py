@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
+from shardkit.sources.claims.claim import Claim
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.storage import Folder
@@ -60,6 +61,21 @@ class WrappedSource(Source):
     def layout(self) -> str:
         """See Source."""
         return self.inner.layout
+
+    @property
+    def label_files(self) -> tuple[str, ...] | None:
+        """See Source."""
+        return self.inner.label_files
+
+    @property
+    def takes_splits(self) -> bool:
+        """See Source."""
+        return self.inner.takes_splits
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """See Source."""
+        return self.inner.claims
 
     def describe(self) -> str:
         """See Source."""

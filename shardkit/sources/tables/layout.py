@@ -21,6 +21,7 @@ from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, open_exce
 from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet
 from shardkit.sources.tables.formats.records import TableFile, TablePart
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, TextFile, open_text
 from shardkit.sources.tables.images.image_folder import Placement, place_images
 from shardkit.sources.tables.images.lookup import ImageLocation
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath
@@ -65,6 +66,17 @@ class Table(CountingSource):
     def layout(self) -> str:
         """See Source."""
         return f"{LAYOUTS['table'].title} ({self.file.format_name})"
+
+    @property
+    def label_files(self) -> tuple[str, ...]:
+        """See Source."""
+        named_by = self.columns.labels.named_by
+        return (self.file.url, *([f"{self.file.folder.url}/{named_by}"] if named_by else ()))
+
+    @property
+    def takes_splits(self) -> bool:
+        """See Source."""
+        return self.columns.split is None
 
     def describe(self) -> str:
         """See Source."""
@@ -170,6 +182,11 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     """
     url = f"{folder.url}/{path}"
     kind = os.path.splitext(path)[1].lower()
+    if kind in TEXT_ENDINGS:
+        if tables := [one for one in open_list_files(folder, path, options) if one.is_table]:
+            return tables[0]
+        msg = f"{url}: its lines are no records of a table: a header, or three fields or more, the same number in each"
+        raise DataError(msg)
     if kind not in {*TABLE_ENDINGS, ".json"}:
         instead = "; save the workbook as .xlsx" if kind in _OTHER_WORKBOOKS else ""
         msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)} or .json{instead}"
@@ -187,9 +204,21 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
         return open_json(folder, path)
     if kind in {".jsonl", ".ndjson"}:
         return open_json_lines(folder, path)
+    return open_csv(folder, path, tabs=kind == ".tsv", known=_known(options))
+
+
+def open_list_files(
+    folder: Folder,
+    path: str,
+    options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
+) -> list[TextFile]:
+    """Return the ways to read a text file as a table of names; see open_text."""
+    return open_text(folder, path, _known(options))
+
+
+def _known(options: SourceOptions) -> frozenset[str]:
     named = [options.image_column] if options.image_column else []
-    known = frozenset(map(plain, [*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS, *named]))
-    return open_csv(folder, path, tabs=kind == ".tsv", known=known)
+    return frozenset(map(plain, [*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS, *named]))
 
 
 def _path(value: object) -> str | None:

@@ -303,7 +303,7 @@ def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options
     ("name", "message"),
     [
         ("labels.xls", r"end in .csv.*; save the workbook as .xlsx"),
-        ("labels.txt", "end in .csv"),
+        ("labels.txt", "its lines are no records of a table"),
         ("none.csv", "no such file"),
     ],
 )

@@ -9,7 +9,7 @@ import pyarrow as pa
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
-from shardkit.conversion.planning.checks.files import check_own_splits, check_unread
+from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_unread
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
 from shardkit.conversion.planning.checks.positions import check_positions
@@ -54,6 +54,7 @@ def collect_findings(
         *check_mask_classes(good, classes),
         *repeated,
         *check_unread(rejected, len(table), inventory.skipped),
+        *check_claims(inventory.claims),
         *check_positions(good, options),
         *check_turned(good),
         *check_own_splits(table, rejected, splits, len(good), options),

@@ -1,4 +1,4 @@
-"""Find files in formats that are not read, splits without a good image, and a missing validation split."""
+"""Find files that are not read or not used, splits without a good image, and a missing validation split."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,6 +13,7 @@ from shardkit.options.call import Change
 from shardkit.options.parsing import shares_text
 from shardkit.options.words import named
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT
+from shardkit.sources.claims.claim import Claim
 
 _MAX_UNREAD_SHARE = 10  # files that are not read: at most one in ten
 _KINDS_SHOWN = 5
@@ -48,6 +49,13 @@ def check_unread(rejected: pa.Table, num_rows: int, skipped: Mapping[str, int]) 
         f"{unread:,} of {num_files:,} files ({unread / num_files:.0%}) are not read: {shown}{more}",
         remedy="if they are images, convert them to JPEG or PNG; if they hold the labels, give the file as SOURCE",
     )
+
+
+def check_claims(claims: Sequence[Claim]) -> Iterator[Finding]:
+    """Yield a finding for each file that names images and is not used."""
+    for claim in claims:
+        if not claim.is_used:
+            yield Finding("unused_file", "warns", f"{claim.sentence} and is not used: {claim.why}")
 
 
 def _endings(keys: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -1,0 +1,62 @@
+"""Find out which split a file's name, or the values of a column, mean."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from shardkit.naming import split_of_folder
+from shardkit.sources.tables.column_names import is_split, plain
+
+# Words of a name: TrainImages, train_val_list, trainlist01, splits-testset.
+_WORDS = re.compile(
+    r"(?<![a-z])(trainval|training|train|validation|validate|valid|val|dev|testing|test)"
+    r"(?:lists?|sets?|splits?|images?|imgs?|files?|data|ids?|labels?)?(?![a-z])"
+)
+_CASES = re.compile(r"(?<=[a-z])(?=[A-Z])")
+# CelebA's list_eval_partition: "0" represents training image, "1" validation, "2" testing.
+_PARTITION = {"0": "train", "1": "validation", "2": "test"}
+_PARTITION_COLUMNS = frozenset({"partition", "evaluationstatus", "split", "splitid", "set", "setid", "subset"})
+# CUB's train_test_split and the columns modelled on it: 1 is for training, 0 for testing.
+_IS_TRAIN_COLUMNS = frozenset({"istraining", "istrain", "intrain", "istrainingimage", "train", "training"})
+_IS_TRAIN = {"1": "train", "0": "test", "true": "train", "false": "test", "1.0": "train", "0.0": "test"}
+
+
+def split_of_file(path: str) -> str | None:
+    """Return the split that a file's name means, such as ``one-indexed-files_val.txt``; None for none.
+
+    ``train_val`` is for training: what is for validation is part of it.
+    """
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    words = _WORDS.findall(_CASES.sub("_", stem).lower())
+    splits = {"train" if word == "trainval" else split_of_folder(word) for word in words}
+    if splits == {"train", "validation"}:
+        return "train"
+    return splits.pop() if len(splits) == 1 else None
+
+
+def holds_splits(name: str, values: Sequence[Any]) -> bool:
+    """Return whether a column gives splits: all values are words of splits, or numbers that its name explains."""
+    texts = {str(value).strip().lower() for value in values if value not in (None, "")}
+    if not texts:
+        return False
+    if all(map(is_split, texts)):
+        return len(texts) > 1 or plain(name) in _PARTITION_COLUMNS
+    return any(texts <= known.keys() for known in (_numbers(name),) if known)
+
+
+def split_of_value(value: Any, name: str) -> str | None:
+    """Return the split that a value of such a column means; None for none.
+
+    Args:
+        value: The value.
+        name: The column's name.
+    """
+    text = str(value).strip().lower()
+    return split_of_folder(text) or _numbers(name).get(text)
+
+
+def _numbers(name: str) -> dict[str, str]:
+    if plain(name) in _PARTITION_COLUMNS:
+        return _PARTITION
+    return _IS_TRAIN if plain(name) in _IS_TRAIN_COLUMNS else {}

@@ -1,0 +1,130 @@
+"""Lists in .txt and .lst files as tables: fields between blanks, tabs or commas, also with a count and a header.
+
+6                            CelebA and DeepFashion: the number of records
+image_name  category_label   the columns
+img/1.jpg   3
+
+0<tab>3.000000<tab>cat/1.jpg MXNet: no header
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import ClassVar
+
+from shardkit.naming import IMAGE_ENDINGS, counted
+from shardkit.sources.listing import ending
+from shardkit.sources.tables.column_names import plain
+from shardkit.sources.tables.formats.csv_files import CsvFile
+from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.records import Record, TablePart
+from shardkit.storage import Folder
+
+TEXT_ENDINGS = (".txt", ".lst")
+IMAGE = "image"  # name of the column of images in a file without a header
+_LINE = "\n"  # the delimiter of a file whose lines are names
+_BLANKS = " "
+_DELIMITERS = ("\t", ",", ";", "|", _BLANKS)
+_SAMPLE = 200  # lines that decide
+_FIELDS_OF_LISTS = 2  # a path and a label
+_MAX_COLUMNS = 60
+_LONGEST_LINE = 4096  # characters: longer lines are no records of a list
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile(CsvFile):
+    """A list whose lines have the same number of fields; a delimiter of ' ' means any blanks, of LF the whole line.
+
+    Attributes:
+        has_header: Whether a line names the columns.
+    """
+
+    format_name: ClassVar[str] = "text"
+
+    has_header: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table and no list of paths and labels: it has a header, or more fields."""
+        return len(self.columns) > 1 and (self.has_header or len(self.columns) > _FIELDS_OF_LISTS)
+
+    def divided(self, part: int) -> Sequence[TablePart]:
+        """See TableFile; one part."""
+        return [part]
+
+    def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """See TableFile; empty lines and comments are skipped."""
+        del part, wanted
+        width, skipped = len(self.columns), self.num_skipped
+        for line in read_lines(self.folder, self.path):
+            if line.text.isspace() or (line.text.startswith("#") and not line.problem):
+                continue
+            if skipped:
+                skipped -= 1
+                continue
+            values = _fields(line.text, self.delimiter)
+            problem = line.problem
+            if problem is None and len(values) != width:
+                problem = f"it has {counted(len(values), 'field')}, other lines have {width}"
+            yield Record(line.number, () if problem else values, problem)
+
+
+def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile]:
+    """Return the ways to read a text file as a table of names; [] if its lines differ, as those of prose do.
+
+    Args:
+        folder: The folder of the file.
+        path: The file.
+        known: Usual names of columns in the form of `plain`.
+
+    Raises:
+        DataError: The file is damaged UTF-16.
+        MachineError: The disk or the network failed.
+    """
+    read = islice(read_lines(folder, path), _SAMPLE)
+    lines = [one for one in read if not one.text.isspace() and not one.text.startswith("#")]
+    if not lines or any(one.problem or len(one.text) > _LONGEST_LINE for one in lines):
+        return []
+    texts = [one.text for one in lines]
+    has_count = len(texts) > 1 and texts[0].strip().isdigit() and not texts[1].strip().isdigit()
+    texts = texts[has_count:]
+    found = [TextFile(folder, path, (IMAGE,), _LINE, int(has_count), spaced=False)]
+    for delimiter in _DELIMITERS:
+        rows = [_fields(text, delimiter) for text in texts]
+        width = len(rows[-1])
+        if not 2 <= width <= _MAX_COLUMNS or any(len(row) != width for row in rows):
+            continue
+        columns = _header(rows, known)
+        names = columns or _invented(rows)
+        num_skipped = has_count + bool(columns)
+        found.append(TextFile(folder, path, names, delimiter, num_skipped, spaced=False, has_header=bool(columns)))
+    return found
+
+
+def _fields(text: str, delimiter: str) -> list[str]:
+    if delimiter == _LINE:
+        return [text.strip()]
+    if delimiter == _BLANKS:
+        return text.split()
+    return [value.strip() for value in text.rstrip("\r\n").split(delimiter)]
+
+
+def _header(rows: Sequence[Sequence[str]], known: frozenset[str]) -> tuple[str, ...]:
+    """Return the first row if it names the columns: usual names, or no image where all others have one."""
+    first, *others = rows
+    if not others or len(set(first)) < len(first) or any(map(_is_image, first)) or all(map(str.isdigit, first)):
+        return ()
+    of_images = any(all(_is_image(row[i]) for row in others) for i in range(len(first)))
+    return tuple(first) if of_images or any(plain(name) in known for name in first) else ()
+
+
+def _invented(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return names of columns: IMAGE for that with the most images, numbers from 1 for the others."""
+    counts = Counter({i: sum(_is_image(row[i]) for row in rows) for i in range(len(rows[0]))})
+    image, num = counts.most_common(1)[0]
+    return tuple(IMAGE if num and i == image else f"column {i + 1}" for i in range(len(rows[0])))
+
+
+def _is_image(value: str) -> bool:
+    return ending(value) in IMAGE_ENDINGS
