@@ -12,7 +12,7 @@ import logging
 
 from shardkit.extras import require_extra
 
-require_extra("convert", "Apache Beam's part of shardkit")
+require_extra("beam", "shardkit.pipelines, which --runner uses,")
 logging.disable(logging.WARNING)  # Beam prints "apitools not found" to everyone who does not use Google's APIs
 try:
     import apache_beam  # noqa: F401 - loaded first and silently

@@ -13,8 +13,10 @@ import sys
 from shardkit.errors import MissingExtraError
 
 # The modules that an extra of setup.cfg installs and shardkit imports.
+_CONVERT = ("PIL", "defusedxml", "yaml")
 MODULES = {
-    "convert": ("apache_beam", "PIL", "defusedxml", "yaml"),
+    "convert": _CONVERT,
+    "beam": ("apache_beam", *_CONVERT),
     "excel": ("openpyxl",),
     "heif": ("pillow_heif",),
     "report": ("jinja2", "matplotlib", "PIL"),

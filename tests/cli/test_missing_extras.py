@@ -66,8 +66,8 @@ def test_what_needs_no_extra_works_without(dataset):
 
 def test_what_needs_an_extra_names_it_with_its_command_in_one_line(dataset, tmp_path):
     package = {
-        ("convert", SAMPLE_DATA / "shapes", tmp_path / "out"): "apache_beam",
-        ("plan", SAMPLE_DATA / "voc"): "apache_beam",
+        ("convert", SAMPLE_DATA / "shapes", tmp_path / "out"): "PIL, defusedxml, yaml",
+        ("plan", SAMPLE_DATA / "voc"): "PIL, defusedxml, yaml",
         ("verify", dataset, "--deep"): "PIL",
         ("preview", dataset, "-o", tmp_path / "sheet.png"): "PIL",
         ("verify", dataset, "--runner=FlinkRunner"): "apache_beam",
@@ -77,7 +77,8 @@ def test_what_needs_an_extra_names_it_with_its_command_in_one_line(dataset, tmp_
         assert (code, stdout) == (2, ""), call
         assert stderr.startswith("Error: "), call
         assert stderr.count("\n") == 1, call
-        extra = "[report]" if call[0] == "report" else "[convert]"
+        on_beam = any("--runner" in str(word) for word in call)
+        extra = "[report]" if call[0] == "report" else "[beam]" if on_beam else "[convert]"
         assert all(word in stderr for word in (wanted, "pip install ", extra)), call
     assert list(tmp_path.iterdir()) == []
 

@@ -77,8 +77,9 @@ def _beam_hint(name: str) -> str | None:
     try:
         from shardkit.pipelines.options import known_options
     except MissingExtraError:
-        return None
-    known = known_options()
+        known = [RUNNER]
+    else:
+        known = known_options()
     close = closest(name, known)
     if close == RUNNER:
         return f"did you mean {RUNNER}?"
