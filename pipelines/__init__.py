@@ -2,6 +2,7 @@
 
 | transform | from and to |
 |---|---|
+| `WriteDataset` | a PCollection of images with labels to a dataset |
 | `ReadDataset` | a dataset to a PCollection of its examples |
 
 Installed as `shardkit.pipelines`. What a conversion decides is in `writing`, what a check finds in `verification`;
@@ -21,5 +22,20 @@ finally:
 
 from shardkit.pipelines.example import Box, Example, Reject  # noqa: E402 - after Beam is loaded silently
 from shardkit.pipelines.read_dataset import ReadDataset  # noqa: E402
+from shardkit.pipelines.write_dataset import (  # noqa: E402
+    PublishedDataset,
+    WriteDataset,
+    WrittenDataset,
+    WrittenShard,
+)
 
-__all__ = ["Box", "Example", "ReadDataset", "Reject"]
+__all__ = [
+    "Box",
+    "Example",
+    "PublishedDataset",
+    "ReadDataset",
+    "Reject",
+    "WriteDataset",
+    "WrittenDataset",
+    "WrittenShard",
+]

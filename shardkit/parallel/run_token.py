@@ -105,11 +105,16 @@ class Fence:
 class Run:
     """The driver's side of the fence; see `claimed`."""
 
-    def __init__(self, folder: Folder) -> None:
-        """Write nothing yet."""
+    def __init__(self, folder: Folder, value: str | None = None) -> None:
+        """Write nothing yet.
+
+        Args:
+            folder: The folder that the run writes into.
+            value: Value of the token, if several tasks of a job are the driver, one after the other; None to choose it.
+        """
         self.folder = folder
         self._writing, self._stopped = threading.Lock(), threading.Event()
-        self.token = RunToken(secrets.token_hex(16))
+        self.token = RunToken(value or secrets.token_hex(16))
 
     def start(self, plan_digest: str = "") -> RunToken:
         """Write the token, with the digest of the plan once there is one, and return it for the workers.
@@ -215,7 +220,7 @@ def claimed(output: Folder) -> Iterator[Run]:
     """
     is_local = isinstance(output, LocalFolder)
     if not is_local:
-        _refuse_live(output)
+        refuse_live(output)
     run = Run(output)
     run.start()
     if not is_local:
@@ -227,10 +232,19 @@ def claimed(output: Folder) -> Iterator[Run]:
             run.end()
 
 
-def _refuse_live(output: Folder) -> None:
+def refuse_live(output: Folder, value: str | None = None) -> None:
+    """Refuse an object store's folder that another run writes into.
+
+    Args:
+        output: The folder.
+        value: Value of the own token, which may be there; None if it cannot be.
+
+    Raises:
+        MachineError: Another run was alive less than STALE_SECONDS ago.
+    """
     found = output.stat(PATH)
     described = _read(output)
-    if found is None or described is None:
+    if found is None or described is None or described[0].value == value:
         return
     # Measure the age by the store's clock, which all hosts share: compare with a file written now.
     probe = f"{PATH}-probe-{secrets.token_hex(8)}"

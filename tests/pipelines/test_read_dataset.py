@@ -12,21 +12,11 @@ import shardkit
 from shardkit import pipelines
 from shardkit.errors import CallError, UnknownNameError
 
-from .transforms import RUNNER, collected
+from .transforms import RUNNER, collected, noting
 
 
 def comparable(example):
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in example.items()}
-
-
-def noting(append, sizes):
-    """Beam's method that takes what is grouped; the sizes of the encoded elements go to a list, too."""
-
-    def noted(self, elements_data):
-        sizes.append(len(elements_data))
-        append(self, elements_data)
-
-    return noted
 
 
 @pytest.mark.parametrize("where", [None, "label_name = 'bee'"])

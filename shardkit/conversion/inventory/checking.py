@@ -1,7 +1,7 @@
 """Check the image of every row of a listing: read, hash and decode it, and place its boxes on the upright image."""
 
 import hashlib
-from typing import Any
+from typing import Any, Protocol
 
 import google_crc32c
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from shardkit import images
 from shardkit.conversion.inventory.row_boxes import place_boxes
 from shardkit.conversion.inventory.schema import HAS_GPS, LAST_CLASS, MASK_SHA256, inventory_schema
-from shardkit.conversion.inventory.source_files import SourceFiles, are_records
+from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, are_records
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
@@ -18,6 +18,18 @@ from shardkit.options.values import Check
 from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS
 from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
 from shardkit.storage import Folder
+
+
+class RowFiles(Protocol):
+    """The image and the mask of a row: those of a source's files, or given with the row; see `SourceFiles`."""
+
+    def image(self, row: Row) -> ReadImage:
+        """Return the image."""
+        ...
+
+    def mask(self, row: Row, image: ReadImage) -> bytes | None:
+        """Return the mask; None if rows have none."""
+        ...
 
 
 def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
@@ -35,7 +47,7 @@ def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: i
     with_records = are_records(table.schema)
     if check == "header":
         return _unread_records(table) if with_records else _unread_files(table)
-    check_row, schema = _check_file, inventory_schema(table.schema)
+    check_row, schema = check_file, inventory_schema(table.schema)
     unread = pc.is_null(table["reason"])
     if with_records:
         check_row, schema = _check_record, table.schema
@@ -66,8 +78,16 @@ def _unread_records(table: pa.Table) -> pa.Table:
     return _replaced(_replaced(table, RAW_SHA256, raw), CONTENT_SHA256, unknown)
 
 
-def _check_file(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Fill in the columns of one file; return a row for each bad annotation."""
+def check_file(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fill in the columns of one file; return a row for each bad annotation.
+
+    Args:
+        files: The image and the mask.
+        row: The row of the listing, which is changed.
+
+    Raises:
+        BadImage: The image, the mask or the annotation is to be rejected.
+    """
     image = files.image(row)
     info = images.check(image.data)
     row |= {
@@ -83,7 +103,7 @@ def _check_file(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]
     return place_boxes(row, info)
 
 
-def _check_record(files: SourceFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
+def _check_record(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Fill in the columns of one record; return a row for each bad annotation."""
     image = files.image(row)
     row[HAS_GPS.name] = has_gps(image.data)

@@ -117,6 +117,11 @@ class SourceFiles:
         return ReadImage(image, record)
 
     @property
+    def ranges(self) -> OpenFiles:
+        """Ranges of the folder's files."""
+        return self._records
+
+    @property
     def _remedy(self) -> str:
         return f"restore the dataset {self.folder.url} from a copy"
 

@@ -15,6 +15,7 @@ from shardkit.conversion.inventory.columns import OBJECTS, AnnotationEncoder, Ba
 from shardkit.conversion.inventory.row_boxes import annotated_size, reject_box
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
+from shardkit.conversion.inventory.staged_images import is_staged, read_staged
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.conversion.writing.output.finished_shards import is_done
 from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
@@ -110,11 +111,8 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         for row in planned_rows(table):
             fence.check_sometimes()
             try:
-                raw, content_sha256 = read_image(files, row)
-                info = row.info or images.inspect(raw.data)
-                image = images.normalise(raw.data, info, options.form)
+                image, mask, info, source_bytes, content_sha256 = _stored(files, row, options.form)
                 columns, lost = _placed(row, info, options.form)
-                mask = _mask(files, row, raw, info, options.form)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
@@ -148,7 +146,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     image_start=image_end - len(image.data),
                     image_bytes=len(image.data),
                     group=row.group,
-                    source_bytes=len(raw.data),
+                    source_bytes=source_bytes,
                     content_sha256=content_sha256,
                     changes=_all_changes(row, image),
                 )
@@ -168,6 +166,25 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, digest, num_with_gps=num_with_gps)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+
+
+class _Stored(NamedTuple):
+    image: images.NormalisedImage
+    mask: bytes | None
+    info: images.ImageInfo  # of the raw image
+    source_bytes: int
+    content_sha256: bytes
+
+
+def _stored(files: SourceFiles, row: PlannedRow, form: images.StoredForm) -> _Stored:
+    """Return a row's image and mask as they are stored."""
+    if row.info is not None and row.content_sha256 is not None and is_staged(row.columns):
+        staged = read_staged(files.ranges, row.columns)
+        return _Stored(*staged, row.info, row.source_bytes, row.content_sha256)
+    raw, content_sha256 = read_image(files, row)
+    info = row.info or images.inspect(raw.data)
+    image = images.normalise(raw.data, info, form)
+    return _Stored(image, _mask(files, row, raw, info, form), info, len(raw.data), content_sha256)
 
 
 def _placed(row: PlannedRow, info: images.ImageInfo, form: images.StoredForm) -> tuple[dict[str, Any], list[Reject]]:

@@ -1,0 +1,344 @@
+"""Write a PCollection of images as a dataset."""
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+from apache_beam import coders
+from apache_beam.metrics import Metrics
+from apache_beam.transforms.error_handling import ErrorHandler
+from apache_beam.transforms.window import GlobalWindow, GlobalWindows
+from apache_beam.typehints.row_type import RowTypeConstraint
+from apache_beam.utils.shared import Shared
+from apache_beam.utils.windowed_value import WindowedValue
+
+from shardkit.conversion.arguments import read_arguments
+from shardkit.conversion.option_values import location, option_values
+from shardkit.conversion.planning.plan_file import ShardTask
+from shardkit.conversion.staging.rows import refuse_unknown_fields
+from shardkit.conversion.staging.staged_before import StagedBefore, has_staged_images
+from shardkit.conversion.staging.staged_conversion import StagedConversion
+from shardkit.conversion.staging.stager import OF_IMAGE, StagedPart, Stager, StagingOptions
+from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+from shardkit.conversion.writing.shard import WriteOptions
+from shardkit.dataset.manifest.pinning import refuse_pinned
+from shardkit.errors import CallError
+from shardkit.extras import require_extra
+from shardkit.naming import MANIFEST
+from shardkit.options.groups import Shards, Splits, Stored
+from shardkit.options.values import Dedupe
+from shardkit.pipelines.counters import NAMESPACE
+from shardkit.pipelines.example import Reject
+from shardkit.storage import open_folder, os_errors_as
+
+_REJECTS = "rejects"  # tag of an output
+_SHARDS = "shards"  # likewise
+
+
+class PublishedDataset(NamedTuple):
+    """A dataset that was written.
+
+    Attributes:
+        path: Path of its manifest.json.
+        digest: The manifest's digest: ``FOLDER@sha256:digest`` names the dataset as it is now.
+        num_examples: Number of examples of all splits.
+        num_rejected: Number of rejected images and boxes.
+    """
+
+    path: str
+    digest: str
+    num_examples: int
+    num_rejected: int
+
+
+class WrittenShard(NamedTuple):
+    """A shard of a dataset that was written; the path is relative to the dataset's folder."""
+
+    split: str
+    path: str
+    num_examples: int
+    num_bytes: int
+
+
+class WrittenDataset(NamedTuple):
+    """What `WriteDataset` returns: PCollections, which are complete once the dataset is published.
+
+    Attributes:
+        manifest: One `PublishedDataset`.
+        shards: A `WrittenShard` for each shard.
+        rejects: A `Reject` for each image and box that is left out, with its key and the reason.
+    """
+
+    manifest: Any
+    shards: Any
+    rejects: Any
+
+
+for _type in (PublishedDataset, WrittenShard):
+    coders.registry.register_coder(_type, coders.RowCoder)
+
+
+@dataclass
+class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+    """Images with labels to a dataset of balanced shards: a `WrittenDataset`.
+
+    A row is a `pipelines.Example`, or a NamedTuple, beam.Row, dataclass or dict with some of its fields. The same set
+    of rows gives the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any
+    bundles, and after retries.
+
+    Image bytes stay where they are read: each bundle checks its images, brings them into the form in which they are
+    stored, and appends them to files below the output. Only rows without images go on, to one plan, and the writers of
+    the shards read the files. So a group of any size is no trouble. A run that failed is continued by running the
+    pipeline again; images that were staged are not decoded again, finished shards are not written again.
+
+    Equal rows of one key are one example; different ones are refused. With `with_error_handler`, what is rejected also
+    goes to a handler. If more is rejected than `max_rejected` allows, nothing is published, and the pipeline fails.
+
+    Attributes:
+        output: A new or empty folder; local, ``s3://`` or ``gs://``. All workers must reach it.
+        splits: How examples are divided into splits. A `Splits`, or its first value. None keeps the rows' own.
+        shards: Number and size of the shards. A `Shards`, or its first value.
+        stored: How images are stored. A `Stored`.
+        dedupe: Treatment of exact duplicates; see `shardkit.convert`, like the following.
+        seed: Seed for splits and for the assignment to shards.
+        classes: Class names in label order; None to sort the names found.
+        unlabelled: Whether the images have no labels.
+        name: Name of the dataset.
+        max_file_size: Size above which an image is rejected.
+        max_rejected: Maximum number or share of rejected images.
+        overwrite: Whether a different dataset in the output may be replaced.
+    """
+
+    output: str | os.PathLike[str]
+    _: KW_ONLY
+    splits: Splits | Mapping[str, float] | Sequence[float] | str | None = None
+    shards: Shards | int | Mapping[str, int] | str | None = None
+    stored: Stored | None = None
+    dedupe: Dedupe | None = None
+    seed: int | None = None
+    classes: Sequence[str] | None = None
+    unlabelled: bool = False
+    name: str | None = None
+    max_file_size: int | str | None = None
+    max_rejected: float | str | None = None
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            CallError: One is wrong, or two do not go together.
+            MissingExtraError: The packages of the extra ``convert`` are not installed.
+        """
+        require_extra("convert", "WriteDataset")
+        self._error_handler: ErrorHandler | None = None
+        url = location("output", self.output)
+        refuse_pinned("output", url)
+        # Workers may have other working directories.
+        self._output_url = url if "://" in url else os.path.abspath(os.path.expanduser(url))
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "output"}
+        read = read_arguments("convert", given)
+        self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
+        _, self._options = option_values(read)
+        self._staging = StagingOptions(
+            self._options.stored_form(), self._options.max_file_bytes, is_unlabelled=self.unlabelled
+        )
+
+    def with_error_handler(self, error_handler: ErrorHandler | None) -> "WriteDataset":
+        """Send what is rejected to a handler, too, as `Reject`s.
+
+        Args:
+            error_handler: The handler; None for none.
+        """
+        self._error_handler = error_handler
+        return self
+
+    def expand(self, rows: Any) -> Any:  # of another type than a PCollection, Beam warns
+        """See PTransform.
+
+        Raises:
+            CallError: The rows are unbounded or have an unknown field, or the output holds files of others.
+            MachineError: The output cannot be reached.
+        """
+        _refuse_unbounded(rows)
+        _refuse_other_rows(rows.element_type)
+        output = open_folder(self._output_url)
+        with os_errors_as("write into the output", output.url):
+            outputs.refuse_foreign(output)
+            resumes = has_staged_images(output)
+        job = StagedConversion(
+            self._output_url, self._options, self._limit, self.overwrite, token=secrets.token_hex(16)
+        )
+        stage = _StageImages(self._output_url, self._staging, resumes=resumes)
+        staged = (
+            rows
+            | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
+            | "StageImages" >> beam.ParDo(stage).with_outputs(_REJECTS, main="parts")  # StagedPart
+        )
+        parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(_ToSet())  # frozenset[StagedPart]
+        written = (
+            parts
+            | "PlanShards" >> beam.FlatMap(_plan, job)  # (ShardTask, digest, WriteOptions)
+            | "SpreadShards" >> beam.Reshuffle()  # (ShardTask, digest, WriteOptions)
+            | "WriteShards" >> beam.ParDo(_WriteShard(job))  # True
+            | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
+        )
+        published = parts | "Publish" >> beam.ParDo(_Publish(job), beam.pvalue.AsSingleton(written)).with_outputs(
+            _SHARDS, _REJECTS, main="manifest"
+        )  # PublishedDataset
+        rejects = (
+            (staged[_REJECTS], published[_REJECTS])
+            | "CollectRejects" >> beam.Flatten()
+            | "TypeRejects" >> beam.Map(_same).with_output_types(Reject)
+        )
+        if self._error_handler is not None:
+            self._error_handler.add_error_pcollection(rejects)
+        return WrittenDataset(
+            manifest=published["manifest"] | "TypeManifest" >> beam.Map(_same).with_output_types(PublishedDataset),
+            shards=published[_SHARDS] | "TypeShards" >> beam.Map(_same).with_output_types(WrittenShard),
+            rejects=rejects,
+        )
+
+
+def _refuse_unbounded(rows: Any) -> None:
+    if not rows.is_bounded:
+        msg = (
+            "WriteDataset writes a dataset once, when all rows are there, and this PCollection is unbounded; write the "
+            "images of each window to a folder, such as by beam.io.fileio.WriteToFiles, and add each folder with "
+            "shardkit.append(DATASET, FOLDER)"
+        )
+        raise CallError(msg)
+
+
+def _refuse_other_rows(element_type: Any) -> None:
+    """Refuse rows of a schema with unknown fields when the pipeline is made."""
+    is_row = isinstance(element_type, RowTypeConstraint)
+    schema = element_type if is_row else RowTypeConstraint.from_user_type(element_type)
+    if schema is not None:
+        refuse_unknown_fields(name for name, _ in schema._fields)
+
+
+def _same(one: Any) -> Any:
+    """Return the element: Beam takes types of tagged outputs from a step of their own."""
+    return one
+
+
+class _StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Rows to the names of parts of the inventory."""
+
+    def __init__(self, output_url: str, options: StagingOptions, *, resumes: bool) -> None:
+        self._output_url, self._options, self._resumes = output_url, options, resumes
+        self._shared = Shared()
+        self._images = Metrics.counter(NAMESPACE, "images_checked")
+        self._bytes = Metrics.counter(NAMESPACE, "image_bytes_stored")
+
+    def setup(self) -> None:
+        """Open the output, and read what an earlier run left there."""
+        self._output = open_folder(self._output_url)
+        with os_errors_as("write into the output", self._output_url):
+            self._output.create()
+            self._before = self._shared.acquire(self._find_staged) if self._resumes else None
+
+    def _find_staged(self) -> StagedBefore:
+        return StagedBefore(self._output, self._options.folder, OF_IMAGE)
+
+    def start_bundle(self) -> None:
+        """Begin with no rows."""
+        self._stager = Stager(self._output, self._options, self._before)
+
+    def process(self, row: Any) -> Iterator[Any]:
+        """Stage a row; yield what is rejected, and the name of a part that is full."""
+        num_bytes = self._stager.num_bytes
+        for reject in self._stager.add(row):
+            Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
+            yield beam.pvalue.TaggedOutput(_REJECTS, reject)
+        self._images.inc()
+        self._bytes.inc(self._stager.num_bytes - num_bytes)
+        if self._stager.is_full:
+            yield from self._flushed()
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """Write the rest."""
+        window = GlobalWindow()
+        for part in self._flushed():
+            yield WindowedValue(part, window.max_timestamp(), [window])
+
+    def _flushed(self) -> list[tuple[str, str, str]]:
+        part = self._stager.flush()
+        # A plain tuple, which every engine encodes.
+        return [] if part is None else [(part.name, part.kind, part.key)]
+
+
+class _ToSet(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
+    """Names of parts to one set."""
+
+    def create_accumulator(self) -> set[tuple[str, str, str]]:
+        """Return an empty set."""
+        return set()
+
+    def add_input(self, found: set[tuple[str, str, str]], part: tuple[str, str, str]) -> set[tuple[str, str, str]]:
+        """Add a part."""
+        found.add(part)
+        return found
+
+    def merge_accumulators(self, several: Iterable[set[tuple[str, str, str]]]) -> set[tuple[str, str, str]]:
+        """Return the parts of several sets."""
+        return set().union(*several)
+
+    def extract_output(self, found: set[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+        """Return the parts in their order."""
+        return sorted(found)
+
+
+def _parts(gathered: Sequence[tuple[str, str, str]]) -> list[StagedPart]:
+    return [StagedPart(*one) for one in gathered]
+
+
+def _plan(
+    gathered: Sequence[tuple[str, str, str]], job: StagedConversion
+) -> Iterator[tuple[ShardTask, str, WriteOptions]]:
+    digest, tasks, options = job.plan(_parts(gathered))
+    for task in tasks:
+        yield task, digest, options
+
+
+class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Writes a shard."""
+
+    def __init__(self, job: StagedConversion) -> None:
+        self._job = job
+        self._shards = Metrics.counter(NAMESPACE, "shards_written")
+
+    def process(self, planned: tuple[ShardTask, str, WriteOptions]) -> Iterator[bool]:
+        """Write a shard, unless it is finished."""
+        self._job.write(*planned)
+        self._shards.inc()
+        yield True
+
+
+class _Publish(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Publishes the dataset once its shards are written."""
+
+    def __init__(self, job: StagedConversion) -> None:
+        self._job = job
+
+    def process(self, gathered: Sequence[tuple[str, str, str]], num_written: int) -> Iterator[Any]:
+        """Yield the dataset, its shards, and what was rejected after staging."""
+        del num_written  # a side input, so that all shards are written before
+        manifest, rejects = self._job.publish(_parts(gathered))
+        for reject in rejects:
+            Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
+            yield beam.pvalue.TaggedOutput(_REJECTS, reject)
+        for split, shard in manifest.shards():
+            found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
+            yield beam.pvalue.TaggedOutput(_SHARDS, found)
+        yield PublishedDataset(
+            f"{open_folder(self._job.output_url).url}/{MANIFEST}",
+            manifest.digest,
+            sum(split.num_examples for split in manifest.splits.values()),
+            manifest.rejected.num_examples,
+        )

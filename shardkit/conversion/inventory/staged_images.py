@@ -1,0 +1,70 @@
+"""Images that were stored in their final form before the plan: where they are, and how a shard's writer reads them.
+
+The images of a PCollection cannot be read again, so each is checked and normalised when it passes by, and its stored
+form is appended to a file of many images. The row has what the inventory finds out about the image as it was given.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import google_crc32c
+import pyarrow as pa
+
+from shardkit import images
+from shardkit.errors import MachineError
+from shardkit.sources.columns import OFFSET, PATH
+from shardkit.storage.open_files import OpenFiles
+from shardkit.storage.retry import retried
+
+STORED_BYTES = pa.field("stored_bytes", pa.int64())  # of the image, at PATH and OFFSET
+STORED_MASK_BYTES = pa.field("stored_mask_bytes", pa.int64())  # of the mask, which follows it; 0 without masks
+STORED_CRC32C = pa.field("stored_crc32c", pa.int64())  # of both
+STORED_WIDTH = pa.field("stored_width", pa.int32())
+STORED_HEIGHT = pa.field("stored_height", pa.int32())
+STORED_CHANGES = pa.field("stored_changes", pa.string())  # see NormalisedImage, separated by commas
+STAGED_FIELDS = [
+    *(PATH, OFFSET, STORED_BYTES, STORED_MASK_BYTES, STORED_CRC32C, STORED_WIDTH, STORED_HEIGHT, STORED_CHANGES),
+]
+
+
+class StagedImage(NamedTuple):
+    """An image and its mask as they are stored; no mask is None."""
+
+    image: images.NormalisedImage
+    mask: bytes | None
+
+
+def is_staged(row: Mapping[str, Any]) -> bool:
+    """Return whether a row's image is stored in its final form already."""
+    return STORED_BYTES.name in row
+
+
+def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> StagedImage:
+    """Read a row's image and mask.
+
+    Args:
+        files: The files of the folder that paths start at.
+        row: The row.
+
+    Raises:
+        MachineError: The file was removed or changed: another run has published or replaced the output.
+        OSError: The disk or the network failed.
+    """
+    path, start = row[PATH.name], row[OFFSET.name]
+    num_bytes, mask_bytes = row[STORED_BYTES.name], row[STORED_MASK_BYTES.name]
+    try:
+        data = retried(lambda: files.read_range(path, start, num_bytes + mask_bytes))
+    except FileNotFoundError:
+        data = b""
+    if google_crc32c.value(data) != row[STORED_CRC32C.name] or len(data) != num_bytes + mask_bytes:
+        found = "is gone" if not data else "is not what was stored in it"
+        msg = f"{files.url}/{path}: this file of staged images {found}; another run may have removed it"
+        raise MachineError(f"{msg}: run the pipeline again when no other one writes into this folder")
+    changes = row[STORED_CHANGES.name]
+    image = images.NormalisedImage(
+        data[:num_bytes],
+        row[STORED_WIDTH.name],
+        row[STORED_HEIGHT.name],
+        tuple(changes.split(",")) if changes else (),
+    )
+    return StagedImage(image, data[num_bytes:] if mask_bytes else None)

@@ -1,0 +1,246 @@
+"""Read an element of a PCollection as the row of a listing.
+
+A wrong field or a wrong type is a mistake of the program that made the rows, and is refused. A value that a row of the
+data may lack or have wrong, such as a label or a split, rejects this row alone.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from shardkit.conversion.inventory.columns import MASK_PATH
+from shardkit.conversion.inventory.source_files import SourceFiles
+from shardkit.dataset.foreign.box_features import refuse_pixels
+from shardkit.errors import CallError, RecordError
+from shardkit.images.info import too_many_bytes
+from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, BAD_PATH, MISSING, NO_LABEL
+from shardkit.sources.columns import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    GROUP,
+    LABEL_NAMES,
+    MAX_OBJECTS,
+    OBJECTS,
+    PATH,
+)
+from shardkit.sources.listing import BadRecord, encodable_path
+from shardkit.sources.tables.column_names import split_of_text
+from shardkit.spelling import closest
+from shardkit.storage import open_folder
+from shardkit.storage.retry import retried
+
+Kind = Literal["label", "labels", "boxes", "mask", "unlabelled"]
+FIELDS = ("key", "image", "uri", "label", "labels", "boxes", "mask", "split", "group")
+KINDS: tuple[Kind, ...] = ("label", "labels", "boxes", "mask", "unlabelled")
+_ANNOTATIONS: tuple[Kind, ...] = KINDS[:-1]
+_SIDES = ("ymin", "xmin", "ymax", "xmax")
+_BYTES = (bytes, bytearray, memoryview)
+NO_KEY = "(a row without a key)"
+
+
+class GivenRow(NamedTuple):
+    """A row of a PCollection, with the columns of a listing that its annotation gives."""
+
+    key: str
+    image: bytes
+    mask: bytes | None
+    kind: Kind
+    columns: dict[str, Any]
+
+
+def values_of(element: Any) -> dict[str, Any]:
+    """Return the fields of an element that are given, by name.
+
+    Args:
+        element: A NamedTuple, a row of Beam, a dataclass or a mapping.
+
+    Raises:
+        CallError: It is something else, or has a field that no row has.
+    """
+    if isinstance(element, Mapping):
+        values = dict(element)
+    elif isinstance(element, tuple) and hasattr(element, "_fields"):
+        values = dict(zip(element._fields, element, strict=True))
+    elif dataclasses.is_dataclass(element):
+        values = {one.name: getattr(element, one.name) for one in dataclasses.fields(element)}
+    elif hasattr(element, "as_dict"):  # beam.Row
+        values = dict(element.as_dict())
+    else:
+        what = type(element).__name__
+        msg = f"an element is {what}; rows are pipelines.Example, NamedTuples, beam.Row or dicts with the fields"
+        raise CallError(f"{msg} {', '.join(FIELDS)}, or serialized tf.train.Examples")
+    refuse_unknown_fields(values)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def refuse_unknown_fields(names: Iterable[str]) -> None:
+    """Refuse fields that no row has.
+
+    Raises:
+        CallError: There is one, or there is no key.
+    """
+    names = [*names]
+    unknown = [name for name in names if name not in FIELDS]
+    if unknown or "key" not in names:
+        close = closest(str(unknown[0]), FIELDS) if unknown else None
+        found = f"have a field {unknown[0]!r}" if unknown else "have no field 'key'"
+        hint = f"; did you mean {close!r}?" if close else f"; the fields are {', '.join(FIELDS)}"
+        msg = f"the rows {found}{hint}"
+        raise CallError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads the rows of a PCollection.
+
+    Attributes:
+        max_file_bytes: Size above which an image or a mask is rejected.
+        is_unlabelled: Whether rows have no annotation; one that they have is left out.
+    """
+
+    max_file_bytes: int
+    is_unlabelled: bool = False
+
+    def key(self, values: Mapping[str, Any]) -> str:
+        """Return the key of a row, or of what is rejected in its place.
+
+        Raises:
+            CallError: The key is no text.
+        """
+        key = values.get("key", "")
+        if not isinstance(key, str):
+            raise _wrong_type(NO_KEY, "key", "text", key)
+        return encodable_path(key) or NO_KEY
+
+    def read(self, values: Mapping[str, Any]) -> GivenRow:
+        """Read a row.
+
+        Args:
+            values: Its fields; see `values_of`.
+
+        Raises:
+            BadRecord: The row is rejected.
+            BadImage: Its image cannot be read.
+            CallError: A field has a wrong type, or two fields contradict each other.
+            MachineError: The disk or the network failed.
+        """
+        key = self.key(values)
+        if key != values.get("key"):
+            what = "the row has no key" if key == NO_KEY else "the key is not valid UTF-8"
+            raise BadRecord(BAD_NAME, f"{what}; give each image a key of its own")
+        kind = self._kind(key, values)
+        columns: dict[str, Any] = {"split": None, "label_name": None, GROUP.name: None}
+        if "split" in values:
+            columns["split"] = split_of_text(_text(key, "split", values["split"]))
+        if "group" in values:
+            columns[GROUP.name] = _text(key, "group", values["group"]) or None
+        columns |= self._annotation(key, kind, values)
+        mask = self._file(key, "mask", values["mask"]) if kind == "mask" else None
+        return GivenRow(key, self._image(key, values), mask, kind, columns)
+
+    def _kind(self, key: str, values: Mapping[str, Any]) -> Kind:
+        if self.is_unlabelled:
+            return "unlabelled"
+        given = [name for name in _ANNOTATIONS if name in values]
+        if len(given) > 1:
+            msg = (
+                f"{printable(key)}: the row has {' and '.join(given)}; an example has one of {', '.join(_ANNOTATIONS)}"
+            )
+            raise CallError(msg)
+        if not given or (given[0] == "label" and values["label"] == ""):
+            remedy = "give it one of label, labels, boxes and mask, or pass `unlabelled`"
+            raise BadRecord(NO_LABEL, f"the row has no annotation; {remedy}")
+        return given[0]
+
+    @staticmethod
+    def _annotation(key: str, kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
+        if kind == "label":
+            return {"label_name": _text(key, "label", values["label"])}
+        if kind == "labels":
+            texts = [_text(key, "labels", one) for one in _each(key, "labels", values["labels"])]
+            return {LABEL_NAMES.name: list(dict.fromkeys(texts))}
+        if kind == "boxes":
+            objects = [_object(key, i, one) for i, one in enumerate(_each(key, "boxes", values["boxes"]))]
+            if len(objects) > MAX_OBJECTS:
+                msg = f"it has {len(objects):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
+                raise BadRecord(BAD_ANNOTATION, msg)
+            return {OBJECTS: objects, ANNOTATED_WIDTH.name: 0, ANNOTATED_HEIGHT.name: 0}
+        return {MASK_PATH: key} if kind == "mask" else {}
+
+    def _image(self, key: str, values: Mapping[str, Any]) -> bytes:
+        if "image" in values and "uri" in values:
+            msg = f"{printable(key)}: the row has image and uri; give the bytes of the image or where it is"
+            raise CallError(msg)
+        if "image" in values:
+            return self._file(key, "image", values["image"])
+        if "uri" not in values:
+            raise BadRecord(MISSING, "the row has neither image nor uri; give the bytes of the image or where it is")
+        return self._read_uri(_text(key, "uri", values["uri"]))
+
+    def _file(self, key: str, name: str, value: Any) -> bytes:
+        if not isinstance(value, _BYTES):
+            hint = "; where a file is goes to `uri`" if name == "image" and isinstance(value, str) else ""
+            raise _wrong_type(key, name, "the bytes of a file", value, hint)
+        data = bytes(value)
+        if len(data) > self.max_file_bytes:
+            raise too_many_bytes(f"The {name}", len(data), self.max_file_bytes)
+        return data
+
+    def _read_uri(self, uri: str) -> bytes:
+        above, _, name = uri.rpartition("/")
+        if not name:
+            raise BadRecord(BAD_PATH, f"the uri {uri!r} names no file")
+        files = _files_of(above or ("/" if uri.startswith("/") else "."), self.max_file_bytes)
+        found = retried(lambda: files.folder.stat(name))
+        if found is None or found.is_folder:
+            raise BadRecord(MISSING, f"there is no file {uri}; restore it, or remove its row")
+        if found.num_bytes > self.max_file_bytes:
+            raise too_many_bytes("The file", found.num_bytes, self.max_file_bytes)
+        return files.image({"key": name, PATH.name: name}).data
+
+
+@lru_cache(maxsize=64)
+def _files_of(url: str, max_file_bytes: int) -> SourceFiles:
+    return SourceFiles(open_folder(url), max_file_bytes)
+
+
+def _each(key: str, name: str, value: Any) -> list[Any]:
+    if isinstance(value, (str, *_BYTES, Mapping)) or not isinstance(value, Iterable):
+        raise _wrong_type(key, name, "a list", value)
+    return list(value)
+
+
+def _text(key: str, name: str, value: Any) -> str:
+    if isinstance(value, str):
+        if encodable_path(value) != value:
+            raise BadRecord(BAD_ANNOTATION, f"the {name} {value!r} is not valid UTF-8")
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):  # numbers of classes, also NumPy's
+        raise _wrong_type(key, name, "text or a whole number", value)
+    return str(value.__index__())
+
+
+def _object(key: str, number: int, box: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in ("label", *_SIDES):
+        value = box.get(name) if isinstance(box, Mapping) else getattr(box, name, None)
+        if value is None:
+            raise _wrong_type(key, "boxes", f"boxes with label, {', '.join(_SIDES)}", box)
+        values[name] = value
+    try:
+        sides = [float(values[name]) for name in _SIDES]
+    except (TypeError, ValueError):
+        raise _wrong_type(key, "boxes", f"boxes whose {', '.join(_SIDES)} are numbers", box) from None
+    try:
+        refuse_pixels([sides])
+    except RecordError as error:
+        raise BadRecord(BAD_ANNOTATION, str(error)) from None
+    return {"bbox": sides, "label_name": _text(key, "label", values["label"]), "name": f"object {number}"}
+
+
+def _wrong_type(key: str, name: str, wanted: str, found: Any, hint: str = "") -> CallError:
+    shown = repr(found) if len(repr(found)) <= 60 else f"{type(found).__name__} {repr(found)[:40]}…"
+    return CallError(f"{printable(key)}: {name} must be {wanted}; found {shown}{hint}")

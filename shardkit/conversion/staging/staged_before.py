@@ -1,0 +1,80 @@
+"""Find the images that an earlier run of a pipeline staged, so that a rerun neither decodes nor stores them again.
+
+A rerun may put other images into a bundle, so files are not found by their names; images are, by their contents.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory import parts
+from shardkit.sources.columns import CONTENT_SHA256, PATH
+from shardkit.storage import Folder
+from shardkit.storage.concurrent_reads import read_many
+
+# Each takes about 150 bytes in each worker process. Images beyond are staged again.
+MAX_IMAGES = 1 << 20
+_CONTENT_BYTES = 32
+
+
+def has_staged_images(output: Folder) -> bool:
+    """Return whether an earlier run left staged images."""
+    return bool(output.scan(parts.PARTS))
+
+
+class StagedBefore:
+    """The images that were staged in some form, by content."""
+
+    def __init__(self, output: Folder, folder: str, columns: list[str]) -> None:
+        """Read what an earlier run left.
+
+        Args:
+            output: The output folder.
+            folder: The folder of the images that are stored in this form, below the output.
+            columns: The columns that describe an image.
+
+        Raises:
+            OSError: The disk or the network failed.
+        """
+        names = [entry.name for entry in output.scan(parts.PARTS)]
+        tables, num_rows = list[pa.Table](), 0
+        for table in read_many(partial(_read, output, f"{folder}/", columns), names, parts.READING_THREADS):
+            tables.append(table)
+            num_rows += len(table)
+            if num_rows >= MAX_IMAGES:
+                break
+        self._table = pa.concat_tables(tables, promote_options="permissive") if tables else None
+        beginnings = np.concatenate([np.zeros(0, np.uint64), *map(_beginnings, tables)])
+        self._order = np.argsort(beginnings, kind="stable")
+        self._beginnings = beginnings[self._order]
+
+    def find(self, content: bytes) -> Iterator[dict[str, Any]]:
+        """Yield what is known of the images with a content; several have different masks.
+
+        Args:
+            content: The sha256 of an image.
+        """
+        beginning = np.frombuffer(content, np.uint64, 1)
+        first, end = (int(np.searchsorted(self._beginnings, beginning, side)[0]) for side in ("left", "right"))
+        if self._table is not None and first < end:
+            for row in self._table.take(pa.array(self._order[first:end])).to_pylist():
+                if row[CONTENT_SHA256.name] == content:
+                    yield row
+
+
+def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Table:
+    """Return the rows of a part with an image in a folder."""
+    table, _ = parts.read_parts(output, [name])
+    table = table.select([column for column in columns if column in table.column_names])
+    return table.filter(pc.fill_null(pc.starts_with(table[PATH.name], folder), fill_value=False))
+
+
+def _beginnings(table: pa.Table) -> npt.NDArray[np.uint64]:
+    """Return the first 8 bytes of each content hash."""
+    whole = b"".join(table[CONTENT_SHA256.name].to_pylist())
+    return np.frombuffer(whole, np.uint64)[:: _CONTENT_BYTES // 8]

@@ -1,0 +1,98 @@
+"""The source that planning and writing see of staged rows, and the rows of one key among them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory.columns import annotation_columns
+from shardkit.conversion.inventory.schema import MASK_SHA256
+from shardkit.conversion.staging.rows import Kind
+from shardkit.conversion.staging.stager import staged_schema
+from shardkit.errors import DataError
+from shardkit.naming import printable
+from shardkit.sources.columns import CONTENT_SHA256, GROUP
+from shardkit.sources.listing import Listing, Source
+from shardkit.storage import Folder
+
+TITLE = "Beam PCollection"
+
+
+@dataclass(frozen=True, slots=True)
+class StagedSource(Source):
+    """The images that the rows of a PCollection gave, in the work folder of the output.
+
+    Attributes:
+        folder: The output folder, which paths start at.
+        kind: What is annotated.
+    """
+
+    folder: Folder
+    kind: Kind
+
+    layout = TITLE
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return staged_schema(self.kind)
+
+    def describe(self) -> str:
+        """See Source."""
+        return f"{self.folder.url}: images of a PCollection"
+
+    def parts(self) -> Sequence[Any]:
+        """See Source; the rows are in the inventory already."""
+        return ()
+
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See Source."""
+        del part, batch_rows
+        return iter(())
+
+
+def merge_equal_rows(table: pa.Table) -> pa.Table:
+    """Return an inventory of staged rows with one row for each key.
+
+    A row that is given twice, as by an upstream step that was repeated, is one example.
+
+    Args:
+        table: The rows, sorted by key.
+
+    Raises:
+        DataError: Two rows of one key differ.
+    """
+    keys = table["key"]
+    is_same = pc.equal(keys[1:], keys[:-1]).to_numpy() if len(table) > 1 else np.zeros(0, np.bool_)
+    repeated = np.flatnonzero(is_same) + 1
+    if not len(repeated):
+        return table
+    names = ["split", "label_name", "reason", CONTENT_SHA256.name, MASK_SHA256.name, GROUP.name]
+    names += annotation_columns(table.schema)
+    compared = table.select([name for name in names if name in table.column_names])
+    before = compared.take(pa.array(repeated - 1)).to_pylist()
+    for row, one, other in zip(repeated.tolist(), before, compared.take(pa.array(repeated)).to_pylist(), strict=True):
+        if one != other:
+            what = next(_NAMED.get(name, "annotations") for name in one if one[name] != other[name])
+            msg = (
+                f"two rows with different {what} have the key {printable(keys[row].as_py())!r}; give each image a key "
+                "of its own, and the same one each time that the pipeline computes it: a row that is given again as "
+                "it was is one example"
+            )
+            raise DataError(msg)
+    kept = np.ones(len(table), np.bool_)
+    kept[repeated] = False
+    return table.filter(pa.array(kept))
+
+
+_NAMED = {
+    "split": "splits",
+    "label_name": "labels",
+    "reason": "images",
+    CONTENT_SHA256.name: "images",
+    MASK_SHA256.name: "masks",
+    GROUP.name: "groups",
+}

@@ -1,0 +1,276 @@
+"""Check and normalise the images of a bundle once, and append them to files of many images.
+
+A file's name is a hash of what is in it and of the form in which images are stored: a bundle that is tried again writes
+the same file. Millions of images become thousands of files, each written whole or not at all. A second file, a part of
+the inventory, has a row for each image; only its name travels on.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import google_crc32c
+import pyarrow as pa
+
+from shardkit import images, naming, software
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.checking import check_file
+from shardkit.conversion.inventory.columns import MASK_PATH
+from shardkit.conversion.inventory.digests import columns_digest
+from shardkit.conversion.inventory.row_boxes import place_boxes
+from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject, inventory_schema
+from shardkit.conversion.inventory.source_files import ReadImage
+from shardkit.conversion.inventory.staged_images import (
+    STAGED_FIELDS,
+    STORED_BYTES,
+    STORED_CHANGES,
+    STORED_CRC32C,
+    STORED_HEIGHT,
+    STORED_MASK_BYTES,
+    STORED_WIDTH,
+)
+from shardkit.conversion.staging.rows import GivenRow, Kind, RowReader, values_of
+from shardkit.conversion.staging.staged_before import StagedBefore
+from shardkit.errors import DataError
+from shardkit.hashing import canonical_json
+from shardkit.images.boxes import mask_orientation
+from shardkit.naming import printable
+from shardkit.sources.columns import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    CHECKED_FIELDS,
+    GROUP,
+    LABEL_NAMES,
+    LISTING_SCHEMA,
+    OFFSET,
+    PATH,
+    UNLABELLED,
+    objects_field,
+)
+from shardkit.sources.listing import BadRecord, Listing
+from shardkit.storage import Folder, os_errors_as
+from shardkit.storage.retry import retried
+
+STAGED = f"{naming.WORK_FOLDER}/staged"
+FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are written
+FILE_ROWS = 1 << 14
+_VERSION = 1
+_COLUMNS_OF: dict[Kind, list[pa.Field]] = {
+    "label": [],
+    "labels": [LABEL_NAMES],
+    "boxes": [objects_field(), ANNOTATED_WIDTH, ANNOTATED_HEIGHT],
+    "mask": [pa.field(MASK_PATH, pa.string())],
+    "unlabelled": [UNLABELLED],
+}
+# What is known of an image and its mask once both are staged, whatever the row says of them.
+OF_IMAGE = [*(field.name for field in [*STAGED_FIELDS, *CHECKED_FIELDS]), MASK_SHA256.name, LAST_CLASS.name]
+
+
+def staged_schema(kind: Kind) -> pa.Schema:
+    """Return the columns of staged rows with an annotation of a kind."""
+    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *_COLUMNS_OF[kind], *STAGED_FIELDS]))
+
+
+class StagedPart(NamedTuple):
+    """The name of a part of the inventory; the kind of its annotations and a key of it, '' if all rows are rejected."""
+
+    name: str
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagingOptions:
+    """What decides how rows are staged.
+
+    Attributes:
+        form: How images are stored.
+        max_file_bytes: Size above which an image or a mask is rejected.
+        is_unlabelled: Whether rows have no annotation.
+    """
+
+    form: images.StoredForm
+    max_file_bytes: int
+    is_unlabelled: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The folder of the images that are stored in this form, below the output."""
+        decides = {"form": asdict(self.form), "software": software.versions(), "version": _VERSION}
+        return f"{STAGED}/{hashlib.sha256(canonical_json(decides)).hexdigest()[:16]}"
+
+
+class Stager:
+    """Stages the rows of a bundle. Memory is bounded by FILE_BYTES and one image."""
+
+    def __init__(self, output: Folder, options: StagingOptions, before: StagedBefore | None = None) -> None:
+        """Stage rows.
+
+        Args:
+            output: The output folder, which must exist.
+            options: How rows are staged.
+            before: The images that an earlier run staged; None if there are none.
+        """
+        self._output, self._options, self._folder, self._before = output, options, options.folder, before
+        self._reader = RowReader(options.max_file_bytes, options.is_unlabelled)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._rows: list[dict[str, Any]] = []
+        self._kind_of: dict[Kind, str] = {}  # a key of each kind
+        self._images: list[bytes] = []
+        self.num_bytes = 0  # of the stored images since the last `flush`
+        self._known: dict[tuple[bytes, bytes | None], dict[str, Any]] = {}  # images of this file by content
+
+    @property
+    def is_full(self) -> bool:
+        """Whether `flush` is due."""
+        return self.num_bytes >= FILE_BYTES or len(self._rows) >= FILE_ROWS
+
+    def add(self, element: Any) -> Iterator[Reject]:
+        """Stage a row; yield what is rejected: the image, or some of its boxes.
+
+        Args:
+            element: The row; see `rows.values_of`.
+
+        Raises:
+            CallError: The row has a wrong field or type.
+            DataError: The rows have annotations of several kinds.
+            MachineError: The disk or the network failed.
+        """
+        values = values_of(element)
+        row: dict[str, Any] = {"key": self._reader.key(values), "source_bytes": 0, "mtime_ns": 0}
+        try:
+            given = self._reader.read(values)
+            row |= {"source_bytes": len(given.image), **given.columns}
+            boxes = self._stage(given, row)
+        except (BadRecord, images.BadImage) as error:
+            rejected = Reject(row["key"], error.reason, str(error), row["source_bytes"])
+            self._rows.append({**rejected._asdict(), "mtime_ns": 0})
+            yield rejected
+            return
+        self._refuse_other_kind(given)
+        self._rows += [row, *boxes]
+        for box in boxes:
+            yield Reject(*(box[name] for name in Reject._fields))
+
+    def _refuse_other_kind(self, given: GivenRow) -> None:
+        self._kind_of.setdefault(given.kind, given.key)
+        refuse_kinds(self._kind_of)
+
+    def _stage(self, given: GivenRow, row: dict[str, Any]) -> list[dict[str, Any]]:
+        """Fill in the columns of a row, and append its image unless it is known; return a row for each bad box."""
+        content = hashlib.sha256(given.image).digest()
+        mask_content = None if given.mask is None else hashlib.sha256(given.mask).digest()
+        known = self._known.get((content, mask_content)) or self._found_before(content, mask_content)
+        if known is None:
+            checked = dict(row)
+            bad_boxes = check_file(_Given(given), checked)
+            info = _info(checked)
+            image = images.normalise(given.image, info, self._options.form)
+            mask = b"" if given.mask is None else self._mask(given.mask, info)
+            row |= checked
+            row |= {
+                PATH.name: None,  # the file has no name yet
+                OFFSET.name: self.num_bytes,
+                STORED_BYTES.name: len(image.data),
+                STORED_MASK_BYTES.name: len(mask),
+                STORED_CRC32C.name: google_crc32c.extend(google_crc32c.value(image.data), mask),
+                STORED_WIDTH.name: image.width,
+                STORED_HEIGHT.name: image.height,
+                STORED_CHANGES.name: ",".join(image.changes),
+            }
+            self._images += [image.data, mask]
+            self.num_bytes += len(image.data) + len(mask)
+            self._known[content, mask_content] = {name: row[name] for name in OF_IMAGE if name in row}
+            return bad_boxes
+        row |= known
+        return place_boxes(row, _info(row))
+
+    def _found_before(self, content: bytes, mask_content: bytes | None) -> dict[str, Any] | None:
+        found = self._before.find(content) if self._before else ()
+        return next((one for one in found if one.get(MASK_SHA256.name) == mask_content), None)
+
+    def _mask(self, mask: bytes, info: images.ImageInfo) -> bytes:
+        orientation = mask_orientation(images.check_mask(mask), info)
+        return images.normalise_mask(mask, orientation=orientation, form=self._options.form).data
+
+    def flush(self) -> StagedPart | None:
+        """Write the images and the rows so far; None if there are no rows.
+
+        Raises:
+            MachineError: The disk or the network failed.
+        """
+        if not self._rows:
+            return None
+        kind, key = next(iter(self._kind_of.items()), (None, ""))
+        schema = staged_schema(kind or "label")  # without a good row, there is no annotation in it
+        with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
+            path = self._write_images() if self._images else None
+            for row in self._rows:
+                if row.get(STORED_BYTES.name) is not None and row[PATH.name] is None:
+                    row[PATH.name] = path
+            table = pa.Table.from_pylist(self._rows, schema)
+            digest = hashlib.blake2b(columns_digest(table, schema.names), digest_size=16)
+            digest.update(canonical_json(schema.names))
+            name = f"{digest.hexdigest()}-{len(table)}.arrow"
+            retried(lambda: parts.write_part(self._output, name, table, Listing(schema)))
+        self._begin()
+        return StagedPart(name, kind or "", key)
+
+    def _write_images(self) -> str:
+        """Write the images into one file, unless it is there; return its path."""
+        digest = hashlib.sha256()
+        for data in self._images:
+            digest.update(len(data).to_bytes(8, "little"))
+            digest.update(data)
+        path = f"{self._folder}/{digest.hexdigest()}"
+
+        def write() -> None:
+            found = self._output.stat(path)
+            if found is not None and found.num_bytes == self.num_bytes:
+                return
+            with self._output.atomic_write(path) as file:
+                for data in self._images:
+                    file.write(data)
+
+        retried(write)
+        return path
+
+
+def refuse_kinds(kinds: dict[Any, str]) -> None:
+    """Refuse annotations of several kinds.
+
+    Args:
+        kinds: A key of each kind.
+
+    Raises:
+        DataError: There are several.
+    """
+    if len(kinds) > 1:
+        (one, key), (other, other_key) = sorted(kinds.items())[:2]
+        said = f"the row {printable(key)!r} has {one}, and {printable(other_key)!r} has {other}"
+        msg = f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each"
+        raise DataError(msg)
+
+
+class _Given:
+    """The files of a row; see `checking.CheckedFiles`."""
+
+    def __init__(self, given: GivenRow) -> None:
+        self._given = given
+
+    def image(self, _: Any) -> ReadImage:
+        """Return the image."""
+        return ReadImage(self._given.image)
+
+    def mask(self, _: Any, __: ReadImage) -> bytes | None:
+        """Return the mask."""
+        return self._given.mask
+
+
+def _info(row: dict[str, Any]) -> images.ImageInfo:
+    changes = row["changes"]
+    codes = tuple(changes.split(",")) if changes else ()
+    return images.ImageInfo(row["format"], row["width"], row["height"], row["orientation"], codes)

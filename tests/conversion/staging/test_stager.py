@@ -1,0 +1,87 @@
+"""Staging images: what is written, how often, and what a rerun does again."""
+
+import pytest
+
+from shardkit import images
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.staging import stager as staging
+from shardkit.conversion.staging.staged_before import StagedBefore
+from shardkit.conversion.staging.stager import OF_IMAGE, STAGED, Stager, StagingOptions
+from shardkit.images import StoredForm
+from shardkit.storage import open_folder
+from shardkit.testing import picture
+
+OPTIONS = StagingOptions(StoredForm(resize=8), 1 << 20)
+ROWS = [
+    {"key": f"{i:02d}.png", "image": picture(i, width=20, height=20, kind="PNG"), "label": "ab"[i % 2]}
+    for i in range(20)
+]
+
+
+@pytest.fixture
+def output(tmp_path):
+    return open_folder(str(tmp_path))
+
+
+def staged(output, *bundles, options=OPTIONS, before=None):
+    """The rows of the inventory after staging these bundles."""
+    names = []
+    for rows in bundles:
+        stager = Stager(output, options, before)
+        assert [one for row in rows for one in stager.add(row)] == []
+        names.append(stager.flush().name)
+    return parts.read_parts(output, names)[0]
+
+
+def files(output):
+    return {
+        f"{folder.name}/{entry.name}"
+        for folder in output.scan(STAGED)
+        for entry in output.scan(f"{STAGED}/{folder.name}")
+    }
+
+
+def test_a_bundle_that_is_tried_again_writes_the_same_files(output):
+    first = staged(output, ROWS)
+    found = files(output)
+    assert len(found) == 1
+    assert staged(output, ROWS).equals(first)
+    assert files(output) == found
+    assert len(output.scan(parts.PARTS)) == 1
+
+
+def test_an_image_under_several_keys_is_stored_once(output):
+    table = staged(output, [ROWS[0], ROWS[0] | {"key": "copy.png", "label": "b"}])
+    assert len(set(table["offset"].to_pylist())) == 1
+    assert table["label_name"].to_pylist() == ["a", "b"]
+
+
+def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch):
+    first = staged(output, ROWS[:10], ROWS[10:])
+    found = files(output)
+    before = StagedBefore(output, OPTIONS.folder, OF_IMAGE)
+    checked = []
+    monkeypatch.setattr(images, "check", checked.append)
+    again = staged(output, ROWS[::-2], ROWS[::2], before=before)
+    assert again.select(first.column_names).to_pylist() == first.to_pylist()
+    assert (files(output), checked) == (found, [])
+
+
+def test_images_in_another_form_are_staged_again(output):
+    staged(output, ROWS)
+    other = StagingOptions(StoredForm(resize=10), 1 << 20)
+    table = staged(output, ROWS, options=other, before=StagedBefore(output, other.folder, OF_IMAGE))
+    assert set(table["stored_width"].to_pylist()) == {10}
+    assert len(files(output)) == 2
+
+
+def test_files_and_memory_are_bounded(output, monkeypatch):
+    monkeypatch.setattr(staging, "FILE_BYTES", 2000)
+    stager, names = Stager(output, StagingOptions(StoredForm(), 1 << 20)), []
+    for row in ROWS:
+        assert list(stager.add(row)) == []
+        if stager.is_full:
+            names.append(stager.flush().name)
+    sizes = [entry.num_bytes for folder in output.scan(STAGED) for entry in output.scan(f"{STAGED}/{folder.name}")]
+    assert len(names) == len(sizes) > 5
+    assert all(2000 <= size < 2000 + max(len(row["image"]) for row in ROWS) for size in sizes)

@@ -1,0 +1,230 @@
+"""`pipelines.WriteDataset` on Beam's runner for one process: the bytes of `convert`, and what is refused."""
+
+import apache_beam as beam
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
+from apache_beam.transforms.error_handling import ErrorHandler
+from apache_beam.transforms.periodicsequence import PeriodicImpulse
+
+import shardkit
+from shardkit import images, pipelines
+from shardkit.errors import CallError
+from shardkit.options.groups import Shards, Splits, Stored
+from shardkit.sources.opening import open_source
+from shardkit.testing import digests_of, picture
+
+from ..cli.calling import SAMPLE_DATA
+from .transforms import RUNNER, collected, noting
+
+NUM_ROWS, SIDE = 24, 60
+OPTIONS = {"splits": {"train": 0.75, "validation": 0.25}, "shards": 2}
+
+
+def box_of(box, height, width):
+    """A box in pixels as fractions of the image's sides."""
+    ymin, xmin, ymax, xmax = box["bbox"]
+    return pipelines.Box(box["label_name"], ymin / height, xmin / width, ymax / height, xmax / width)
+
+
+def rows_of(source_url):
+    """The rows that a user would make of a source: its listing, with the bytes of the files."""
+    source, rows = open_source(str(source_url)), []
+    for part in source.parts():
+        for listing in source.list_part(part, 100):
+            for one in listing.table().to_pylist():
+                if one["reason"]:  # a bad line of a label file
+                    continue
+                row = {"key": one["key"], "image": source.folder.read(one.get("path") or one["key"])}
+                row |= {"split": one["split"], "label": one["label_name"], "labels": one.get("label_names")}
+                if "objects" in one:
+                    row["boxes"] = [
+                        box_of(box, one["annotated_height"], one["annotated_width"]) for box in one["objects"]
+                    ]
+                if one.get("mask_path"):
+                    row["mask"] = source.folder.read(one["mask_path"])
+                rows.append(pipelines.Example(**row))
+    return rows
+
+
+def given(pipeline, *bundles):
+    """A PCollection of rows that come as in a bundle each, without a shuffle before."""
+    several = [
+        pipeline | f"Bundle{i}" >> beam.Create(rows, reshuffle=False).with_output_types(pipelines.Example)
+        for i, rows in enumerate(bundles)
+    ]
+    return several | "Bundles" >> beam.Flatten()
+
+
+def write(output, *bundles, **options):
+    """Write rows; the elements that come out and the counters."""
+
+    def made(pipeline):
+        return (given(pipeline, *bundles) | pipelines.WriteDataset(output, **options))._asdict()
+
+    return collected(made)
+
+
+def shards_of(output):
+    """Bytes of the shards, and the rows of their indexes, whose files name the plan and so the layout, too."""
+    records = {path.name: path.read_bytes() for path in output.glob("*.tfrecord")}
+    tables = {path.name: pq.read_table(path).to_pylist() for path in output.glob("*.index.parquet")}
+    return records, tables
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [
+        pipelines.Example(
+            key=f"{i:02d}.jpg",
+            image=picture(i, width=SIDE, height=SIDE, kind="JPEG"),
+            label="ab"[i % 2],
+            group=f"patient {i // 2}",
+        )
+        for i in range(NUM_ROWS)
+    ]
+
+
+@pytest.fixture(scope="module")
+def written(rows, tmp_path_factory):
+    """A dataset of the rows, in one bundle, and what came out."""
+    output = tmp_path_factory.mktemp("written") / "out"
+    return output, write(output, rows, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("shapes", {**OPTIONS, "stored": Stored(resize=20)}),
+        ("multilabel.jsonl", {"splits": Splits("80/20", split_by="stratified")}),
+        ("boxes.csv", {"shards": Shards(shard_size="10MiB"), "stored": Stored(size="40x40"), "max_rejected": "100%"}),
+        ("masks", {"stored": Stored(size="40x30", fit="pad", mask_padding=255)}),
+    ],
+)
+def test_the_shards_are_those_of_convert(source, options, tmp_path):
+    shardkit.convert(str(SAMPLE_DATA / source), tmp_path / "converted", **options)
+    rows = rows_of(SAMPLE_DATA / source)
+    write(tmp_path / "written", rows[::2], rows[1::2], **options)
+    (records, tables), (wanted, wanted_tables) = shards_of(tmp_path / "written"), shards_of(tmp_path / "converted")
+    assert records == wanted
+    assert tables == wanted_tables
+    assert not (tmp_path / "written" / ".shardkit").exists()
+
+
+def test_any_bundles_any_order_and_repeated_rows_give_the_same_files(rows, written, tmp_path):
+    shuffled = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))]
+    write(tmp_path / "out", shuffled[:5], shuffled[5:6], shuffled[6:] + shuffled[:8], **OPTIONS)
+    assert digests_of(tmp_path / "out") == digests_of(written[0])
+
+
+def test_what_comes_out_is_the_manifest_the_shards_and_the_counters(written, rows):
+    output, (found, counters) = written
+    manifest = shardkit.read_manifest(str(output))
+    assert found["manifest"] == [
+        pipelines.PublishedDataset(f"{output}/manifest.json", manifest.digest, NUM_ROWS, num_rejected=0)
+    ]
+    assert sorted(found["shards"]) == sorted(
+        pipelines.WrittenShard(split, one.path, one.num_examples, one.num_bytes) for split, one in manifest.shards()
+    )
+    assert found["rejects"] == []
+    assert (counters["images_checked"], counters["shards_written"]) == (NUM_ROWS, 4)
+    assert counters["image_bytes_stored"] == sum(len(row.image) for row in rows)
+
+
+def test_no_image_bytes_pass_a_shuffle(rows, tmp_path, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(GroupingBuffer, "append", noting(GroupingBuffer.append, sizes))
+    write(tmp_path / "out", rows, **OPTIONS)
+    assert len(sizes) >= 3, "names of parts and of shards pass by"
+    assert sum(sizes) < sum(len(row.image) for row in rows) / 10
+
+
+def test_a_run_that_failed_is_continued(rows, written, tmp_path, monkeypatch):
+    output = tmp_path / "out"
+    bad = rows[-1]._replace(image=b"no image")
+    with pytest.raises(Exception, match=r"1 of 24 images and records are bad, more than max_rejected='0' allows"):
+        write(output, rows[:-1], [bad], **OPTIONS, max_rejected=0)
+    assert not list(output.glob("*.tfrecord"))
+    check, checked = images.check, []
+    monkeypatch.setattr(images, "check", lambda data: checked.append(data) or check(data))
+    write(output, rows[::-1], **OPTIONS)
+    assert checked == [rows[-1].image], "the others were staged before"
+    assert digests_of(output) == digests_of(written[0])
+
+
+def test_the_same_rows_again_change_nothing_and_others_are_refused(rows, written):
+    output, (first, _) = written
+    before = digests_of(output)
+    found, counters = write(output, rows, **OPTIONS)
+    assert (found["manifest"], "shards_written" in counters) == (first["manifest"], False)
+    with pytest.raises(Exception, match=r"holds a dataset converted differently: .*overwrite=True"):
+        write(output, rows[1:], **OPTIONS)
+    assert digests_of(output) == before
+
+
+def test_bad_rows_are_dead_letters_with_key_and_reason(rows, tmp_path):
+    bad = [
+        rows[0]._replace(key="damaged.jpg", image=rows[0].image[:-100]),
+        rows[0]._replace(key="unlabelled.jpg", label=None),
+        rows[0]._replace(key="copy.jpg"),
+    ]
+
+    def made(pipeline):
+        with ErrorHandler(beam.Map(lambda one: one)) as handler:
+            transform = pipelines.WriteDataset(tmp_path / "out", dedupe="drop", max_rejected="10%", **OPTIONS)
+            given(pipeline, rows, bad) | transform.with_error_handler(handler)
+        return {"rejects": handler.output()}
+
+    found, counters = collected(made)
+    wanted = [("copy.jpg", "duplicate"), ("damaged.jpg", "truncated"), ("unlabelled.jpg", "no_label")]
+    assert sorted((one.key, one.reason) for one in found["rejects"]) == wanted
+    table = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
+    assert sorted(table, key=lambda row: row["key"]) == sorted(
+        (one._asdict() for one in found["rejects"]), key=lambda row: row["key"]
+    )
+    assert {name: counters[f"rejected_{name}"] for _, name in wanted} == {name: 1 for _, name in wanted}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"image": picture(99)}, "two rows with different images have the key '00.jpg'; give each image a key"),
+        ({"label": "b"}, "two rows with different labels have the key '00.jpg'"),
+        ({"group": "another"}, "two rows with different groups have the key '00.jpg'"),
+        ({"key": "other", "label": None, "labels": ["a"]}, "the row '00.jpg' has label, and 'other' has labels"),
+        ({"label": 0.5}, "00.jpg: label must be text or a whole number; found 0.5"),
+    ],
+)
+def test_rows_that_contradict_each_other_are_refused(changed, said, rows, tmp_path):
+    def made(pipeline):
+        several = pipeline | beam.Create([rows, [rows[0]._replace(**changed)]], reshuffle=False)
+        return {"manifest": (several | beam.FlatMap(iter) | pipelines.WriteDataset(tmp_path / "out")).manifest}
+
+    with pytest.raises(Exception, match=said):
+        collected(made)
+
+
+def test_no_rows_are_refused(tmp_path):
+    with pytest.raises(Exception, match="the PCollection has no rows"):
+        write(tmp_path / "out", [])
+
+
+def test_wrong_calls_are_refused_when_the_pipeline_is_made(rows, tmp_path):
+    with pytest.raises(CallError, match=r"max_rejected is a count"):
+        pipelines.WriteDataset(tmp_path, max_rejected="many")
+    with pytest.raises(CallError, match=r"resize"):
+        pipelines.WriteDataset(tmp_path, stored=Stored(resize=0))
+    pipeline = beam.Pipeline(RUNNER)
+    with pytest.raises(CallError, match=r"unbounded; .* shardkit.append\(DATASET, FOLDER\)"):
+        pipeline | PeriodicImpulse() | pipelines.WriteDataset(tmp_path / "out")
+    with pytest.raises(CallError, match="the rows have a field 'lable'; did you mean 'label'"):
+        _ = (
+            pipeline
+            | beam.Create([1])
+            | beam.Map(lambda one: beam.Row(key=str(one), lable="a"))
+            | "Misspelt" >> pipelines.WriteDataset(tmp_path / "out")
+        )
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(CallError, match=r"holds 'notes\.txt', which is not part of a dataset"):
+        given(pipeline, rows) | "Foreign" >> pipelines.WriteDataset(tmp_path)
