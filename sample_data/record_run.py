@@ -28,7 +28,7 @@ from rich.text import Text
 HERE = Path(__file__).parent
 COLUMNS, ROWS = 98, 40
 COMMANDS = [
-    "shardkit convert photos OUT --splits train=0.8,validation=0.2 --split-by stratified --shards 3",
+    "shardkit convert photos OUT --splits train=0.8,validation=0.2 --shards 3",
     "shardkit verify OUT --deep --leaks",
 ]
 # Fonts of the reader's system: rich names one on the Internet, which a picture on a page may not load.

@@ -68,10 +68,10 @@ class Splits(Group):
         ),
     )
     split_by: SplitBy = field(
-        default="hash",
+        default="stratified",
         metadata=option(
-            "hash: an image keeps its split as data grows. stratified: every class gets its share, within one image (a "
-            "few with several labels)",
+            "stratified: every class gets its share, within one image (a few with several labels). hash: an image "
+            "keeps its split when SOURCE is converted again with more images",
             heading="Splits",
             form=Choice(words=get_args(SplitBy)),
             rule="fixed",

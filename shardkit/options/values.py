@@ -5,7 +5,7 @@ from typing import Final, Literal
 from shardkit.layouts import Layout as Layout  # noqa: PLC0414 - next to the other types of options
 
 LabelType = Literal["auto", "class", "number"]
-SplitBy = Literal["hash", "stratified"]
+SplitBy = Literal["stratified", "hash"]
 Dedupe = Literal["group", "drop", "ignore"]
 Check = Literal["decode", "header"]
 Fit = Literal["crop", "pad"]

@@ -136,7 +136,7 @@ def test_ready_commands_have_the_users_own_output_and_files_and_run_as_printed(t
     monkeypatch.chdir(tmp_path)
     write_class_folders(tmp_path / "photos", {"cat": 30, "dog": 30, **{f"rare{i}": 2 for i in range(9)}})
     (tmp_path / "names.txt").write_text("\n".join(["dog", "cat", *(f"rare{i}" for i in range(9))]))
-    options = ["--classes", "names.txt", "--splits", "80/20", "--max-rejected", "7%"]
+    options = ["--classes", "names.txt", "--splits", "80/20", "--split-by", "hash", "--max-rejected", "7%"]
     said = call("convert", "photos", "my out", *options).stderr
     lines = {line.strip().partition("  # ")[0] for line in said.splitlines() if "shardkit convert" in line}
     (line,) = lines

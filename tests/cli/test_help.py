@@ -63,6 +63,6 @@ def test_help_fits_a_terminal(words, columns, monkeypatch):
 
 def test_help_keeps_the_case_of_values_and_shows_a_default_of_zero():
     shown = " ".join(call("convert", "--help").stdout.split())
-    assert " hash: an image keeps its split as data grows. stratified: every class" in shown
+    assert " stratified: every class gets its share, within one image (a few with several labels). hash: " in shown
     assert "--seed N Seed for splits and for the assignment to shards. [default: 0]" in shown
     assert "`shardkit help layouts` lists" in shown

@@ -87,7 +87,7 @@ def test_the_plan_of_a_dataset_is_how_it_was_made(dataset):
     shown = call("plan", dataset, "--explain").stdout
     assert f"{dataset} is a dataset, made from class folders." in shown
     assert rows_of(shown) == {"train": (3, 3, 48), "validation": (3, 3, 12)}
-    assert "options: --splits train=0.8,validation=0.2 --split-by stratified --shards 3\n" in shown
+    assert "options: --splits train=0.8,validation=0.2 --shards 3\n" in shown
     assert "3 shards, as requested." in shown
     # With options, another conversion of it is planned.
     again = call("plan", dataset, "--shards", "5").stdout

@@ -141,7 +141,7 @@ def test_several_datasets_need_one_rule_and_every_command_that_says_so_runs(old,
 
 
 def test_a_printed_command_repeats_the_defaults_that_overrule_the_rules(old, tmp_path):
-    defaults = ["--seed", "0", "--group-by", "none", "--resize", "none", "--keep-metadata"]
+    defaults = ["--split-by", "hash", "--seed", "0", "--group-by", "none", "--resize", "none", "--keep-metadata"]
     refused = call("convert", old, tmp_path / "new", "--splits", "93/7", *defaults)
     (command,) = commands_in(refused.stderr, tmp_path / "OUT")
     convert(*command[1:])

@@ -1,11 +1,13 @@
 """Splits as a user asks for them: by group, without duplicates, by ratios that the plan prints."""
 
 import json
+from collections import Counter
 
 import pyarrow.parquet as pq
 import pytest
 
-from shardkit.testing import picture, write_tree
+from shardkit.dataset.manifest import read_manifest
+from shardkit.testing import picture, write_class_folders, write_tree
 
 from .calling import call, convert
 
@@ -54,6 +56,33 @@ def test_a_patient_stays_in_one_split(split_by, patients, tmp_path):
     if split_by == "stratified":
         shares = [split["num_examples"] / 300 for split in manifest["splits"].values()]
         assert max(abs(share - wanted) for share, wanted in zip(shares, (0.6, 0.2, 0.2), strict=True)) < 0.03
+
+
+def test_every_class_has_its_share_unless_told_otherwise_and_one_line_says_what_moves(tmp_path):
+    sizes = {"ant": 50, "bee": 25, "cat": 5}
+    write_class_folders(tmp_path / "photos", sizes)
+    said = call("convert", tmp_path / "photos", tmp_path / "out", "--splits", "80/20").stdout
+    assert " ".join(said.split()).count("a few change split (none with --split-by hash)") == 1
+    splits = split_of_keys(tmp_path / "out")
+    validation = Counter(key.split("/")[0] for key, split in splits.items() if split == "validation")
+    assert validation == {name: size // 5 for name, size in sizes.items()}
+    assert "--split-by hash" not in call("convert", tmp_path / "out", tmp_path / "new", "--shards", "2").stdout
+    by_hash = call("convert", tmp_path / "photos", tmp_path / "by hash", "--splits", "80/20", "--split-by", "hash")
+    assert "change split" not in by_hash.stdout
+
+
+def test_a_dataset_made_by_hash_keeps_its_rule(tmp_path):
+    write_class_folders(tmp_path / "photos", {"ant": 30, "cat": 4})
+    convert(tmp_path / "photos", tmp_path / "old", "--splits", "80/20", "--split-by", "hash")
+    convert(tmp_path / "old", tmp_path / "new", "--splits", "70/30")
+    manifest = json.loads((tmp_path / "new/manifest.json").read_text())
+    assert manifest["options"]["split_by"] == "hash"
+    before = split_of_keys(tmp_path / "old")
+    write_class_folders(tmp_path / "more", {"bee": 30, "dog": 4})
+    assert call("append", tmp_path / "old", tmp_path / "more").exit_code == 0
+    after = read_manifest(str(tmp_path / "old"))
+    assert [one.options["split_by"] for one in after.history] == ["hash", "hash"]
+    assert before.items() <= split_of_keys(tmp_path / "old").items()
 
 
 def test_plan_prints_the_shares_wanted_and_reached(patients):

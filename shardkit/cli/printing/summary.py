@@ -79,7 +79,8 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
         None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
         () if is_kept else manifest.options.get("splits_of", ()),
     )
-    lines = balance_lines(rows, manifest.features, manifest.generations, output)
+    rule = [] if wanted is None else split_rule_lines(manifest.options.get("split_by"))
+    lines = [*rule, *balance_lines(rows, manifest.features, manifest.generations, output)]
     return [splits_table(rows, "bytes"), *shares, *map(Paragraph, ["", *lines] if lines else [])]
 
 
@@ -89,14 +90,23 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
         SplitRow(split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance)
         for split in plan.splits
     ]
-    lines = [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
+    applied = plan.options.applied()
+    lines = [] if applied.splits is None else split_rule_lines(applied.split_by)
+    lines += [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)
     counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
-    applied = plan.options.applied()
     shares = shares_parts(counts, plan.classes, applied.splits, applied.splits_of)
     return Group("", splits_table(rows, "source\nbytes"), *shares, "", *map(_line, lines))
+
+
+def split_rule_lines(split_by: str | None) -> list[str]:
+    """Return the line that says which images may change split when others are added; none if no image does."""
+    if split_by != "stratified":
+        return []
+    moves = "if SOURCE is converted again with more images, a few change split (none with --split-by hash)"
+    return [f"split stratified: `append` keeps the split of every image; {moves}"]
 
 
 def _rejected_lines(plan: Plan, limit: RejectLimit) -> list[str]:

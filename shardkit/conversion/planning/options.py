@@ -57,7 +57,7 @@ class ConvertOptions(StoredForm):
     name: str = "dataset"
     splits: dict[str, Fraction] | None = None
     splits_of: tuple[str, ...] = ()
-    split_by: SplitBy = "hash"
+    split_by: SplitBy = "stratified"
     shards: int | dict[str, int] | None = None
     shard_bytes: int = TARGET_SHARD_BYTES
     pipelines: int = 1

@@ -64,7 +64,11 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> Inherite
     every = [rules_of(one.options) for one in ruling]
     replaced = _replaced(given)
     fixed = {*given, *replaced}
-    differing = [name for name in RULES if name not in fixed and any(one[name] != every[0][name] for one in every)]
+    # Datasets that nothing divides have the default of their time, which divides nothing either.
+    meaningless = set() if any(one["splits"] for one in every) else {"split_by"}
+    differing = [
+        name for name in RULES if name not in fixed | meaningless and any(one[name] != every[0][name] for one in every)
+    ]
     if differing:
         raise _different_rules(differing, every, ruling)
     kept = {name: value for name, value in every[0].items() if name not in fixed}

@@ -49,7 +49,7 @@ def test_the_ends_of_every_range_are_allowed(right):
 CHANGED = {
     "splits": {"train": Fraction(1, 2), "test": Fraction(1, 2)},
     "splits_of": ("train",),
-    "split_by": "stratified",
+    "split_by": "hash",
     "group_by": "([0-9]+)",
     "seed": 1,
     "dedupe": "drop",

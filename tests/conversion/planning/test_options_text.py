@@ -16,7 +16,7 @@ from shardkit.conversion.planning.options_text import option_differences, option
     "command",
     [
         "",
-        "--splits train=0.8,test=0.2 --split-by stratified --seed 7",
+        "--splits train=0.8,test=0.2 --split-by hash --seed 7",
         "--splits train=0.9,validation=0.1 --splits-of train,validation",
         "--shards train=8,test=1",
         "--shards 8 --input-pipelines 4",

@@ -250,10 +250,10 @@ def test_exact_duplicates_share_a_split_under_hash(copies, seed):
     assert plan.source.duplicates == copies - 1
 
 
-def test_an_example_never_changes_split_when_the_data_grows():
+def test_an_example_never_changes_split_by_hash_when_the_data_grows():
     contents = [b"%d" % i for i in range(1000)]
     keys = [f"cat/{i}.jpg" for i in range(1000)]
-    options = {"splits": SPLITS, "seed": 3}
+    options = {"splits": SPLITS, "split_by": "hash", "seed": 3}
     old = splits_of(plan_of(inventory_table(["cat"] * 500, keys=keys[::2], contents=contents[::2]), **options))
     new = splits_of(plan_of(inventory_table(["cat"] * 1000, keys=keys, contents=contents), **options))
     assert old.items() <= new.items()

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from shardkit.errors import CallError
 from shardkit.options.parsing import MAX_RATIO_DECIMALS, MAX_RATIO_DENOMINATOR
 
-# 2**64 / golden ratio (Knuth, TAOCP vol. 3, 6.4): consecutive multiples of it are evenly distributed mod 2**64.
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+# 2**64 / golden ratio: multiplying by it mod 2**64 spreads similar numbers (Knuth, TAOCP vol. 3, 6.4).
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def split_by_hash(hashes: npt.NDArray[np.uint64], ratios: Mapping[str, Fraction]) -> npt.NDArray[np.int32]:
@@ -48,11 +48,14 @@ def split_stratified(
 
     With E = ratio * count, each class gives each split floor(E) or ceil(E) examples, and so do all classes together.
     Rounding each class separately cannot do that: at 0.8 and 0.2, all of 250 classes of one image would be in train. So
-    the classes, ordered by count (rare classes next to each other) and hash, are rounded by systematic sampling with an
-    evenly distributed sequence of starting points: in any run of classes, each split gets about its ratio of the
-    remainders. Remaining differences of the totals are moved between splits along augmenting paths, from the largest
-    classes, within floor(E) and ceil(E). Such a rounding always exists, by the theorem of controlled rounding (Causey,
-    Cox and Ernst, Journal of the American Statistical Association 80, 1985).
+    the classes of equal count are rounded together, by systematic sampling with evenly distributed starting points in
+    the order of their hashes: each split gets about its ratio of their remainders. Remaining differences of the totals
+    are moved between splits along augmenting paths, from the largest classes, within floor(E) and ceil(E). Such a
+    rounding always exists, by the theorem of controlled rounding (Causey, Cox and Ernst, Journal of the American
+    Statistical Association 80, 1985).
+
+    One more example changes the starting points of the classes with the old and the new count only, by less than one
+    class each, so additions move few examples to another split.
 
     Args:
         hashes: uint64[n]; a class's examples go to the splits in hash order, equal hashes in the order given.
@@ -97,8 +100,28 @@ def _shares(
     counts = np.diff(starts, append=len(hashes))
     by_count = np.lexsort((hashes[order[starts]], counts))
     shares = np.empty((len(counts), len(ratios)), np.int64)
-    shares[by_count] = _controlled_rounding(counts[by_count], np.array(upto, np.int64), denominator)
+    offsets = _starting_points(counts[by_count], hashes[order[starts]][by_count], denominator)
+    shares[by_count] = _controlled_rounding(counts[by_count], offsets, np.array(upto, np.int64), denominator)
     return shares
+
+
+def _starting_points(
+    counts: npt.NDArray[np.int64], hashes: npt.NDArray[np.uint64], denominator: int
+) -> npt.NDArray[np.int64]:
+    """Return int64[num_classes], a number in [0, denominator) for each class, evenly distributed among equal counts.
+
+    Args:
+        counts: Number of examples of each class, ascending.
+        hashes: uint64[num_classes], the least hash of each class, ascending among equal counts.
+        denominator: Upper end.
+    """
+    _, first, inverse, num_equal = np.unique(counts, return_index=True, return_inverse=True, return_counts=True)
+    ranks = (np.arange(len(counts)) - first[inverse]).astype(np.uint64)
+    # The class's own hash decides within its interval, so that a count that only one class has is rounded by chance.
+    within = (hashes * GOLDEN) >> np.uint64(32)
+    steps = ((ranks << np.uint64(32)) + within) // num_equal[inverse].astype(np.uint64)
+    offsets: npt.NDArray[np.int64] = ((steps * np.uint64(denominator)) >> np.uint64(32)).astype(np.int64)
+    return offsets
 
 
 def _cumulative(ratios: Mapping[str, Fraction]) -> tuple[int, list[int]]:
@@ -112,12 +135,10 @@ def _cumulative(ratios: Mapping[str, Fraction]) -> tuple[int, list[int]]:
 
 
 def _controlled_rounding(
-    counts: npt.NDArray[np.int64], upto: npt.NDArray[np.int64], denominator: int
+    counts: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64], upto: npt.NDArray[np.int64], denominator: int
 ) -> npt.NDArray[np.int64]:
     """Round ratio * count to int64[class, split]; rows add to counts, cells and totals are floors or ceilings."""
     numerators = np.diff(upto)
-    steps = (np.arange(len(counts), dtype=np.uint64) * _GOLDEN) >> np.uint64(32)
-    offsets = ((steps * np.uint64(denominator)) >> np.uint64(32)).astype(np.int64)
     # Systematic sampling: lay a class's n examples end to end, split after split, and mark offset, offset + 1, offset +
     # 2 …; each split gets the marks in its interval. ceil((end - offset) / denominator) marks lie before an end.
     shares = np.diff(-((offsets[:, None] - counts[:, None] * upto) // denominator), axis=1)

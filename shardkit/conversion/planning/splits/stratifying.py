@@ -1,11 +1,17 @@
 """Stratified splitting of examples that must stay together, or that have several labels each.
 
-`splitting.split_stratified` keeps every class within one example of its ratios. That is not possible here, but a greedy
-rule comes close. Atomic groups are assigned from the largest, which fit worst, to the smallest, which can still correct
-the result. Each goes to the split that lags furthest behind its share of the group's labels, counted over everything
+`splitting.split_stratified` keeps every class within one example of its ratios. That is not possible here, but two
+rules come close.
+
+Atomic groups are assigned greedily, from the largest, which fit worst, to the smallest, which can still correct the
+result. Each goes to the split that lags furthest behind its share of the group's labels, counted over everything
 assigned so far. Iterative stratification (Sechidis, Tsoumakas and Vlahavas, ECML PKDD 2011) looks at one label at a
 time and at the final counts, so it fills the largest split first. Comparing the lag over all labels came closer to the
 ratios in every trial of the tests.
+
+Single examples with several labels are split by hash, and then few of them are moved until no move brings the labels
+closer to their ratios. Greedy assignment is as close, but one more image changes all later decisions: of 20,000 images
+with 80 labels, 200 more moved 6,350 to another split.
 """
 
 from collections.abc import Mapping
@@ -15,8 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.splits.splitting import split_stratified, stratified_counts
+from shardkit.conversion.planning.splits.splitting import (
+    GOLDEN,
+    split_by_hash,
+    split_stratified,
+    stratified_counts,
+)
+from shardkit.hashing import COLUMN_BLOCK
 
+_LEAST_GAIN = 1e-6  # examples; differences are sums of rounded numbers
+_MOST_PASSES = 20  # after three or four, no move is left
 _Ints = npt.NDArray[np.int64]
 
 
@@ -36,23 +50,94 @@ def split_atomic_groups(
     Returns:
         int32[n], indices into the ratios' order; independent of the order of the rows.
     """
-    if labels.flat is None or labels.starts is None:
+    if labels.flat is None or labels.starts is None or not len(labels.flat):
         if atomic_groups is None or (atomic_groups < 0).all():
             return split_stratified(hashes, labels.strata, ratios)
         return _split_single_label(hashes, labels.strata, ratios, atomic_groups)
     num_labels = len(labels.classes) + 1
     counts = np.diff(labels.starts)
-    rows = np.repeat(np.arange(len(hashes)), counts)
-    # Examples without a label count as one more label, so they are stratified too.
-    rows = np.concatenate((rows, np.flatnonzero(counts == 0)))
-    flat = np.concatenate((labels.flat, np.full(len(rows) - len(labels.flat), num_labels - 1, np.int32)))
-    # Every other example becomes an atomic group of one.
-    atomic_groups = np.full(len(hashes), -1, np.int64) if atomic_groups is None else atomic_groups
-    singles = int(atomic_groups.max(initial=-1)) + np.cumsum(atomic_groups < 0)
-    numbers = np.where(atomic_groups >= 0, atomic_groups, singles)
+    # Examples without a label have one more label, so they are stratified too.
+    flat = np.insert(labels.flat, labels.starts[:-1][counts == 0], num_labels - 1)
+    rows = np.repeat(np.arange(len(hashes)), np.maximum(counts, 1))
     totals = np.bincount(flat, minlength=num_labels)
     wanted = totals[:, None] * np.array([float(share) for share in ratios.values()])
-    return _greedy(hashes, rows, flat, numbers, wanted)[numbers]
+    split_of = np.empty(len(hashes), np.int32)
+    used = np.zeros_like(wanted)
+    if atomic_groups is None:
+        atomic_groups = np.full(len(hashes), -1, np.int64)
+    is_grouped = atomic_groups >= 0
+    if is_grouped.any():
+        of_groups = is_grouped[rows]
+        among = np.cumsum(is_grouped) - 1
+        placed = _greedy(hashes[is_grouped], among[rows[of_groups]], flat[of_groups], atomic_groups[is_grouped], wanted)
+        split_of[is_grouped] = placed[atomic_groups[is_grouped]]
+        np.add.at(used, (flat[of_groups], split_of[rows[of_groups]]), 1)
+    alone = np.flatnonzero(~is_grouped)
+    split_of[alone] = _split_alone(
+        hashes[alone], flat[~is_grouped[rows]], np.maximum(counts, 1)[alone], wanted - used, ratios
+    )
+    return split_of
+
+
+def _split_alone(
+    hashes: npt.NDArray[np.uint64],
+    labels: npt.NDArray[np.int32],
+    counts: _Ints,
+    wanted: npt.NDArray[np.float64],
+    ratios: Mapping[str, Fraction],
+) -> npt.NDArray[np.int32]:
+    """Return int32[n], the splits of examples that may be apart: by hash, then moved towards the wanted numbers.
+
+    A move of an example with labels v from split a to b makes the sum of squares of all differences D smaller if
+    v · (D[a] - D[b]) > v · v.
+
+    Args:
+        hashes: uint64[n].
+        labels: int32[m], the distinct labels of all examples end to end; each has at least one.
+        counts: int64[n], number of labels of each example.
+        wanted: float64[num_labels, num_splits], wanted number of examples of each label in each split.
+        ratios: Ratio of each split.
+    """
+    split_of = split_by_hash(hashes, ratios)
+    if not len(hashes):
+        return split_of
+    starts = np.cumsum(counts) - counts
+    over = -wanted
+    np.add.at(over, (labels, np.repeat(split_of, counts)), 1)
+    order = np.argsort(hashes * GOLDEN)  # the hashes themselves are sorted by split
+    for _ in range(_MOST_PASSES):
+        excess = np.stack([np.add.reduceat(of_split[labels], starts) for of_split in over.T], axis=1)
+        gain = excess[np.arange(len(hashes)), split_of] - excess.min(axis=1) - counts
+        movable = order[gain[order] > _LEAST_GAIN]
+        if not len(movable):
+            break
+        _move(movable, split_of, labels, starts, counts, over)
+    return split_of
+
+
+def _move(
+    movable: npt.NDArray[np.intp],
+    split_of: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.int32],
+    starts: _Ints,
+    counts: _Ints,
+    over: npt.NDArray[np.float64],
+) -> None:
+    """Move examples one after the other, in place, where the moves before it leave something to gain."""
+    differences = over.tolist()  # plain lists, see _greedy
+    splits = range(over.shape[1])
+    for start in range(0, len(movable), COLUMN_BLOCK):
+        block = movable[start : start + COLUMN_BLOCK].tolist()
+        for row in block:
+            some = [differences[label] for label in labels[starts[row] : starts[row] + counts[row]].tolist()]
+            excess = [sum(of_label[split] for of_label in some) for split in splits]
+            before, least = int(split_of[row]), min(excess)
+            if excess[before] - least - len(some) > _LEAST_GAIN:
+                split_of[row] = after = excess.index(least)
+                for of_label in some:
+                    of_label[before] -= 1
+                    of_label[after] += 1
+    over[:] = differences
 
 
 def _split_single_label(

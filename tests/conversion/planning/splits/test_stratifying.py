@@ -65,6 +65,20 @@ def test_the_split_of_an_example_does_not_depend_on_the_order_of_the_rows(rows, 
     np.testing.assert_array_equal(shuffled, splits[order])
 
 
+@pytest.mark.parametrize(("num_labels", "most"), [(1, 20), (3, 150)])
+def test_more_examples_move_few_of_the_others(num_labels, most):
+    rng = np.random.default_rng(4)
+    sets = [set(rng.integers(0, 20, num_labels).tolist()) for _ in range(5050)]
+    hashes = rng.integers(0, 1 << 64, 5050, np.uint64)
+
+    def splits_of(count):
+        some = sets[:count]
+        labels = single([min(one) for one in some]) if num_labels == 1 else several(some, 20)
+        return split_atomic_groups(hashes[:count], labels, RATIOS, None)
+
+    assert np.count_nonzero(splits_of(5050)[:5000] != splits_of(5000)) <= most  # by greedy assignment: a third
+
+
 def test_a_few_duplicates_leave_every_class_exact():
     rng = np.random.default_rng(0)
     labels = rng.choice(20, 3000, p=(weights := 1 / np.arange(1, 21)) / weights.sum())

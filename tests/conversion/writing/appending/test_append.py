@@ -61,7 +61,7 @@ def new(tmp_path_factory):
 @pytest.fixture(scope="module")
 def converted(source, tmp_path_factory):
     output = tmp_path_factory.mktemp("converted") / "out"
-    convert_without_beam(str(source), str(output), splits=SPLITS, shards=2, seed=4, resize=6)
+    convert_without_beam(str(source), str(output), splits=SPLITS, split_by="hash", shards=2, seed=4, resize=6)
     return output
 
 
@@ -141,7 +141,7 @@ def first_digest(dataset):
 def test_an_example_lands_in_the_split_where_a_conversion_of_everything_puts_it(source, new, appended, tmp_path):
     shutil.copytree(source, tmp_path / "all")
     shutil.copytree(new, tmp_path / "all", dirs_exist_ok=True)
-    convert_without_beam(str(tmp_path / "all"), str(tmp_path / "out"), splits=SPLITS, seed=4, resize=6)
+    convert_without_beam(str(tmp_path / "all"), str(tmp_path / "out"), splits=SPLITS, split_by="hash", seed=4, resize=6)
     assert rows(tmp_path / "out") == rows(appended)
 
 
@@ -270,7 +270,7 @@ def test_nothing_is_appended_to_a_single_generation(appended, new):
 
 def test_the_same_conversion_finds_the_dataset_that_has_grown_since(appended, source):
     before = digests_of(appended)
-    again = convert_without_beam(str(source), str(appended), splits=SPLITS, shards=2, seed=4, resize=6)
+    again = convert_without_beam(str(source), str(appended), splits=SPLITS, split_by="hash", shards=2, seed=4, resize=6)
     assert again.digest == read_manifest(str(appended)).digest
     assert digests_of(appended) == before
 
