@@ -127,16 +127,18 @@ def test_the_plan_is_a_value(source):
 
 
 def test_findings_travel_with_the_plan_and_the_outcome(source, tmp_path):
-    planned = shardkit.plan(source, splits=[0.9, 0.1])
+    planned = shardkit.plan(source, splits=shardkit.Splits([0.9, 0.1], split_by="hash"))
     codes = {finding.code for finding in planned.findings}
     assert "class_absent_from_split" in codes
-    outcome = shardkit.convert(source, tmp_path / "out", splits="90/10")
+    outcome = shardkit.convert(source, tmp_path / "out", splits=shardkit.Splits("90/10", split_by="hash"))
     # Each knows the call that found it: commands name the folder that the call writes.
     assert [replace(one, call=None) for one in outcome.findings] == [
         replace(one, call=None) for one in planned.findings
     ]
     assert {(one.call.command, one.call.target) for one in outcome.findings} == {("convert", str(tmp_path / "out"))}
-    again = shardkit.convert(source, tmp_path / "out", splits={"train": 0.9, "val": 0.1})
+    again = shardkit.convert(
+        source, tmp_path / "out", splits=shardkit.Splits({"train": 0.9, "val": 0.1}, split_by="hash")
+    )
     assert again.unchanged
     assert [one.code for one in again.findings] == [one.code for one in outcome.findings]
 
