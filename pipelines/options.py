@@ -27,6 +27,7 @@ from shardkit.doctor.failure import cause_line, failure_sentence
 from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.engine_log import EngineLog
+from shardkit.pipelines.interruptions import interruptible
 from shardkit.pipelines.stopping import unique_job_name
 from shardkit.spelling import closest
 
@@ -69,6 +70,7 @@ class RunnerConfig:
             installs_packages=bool(setup.requirements_file or setup.extra_packages or setup.setup_file),
             image=known.view_as(WorkerOptions).sdk_container_image,
             temp_location=self.temp_location,
+            parallelism=flink.parallelism if (flink.parallelism or 0) > 0 else None,
             beam_version=beam.__version__,
         )
 
@@ -93,39 +95,39 @@ class RunnerConfig:
             msg = f"--runner={self.engine.runner} cannot be imported: {error}"
             raise CallError(msg) from error
 
-    def run(self, pipeline: Pipeline, log: EngineLog, started: Callable[[Any], None] = lambda _: None) -> None:
+    def run(
+        self,
+        pipeline: Pipeline,
+        log: EngineLog,
+        started: Callable[[Any], None] = lambda _: None,
+        seconds: float | None = None,
+    ) -> None:
         """Run a pipeline made by `pipeline` to its end.
 
         Args:
             pipeline: The pipeline.
             log: Receives the engine's messages.
             started: Function that is called with Beam's result when the engine has taken the job.
+            seconds: Time after which TimeOverError is raised; None to wait.
 
         Raises:
             CallError: An option of the job server has a wrong value.
             MachineError: The runner failed; the message has the cause, what it means, and the file with the log.
         """
         try:
-            pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
-            started(pipeline.result)
-            state = pipeline.result.wait_until_finish()
+            with interruptible(seconds):
+                pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+                started(pipeline.result)
+                state = pipeline.result.wait_until_finish()
         except SystemExit as error:  # argparse, on options that it learned from the job server
             msg = "the job server refuses the value of one of its options; see the line above"
             raise CallError(msg) from error
+        except CallError:
+            raise
         except Exception as error:  # a runner may raise anything
-            _raise_interruption(error)
             raise MachineError(failure_sentence(str(error) or type(error).__name__, log.end(), log.keep())) from error
         if state not in {None, "DONE"}:
             raise MachineError(failure_sentence(f"the engine ended the job in state {state}", log.end(), log.keep()))
-
-
-def _raise_interruption(error: BaseException) -> None:
-    """Raise Ctrl-C, or what a signal's handler raised, again: runners in this thread turn it into a worker's error."""
-    context = error.__context__
-    while context is not None:
-        if not isinstance(context, Exception | SystemExit | GeneratorExit):
-            raise context from error
-        context = context.__context__
 
 
 def runner_config(beam_options: Sequence[str]) -> RunnerConfig:

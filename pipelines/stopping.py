@@ -16,15 +16,9 @@ from collections.abc import Callable
 from typing import Any
 
 from apache_beam import Pipeline
-from apache_beam.options.pipeline_options import (
-    FlinkRunnerOptions,
-    GoogleCloudOptions,
-    PipelineOptions,
-    PortableOptions,
-    StandardOptions,
-)
+from apache_beam.options.pipeline_options import GoogleCloudOptions
 
-from shardkit.doctor.engine import Engine, engine_kind
+from shardkit.doctor.engine import Engine
 from shardkit.doctor.flink import DIRECT
 
 REQUEST_SECONDS = 5.0
@@ -44,38 +38,43 @@ def unique_job_name(given: str | None) -> str:
     return f"{given or 'shardkit'}-{secrets.token_hex(4)}"
 
 
-def stop_job(pipeline: Pipeline, say: Callable[[str], None]) -> str:
+def job_name(pipeline: Pipeline) -> str:
+    """Return the name of a pipeline's job."""
+    return str(pipeline.options.view_as(GoogleCloudOptions).job_name)
+
+
+def stop_job(engine: Engine, pipeline: Pipeline, say: Callable[[str], None]) -> str:
     """Ask the engine to cancel a job that may still run.
 
     Args:
+        engine: The engine, by the options that the user gave: Beam changes those of the pipeline.
         pipeline: The pipeline; its options have the job's name, and its `result` the job if it was submitted.
         say: Receives a sentence if this takes longer than a user expects of Ctrl-C.
 
     Returns:
         A sentence about the job for the user; '' if it is over.
     """
-    options = pipeline.options
-    name = str(options.view_as(GoogleCloudOptions).job_name)
-    flink = flink_rest_url(options)
+    name = job_name(pipeline)
+    flink = flink_rest_url(engine)
     result = getattr(pipeline, "result", None)
     if flink is not None:
         return _stop_on_flink(flink, name, result, say)
-    if _has_ended(result) or (result is None and _runs_here(options)):
+    runs_here = engine.kind in {"direct", "other"}  # then there is a result only after all work
+    if _has_ended(result) or engine.is_inside_job_server or (result is None and runs_here):
         return ""
     if result is not None:
         _cancel(result)
     if _has_ended(result):
         return ""
-    return f"The job {name} may still run on its engine, without writing anything. To stop it, {_how(options, name)}"
+    return f"The job {name} may still run on its engine, without writing anything. To stop it, {_how(engine, name)}"
 
 
-def flink_rest_url(options: PipelineOptions) -> str | None:
+def flink_rest_url(engine: Engine) -> str | None:
     """Return the address of Flink's REST interface; None if the options do not name a Flink cluster."""
-    master = str(options.view_as(FlinkRunnerOptions).flink_master or "").strip().rstrip("/")
+    master = engine.flink_master.strip().rstrip("/")
     if master.startswith(("http://", "https://")):
         return master
-    address = Engine(flink_master=master).flink
-    return None if address is None else f"http://{address}"
+    return None if engine.flink is None else f"http://{engine.flink}"
 
 
 def _stop_on_flink(url: str, name: str, result: Any, say: Callable[[str], None]) -> str:
@@ -155,11 +154,6 @@ def _is_going_on(result: Any) -> bool:
         return False
 
 
-def _runs_here(options: PipelineOptions) -> bool:
-    """Return whether the runner is none of an engine: then it returns a result only after it has done all the work."""
-    return engine_kind(options.view_as(StandardOptions).runner) in {"direct", "other"}
-
-
 def _cancel(result: Any) -> None:
     """Ask Beam to cancel, and wait for a while: some runners do."""
 
@@ -172,14 +166,12 @@ def _cancel(result: Any) -> None:
     thread.join(REQUEST_SECONDS)
 
 
-def _how(options: PipelineOptions, name: str) -> str:
-    runner = options.view_as(StandardOptions).runner
-    endpoint = options.view_as(PortableOptions).job_endpoint
-    if engine_kind(runner) == "dataflow":
+def _how(engine: Engine, name: str) -> str:
+    if engine.kind == "dataflow":
         return f"run: gcloud dataflow jobs list --filter=name={name}, and gcloud dataflow jobs cancel with its id"
-    if engine_kind(runner) == "spark":
+    if engine.kind == "spark":
         return "end the application of this name in Spark's web page or, if the job server started it, end that server"
     return (
-        f"cancel the job of this name on the engine behind {endpoint or runner}; with --flink_master=HOST:8081, "
-        "shardkit cancels jobs on Flink itself"
+        f"cancel the job of this name on the engine behind {engine.job_endpoint or engine.runner}; with "
+        "--flink_master=HOST:8081, shardkit cancels jobs on Flink itself"
     )

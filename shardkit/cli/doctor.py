@@ -15,20 +15,27 @@ if TYPE_CHECKING:
     from shardkit.parallel.for_each import Executor
     from shardkit.pipelines.options import RunnerConfig
 
-ANSWER_SECONDS = 60.0  # an engine takes 10 s to start a job
-DATAFLOW_SECONDS = 600.0  # Dataflow starts hosts first
+ANSWER_SECONDS = 60  # an engine takes 10 s to start a job
+DATAFLOW_SECONDS = 600
 
 
 @click.command(cls=BeamOptionsCommand)
 @click.argument("source")
 @click.argument("output")
+@click.option(
+    "--timeout",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    help=f"Time for the workers to answer, such as on a cluster that is busy.  [default: {ANSWER_SECONDS}; "
+    f"Dataflow, which starts hosts first: {DATAFLOW_SECONDS}]",
+)
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
-def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
+def doctor(source: str, output: str, timeout: int | None, beam_options: tuple[str, ...]) -> None:
     """Check this host, and a runner and its workers, before a long conversion of SOURCE into OUTPUT.
 
     On this host: addresses, versions, the workers' environment, paths, disk and memory. With a runner, a tiny job then
-    shows which hosts work, their versions, and whether they see SOURCE and write into OUTPUT. It ends after 60 s
-    (Dataflow: 10 min). Nothing is converted, and OUTPUT is left as it was.
+    shows which hosts work, their versions, and whether they see SOURCE and write into OUTPUT. Nothing is converted, and
+    OUTPUT is left as it was.
 
     Add --runner and the other options of Beam that the conversion will have.
     """
@@ -52,7 +59,7 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     for step in (
         lambda: () if runner is None else check_runner(runner.engine, SOURCE=source, OUTPUT=output),
         lambda: (*check_resources(source, output), *_check_output(output)),
-        lambda: _check_workers(runner, source, output, terminal),
+        lambda: _check_workers(runner, source, output, terminal, timeout),
     ):
         for check in step():
             _show(check, terminal)
@@ -89,24 +96,26 @@ def _check_output(output: str) -> "Iterator[Check]":
         yield Check("OUTPUT", "failed", str(error), is_call=isinstance(error, CallError))
 
 
-def _check_workers(runner: "RunnerConfig | None", source: str, output: str, terminal: "Terminal") -> "list[Check]":
+def _check_workers(
+    runner: "RunnerConfig | None", source: str, output: str, terminal: "Terminal", timeout: int | None
+) -> "list[Check]":
     """Run the tiny job, print the table of hosts if there is a runner, and return the checks."""
     from shardkit import software
     from shardkit.cli.printing.hosts import hosts_table
-    from shardkit.doctor.failure import likely_causes
     from shardkit.doctor.look_job import look_job, worker_reports
     from shardkit.doctor.workers import check_workers
     from shardkit.parallel.progress import NoAnswerError
 
-    versions, seconds = software.environment(), ANSWER_SECONDS
+    versions = software.environment()
+    is_slow = runner is not None and runner.engine.kind == "dataflow"
+    seconds = timeout or (DATAFLOW_SECONDS if is_slow else ANSWER_SECONDS)
     if runner is not None:
-        seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS
-        terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
+        terminal.say(f"asking the workers, for {seconds} s at most (--timeout) …")
     with look_job(source, output) as (job, run):
         try:
             reports, probes = worker_reports(_executor(runner), job, run, seconds, terminal.say)
-        except NoAnswerError:
-            for cause in likely_causes(runner.engine) if runner is not None else ():
+        except NoAnswerError as error:
+            for cause in error.causes:
                 terminal.show(f"possible cause: {cause}")
             raise
     if runner is not None:

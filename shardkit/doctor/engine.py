@@ -39,6 +39,7 @@ class Engine:
         installs_packages: Whether ``--requirements_file``, ``--extra_package`` or ``--setup_file`` is given.
         image: ``--sdk_container_image``.
         temp_location: ``--temp_location``.
+        parallelism: ``--parallelism``; None if it is not given.
         beam_version: The driver's version of Beam.
     """
 
@@ -55,6 +56,7 @@ class Engine:
     installs_packages: bool = False
     image: str | None = None
     temp_location: str | None = None
+    parallelism: int | None = None
     beam_version: str = ""
 
     @property
@@ -66,6 +68,11 @@ class Engine:
     def starts_job_server(self) -> bool:
         """Whether Beam starts a job server from a jar."""
         return self.kind in {"flink", "spark"} and not self.job_endpoint
+
+    @property
+    def is_inside_job_server(self) -> bool:
+        """Whether the engine is a part of the job server that Beam starts, and ends with it."""
+        return self._is_local and not self.job_endpoint
 
     @property
     def job_service(self) -> Address | None:
@@ -99,12 +106,11 @@ class Engine:
         """The type of environment that workers run in, in upper case where Beam has its own name for it."""
         if self.environment_type:
             return self.environment_type if ":" in self.environment_type else self.environment_type.upper()
-        inside = (
-            (self.kind == "flink" and self.flink is None)
-            or (self.kind == "spark" and self.spark is None)
-            or self.kind == "prism"
-        )
-        return "LOOPBACK" if inside else "DOCKER"
+        return "LOOPBACK" if self._is_local else "DOCKER"
+
+    @property
+    def _is_local(self) -> bool:
+        return {"flink": self.flink is None, "spark": self.spark is None}.get(self.kind, self.kind == "prism")
 
 
 def engine_kind(runner: str | None) -> EngineKind:

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from shardkit.doctor.engine import Engine
+from shardkit.doctor.flink_job import FlinkJob
 
 _FRAME = re.compile(r"\s*(at [\w.$/<>@-]+\(.*\)|\.\.\. \d+ (more|common frames omitted)|Suppressed: .*)\s*$")
 _CAUSED_BY = re.compile(r"^\s*Caused by: (.*)$")
@@ -205,8 +206,13 @@ def hint_for(*texts: str) -> str:
     return ""
 
 
-def likely_causes(engine: Engine) -> list[str]:
-    """Return sentences, the most likely first, for an engine that took a job and whose workers are silent."""
+def likely_causes(engine: Engine, job: FlinkJob | None = None) -> list[str]:
+    """Return sentences, the most likely first, for an engine that took a job and whose workers are silent.
+
+    Args:
+        engine: The engine.
+        job: What Flink says about the job; None if it was not asked.
+    """
     if engine.kind == "dataflow":
         return [
             "Dataflow starts its hosts first, which takes minutes: wait, and see the job's page",
@@ -216,10 +222,22 @@ def likely_causes(engine: Engine) -> list[str]:
         return ["Beam downloads Prism, without a time limit: leave Beam's options out, or name another runner"]
     causes = []
     if engine.kind in {"flink", "portable"}:
-        causes.append("no slot is free: other jobs run, or the cluster has no TaskManager")
+        causes.extend(_causes_in_flink(job))
     if engine.environment in _BY_ENVIRONMENT:
         causes.append(_BY_ENVIRONMENT[engine.environment])
     causes.append("the workers' Python or Beam has another minor version than the driver's")
     if engine.kind in {"flink", "portable", "spark"}:
         causes.append("the job server was built for another version of the engine")
     return causes
+
+
+def _causes_in_flink(job: FlinkJob | None) -> list[str]:
+    if job is None:
+        return ["no slot is free: other jobs run, or the cluster has no TaskManager"]
+    if job.waits == "working":
+        return []
+    if job.num_slots == 0:
+        return ["the cluster has no TaskManager: start one"]
+    if job.waits == "unknown":
+        return ["the job server still uploads the job and its jars to Flink: wait"]
+    return ["too few slots are free: wait until other jobs end, cancel one, or lower --parallelism"]

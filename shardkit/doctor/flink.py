@@ -14,7 +14,7 @@ from http.client import HTTPException
 from typing import Any
 
 from shardkit.doctor.check import Check
-from shardkit.doctor.engine import Address, Engine
+from shardkit.doctor.engine import Engine
 
 ANSWER_SECONDS = 10
 # Without the proxy of the environment, which seldom reaches a cluster: `check_addresses` connects without it, too.
@@ -35,8 +35,8 @@ def check_flink(engine: Engine) -> Iterator[Check]:
         yield Check("Flink's version", "note", f"Flink at {engine.flink_master} is not asked for its version")
         return
     try:
-        version = str(_ask(engine.flink, "config")["flink-version"])
-        overview = _ask(engine.flink, "overview")
+        version = str(ask_flink(engine, "config")["flink-version"])
+        overview = ask_flink(engine, "overview")
         slots = (int(overview["slots-available"]), int(overview["slots-total"]))
     except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
         found = f"--flink_master {engine.flink} does not answer as Flink's REST interface does ({type(error).__name__})"
@@ -47,7 +47,7 @@ def check_flink(engine: Engine) -> Iterator[Check]:
     else:
         found = f"Flink {version}; a job server does not tell for which version it was built"
         yield Check("Flink's version", "note", found, f"it must be one for Flink {minor(version)}")
-    yield compare_slots(*slots)
+    yield compare_slots(*slots, engine.parallelism)
 
 
 def compare_versions(version: str, engine: Engine) -> Check:
@@ -72,15 +72,32 @@ def compare_versions(version: str, engine: Engine) -> Check:
     return Check(name, "failed", found, remedy, is_call=True)
 
 
-def compare_slots(available: int, total: int) -> Check:
-    """Return whether a job would start at once."""
+def compare_slots(available: int, total: int, parallelism: int | None = None) -> Check:
+    """Return whether a job would start at once, and use the cluster.
+
+    Args:
+        available: Number of free slots.
+        total: Number of slots.
+        parallelism: The number of slots that the job takes; None if it is not given: then Flink's default, 1.
+    """
+    name, wanted = "Flink's slots", parallelism or 1
     if total == 0:
         remedy = "start one or more, unless the cluster starts them when a job comes"
-        return Check("Flink's slots", "warning", "no TaskManager is registered at Flink", remedy)
+        return Check(name, "warning", "no TaskManager is registered at Flink", remedy)
+    if wanted > total:
+        found = f"--parallelism={wanted} is more than the {total} slots of Flink"
+        return Check(name, "warning", found, f"start TaskManagers, or use --parallelism={total}")
     if available == 0:
         found = f"all {total} slots of Flink are in use"
-        return Check("Flink's slots", "warning", found, "the job will wait; cancel jobs that nobody needs")
-    return Check("Flink's slots", "ok", f"{available} of {total} slots are free")
+        return Check(name, "warning", found, "the job will wait; cancel jobs that nobody needs")
+    if available < wanted:
+        found = f"{available} of {total} slots of Flink are free, and --parallelism={wanted} takes {wanted}"
+        return Check(name, "warning", found, "the job will wait; cancel jobs that nobody needs")
+    free = f"{available} of {total} slots of Flink are free"
+    if parallelism is None and available > 1:
+        found = f"{free}, and without --parallelism the job takes 1 of them"
+        return Check(name, "warning", found, f"add --parallelism={available}")
+    return Check(name, "ok", free)
 
 
 def check_job_server(engine: Engine) -> Iterator[Check]:
@@ -105,8 +122,15 @@ def check_job_server(engine: Engine) -> Iterator[Check]:
             yield Check("job server", "ok", jar)
 
 
-def _ask(address: Address, path: str) -> dict[str, Any]:
-    url = f"http://{address}/v1/{path}"
+def ask_flink(engine: Engine, path: str) -> dict[str, Any]:
+    """Return the answer of Flink's REST interface.
+
+    Raises:
+        OSError: It does not answer.
+        HTTPException: What answers does not speak HTTP.
+        ValueError: The answer is not a JSON object.
+    """
+    url = f"http://{engine.flink}/v1/{path}"
     with DIRECT.open(url, timeout=ANSWER_SECONDS) as answer:
         found = json.load(answer)
     if not isinstance(found, dict):

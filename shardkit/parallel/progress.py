@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
@@ -17,7 +17,15 @@ Level: TypeAlias = Literal["info", "warning"]
 
 
 class NoAnswerError(MachineError):
-    """The workers of an engine did not answer in time."""
+    """The workers of an engine did not answer in time.
+
+    Attributes:
+        causes: The likely causes, the most likely first.
+    """
+
+    def __init__(self, message: str, causes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.causes = tuple(causes)
 
 
 class Show(Protocol):

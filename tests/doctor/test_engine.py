@@ -12,6 +12,8 @@ from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_runner
 from shardkit.doctor.engine import Address, Engine, parse_address
 from shardkit.doctor.failure import likely_causes
+from shardkit.doctor.flink import compare_slots
+from shardkit.doctor.flink_job import look_at_job
 from shardkit.doctor.job_server_options import job_server_options
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.options import RunnerConfig
@@ -247,7 +249,7 @@ def test_flinks_version_is_compared_with_the_job_servers(flags, sentence, flink)
 
 def test_a_jar_for_another_flink_is_a_warning(flink):
     jar = "--flink_job_server_jar=https://x/beam-runners-flink-1.20-job-server-2.77.0.jar"
-    [sentence] = [text for kind, text in checks(*cluster(flink, jar)) if kind == "warning"]
+    [sentence] = [text for kind, text in checks(*cluster(flink, jar, "--parallelism=2")) if kind == "warning"]
     assert sentence.endswith("; use the job server for Flink 1.19")
 
 
@@ -273,6 +275,45 @@ def test_a_flink_that_beam_has_no_job_server_for(flink):
 def test_slots_and_strange_answers(flink, status, sentence):
     found = checks(*cluster(flink, "--flink_version=1.19"))
     assert [text for kind, text in found if kind == status and sentence in text], found
+
+
+@pytest.mark.parametrize(
+    ("available", "parallelism", "sentence"),
+    [
+        (4, None, "4 of 4 slots of Flink are free, and without --parallelism the job takes 1 of them; add --paralle"),
+        (4, 4, None),
+        (4, 1, None),
+        (1, None, None),
+        (2, 4, "2 of 4 slots of Flink are free, and --parallelism=4 takes 4; the job will wait"),
+        (4, 8, "--parallelism=8 is more than the 4 slots of Flink; start TaskManagers, or use --parallelism=4"),
+    ],
+)  # fmt: skip
+def test_a_job_takes_one_slot_unless_parallelism_is_given(available, parallelism, sentence):
+    found = compare_slots(available, 4, parallelism)
+    assert found.status == ("ok" if sentence is None else "warning")
+    assert sentence is None or found.sentence.startswith(sentence)
+
+
+def job(tasks, state="RUNNING", name="shardkit-0011aabb"):
+    return {"jobs/overview": {"jobs": [{"name": f"BeamApp-{name}", "state": state, "tasks": tasks}]}}
+
+
+@pytest.mark.parametrize(
+    ("flink", "said", "cause"),
+    [
+        (job({"running": 3, "created": 1}), "the job is RUNNING, 3 of its tasks run and 1 wait", "a host of the"),
+        (job({"scheduled": 2}, "CREATED"), "the job is CREATED, 0 of its tasks run and 2 wait", "too few slots"),
+        (job({}, name="shardkit-99887766"), "Flink has no such job yet", "the job server still uploads"),
+    ],
+    indirect=["flink"],
+)
+def test_flink_says_what_a_silent_job_waits_for(flink, said, cause):
+    pool = ["--environment_type=EXTERNAL", "--environment_config=localhost:50000"]
+    engine = RunnerConfig(("--runner=PortableRunner", f"--flink_master=localhost:{flink}", *pool)).engine
+    found = look_at_job(engine, "shardkit-0011aabb")
+    assert said in found.sentence
+    assert "2 of 2 slots are free" in found.sentence
+    assert likely_causes(engine, found)[0].startswith(cause)
 
 
 def test_another_program_at_the_address_of_flink():

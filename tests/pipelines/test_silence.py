@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 
 from shardkit.errors import CallError, MachineError
 from shardkit.parallel.progress import Phase, Silent
@@ -34,6 +35,8 @@ class Saying(Silent):
 
 class Pipeline:
     """What RunnerConfig.run needs of Beam's, and how it ends."""
+
+    options = PipelineOptions(["--job_name=a-1"])
 
     def __init__(self, end, job=None):
         self._end, self._job = end, job
@@ -90,17 +93,6 @@ def test_the_cause_of_a_java_trace_is_shown_and_the_rest_is_in_a_file(capsys):
     with open(path, encoding="utf-8") as file:
         assert TRACE in file.read()
     assert capsys.readouterr() == ("", "")
-
-
-def test_ctrl_c_that_a_runner_in_this_thread_passes_on_as_a_workers_error_is_ctrl_c():
-    def interrupted():
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt:
-            raise RuntimeError("KeyboardInterrupt [while running 'Work']")  # noqa: B904 - as Beam does
-
-    with pytest.raises(KeyboardInterrupt), engine_log() as log:
-        FLINK.run(Pipeline(interrupted), log)
 
 
 def test_the_file_of_a_job_that_succeeds_is_removed():

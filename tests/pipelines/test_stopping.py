@@ -73,8 +73,23 @@ def flink(monkeypatch):
     flink.server.server_close()
 
 
-def pipeline_on(flink, name="shardkit-0011aabb"):
-    return Pipeline(options=PipelineOptions([f"--flink_master={flink.url}", f"--job_name={name}"]))
+def engine(*flags):
+    return RunnerConfig(flags).engine
+
+
+SPARK_MASTER = "--spark_master_url=spark://spark:7077"
+SPARK = engine("--runner=SparkRunner", SPARK_MASTER)
+
+
+def on(flink):
+    return engine("--runner=PortableRunner", "--job_endpoint=jobs:8099", f"--flink_master={flink.url}")
+
+
+def pipeline(name="shardkit-0011aabb", result=None):
+    # Beam forgets the runner: it sets the option to None when the job is submitted.
+    made = Pipeline(runner="DirectRunner", options=PipelineOptions([f"--job_name={name}"]))
+    made.result = result
+    return made
 
 
 def test_every_job_has_a_name_of_its_own_that_dataflow_takes():
@@ -91,13 +106,13 @@ def test_a_remote_pipeline_has_such_a_name():
 
 def test_flink_cancels_the_job_of_this_name_and_no_other(flink):
     flink.jobs = {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "RUNNING"}
-    assert stop_job(pipeline_on(flink), print) == ""
+    assert stop_job(on(flink), pipeline(), print) == ""
     assert flink.jobs == {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "CANCELED"}
 
 
 def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
     threading.Timer(0.1, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
-    assert stop_job(pipeline_on(flink), print) == ""
+    assert stop_job(on(flink), pipeline(), print) == ""
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
 
 
@@ -105,28 +120,28 @@ def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
 def test_a_flink_that_is_too_busy_for_two_answers_is_asked_again(pauses, is_told, flink, monkeypatch):
     monkeypatch.setattr(stopping, "REQUEST_SECONDS", 0.1)
     flink.jobs["shardkit-0011aabb"], flink.pauses = "RUNNING", pauses
-    assert ("did not answer (timed out)" in stop_job(pipeline_on(flink), print)) == is_told
+    assert ("did not answer (timed out)" in stop_job(on(flink), pipeline(), print)) == is_told
     assert flink.cancelled == ([] if is_told else ["shardkit-0011aabb"])
 
 
 def test_the_proxy_of_the_environment_is_not_asked(flink, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     flink.jobs = {"shardkit-0011aabb": "RUNNING"}
-    assert stop_job(pipeline_on(flink), print) == ""
+    assert stop_job(on(flink), pipeline(), print) == ""
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
 
 
 @pytest.mark.parametrize("jobs", [{}, {"shardkit-0011aabb": "FAILED"}])
 def test_of_a_job_that_is_over_nothing_is_said(jobs, flink):
     flink.jobs = jobs
-    assert stop_job(pipeline_on(flink), print) == ""
+    assert stop_job(on(flink), pipeline(), print) == ""
     assert flink.cancelled == []
 
 
 def test_a_job_that_does_not_end_is_named_with_the_command_that_stops_it(flink, monkeypatch):
     monkeypatch.setattr(stopping, "CANCEL_SECONDS", 0.05)
     flink.jobs, flink.obeys = {"shardkit-0011aabb": "RUNNING"}, False
-    said = stop_job(pipeline_on(flink), print)
+    said = stop_job(on(flink), pipeline(), print)
     assert said.startswith(
         "The job shardkit-0011aabb may still run on its engine, without writing anything: Flink did "
     )
@@ -141,10 +156,9 @@ class Taken:
 
 
 def test_a_job_whose_upload_to_flink_takes_longer_is_waited_for_and_cancelled(flink):
-    pipeline, said = pipeline_on(flink), []
-    pipeline.result = Taken()
+    said = []
     threading.Timer(0.6, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
-    assert stop_job(pipeline, said.append) == ""
+    assert stop_job(on(flink), pipeline(result=Taken()), said.append) == ""
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
     assert [line.split(",")[0] for line in said] == ["waiting for the job shardkit-0011aabb to appear on Flink"]
 
@@ -152,15 +166,14 @@ def test_a_job_whose_upload_to_flink_takes_longer_is_waited_for_and_cancelled(fl
 @pytest.mark.parametrize(("state", "is_told"), [("FAILED", False), ("RUNNING", True)])
 def test_a_job_that_never_appears_on_flink_is_told_unless_it_is_over(state, is_told, flink, monkeypatch):
     monkeypatch.setattr(stopping, "UPLOAD_SECONDS", 0.05)
-    pipeline = pipeline_on(flink)
-    pipeline.result = Taken(state)
-    assert ("may still appear on its engine" in stop_job(pipeline, print)) == is_told
+    said = stop_job(on(flink), pipeline(result=Taken(state)), print)
+    assert ("may still appear on its engine" in said) == is_told
 
 
 def test_a_flink_that_does_not_answer_is_said(flink):
     flink.server.shutdown()
     flink.server.server_close()
-    said = stop_job(pipeline_on(flink), print)
+    said = stop_job(on(flink), pipeline(), print)
     assert (
         f"Flink did not answer ([Errno 111] Connection refused). To stop it, look its id up at http://{flink.url}"
         in said
@@ -179,7 +192,7 @@ def test_a_flink_that_does_not_answer_is_said(flink):
     ],
 )
 def test_the_address_of_flink_is_the_one_that_the_doctor_asks(master, url):
-    assert stopping.flink_rest_url(PipelineOptions([f"--flink_master={master}"])) == url
+    assert stopping.flink_rest_url(engine(f"--flink_master={master}")) == url
 
 
 @pytest.mark.parametrize(
@@ -189,19 +202,23 @@ def test_the_address_of_flink_is_the_one_that_the_doctor_asks(master, url):
             ["--runner=PortableRunner", "--job_endpoint=jobs:8099"],
             "on the engine behind jobs:8099; with --flink_master",
         ),
-        (["--runner=SparkRunner"], "end the application of this name in Spark's web page"),
+        ([SPARK_MASTER, "--runner=SparkRunner"], "end the application of this name in Spark's web page"),
         (["--runner=DataflowRunner", "--project=p"], "gcloud dataflow jobs list --filter=name=shardkit-0011aabb"),
-        (["--runner=FlinkRunner", "--flink_master=[local]"], "on the engine behind FlinkRunner"),
+        (["--runner=PortableRunner"], "on the engine behind PortableRunner; with --flink_master"),
     ],
 )
 def test_other_engines_are_named_with_how_to_stop_the_job(flags, how):
-    pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions([*flags, "--job_name=shardkit-0011aabb"]))
-    assert how in stop_job(pipeline, print)
+    assert how in stop_job(engine(*flags), pipeline(), print)
 
 
 @pytest.mark.parametrize("runner", ["DirectRunner", "apache_beam.runners.portability.fn_api_runner.FnApiRunner"])
 def test_a_runner_in_this_process_has_no_job_that_goes_on(runner):
-    assert stop_job(Pipeline(options=PipelineOptions([f"--runner={runner}"])), print) == ""
+    assert stop_job(engine(f"--runner={runner}"), pipeline(), print) == ""
+
+
+@pytest.mark.parametrize("runner", ["PrismRunner", "FlinkRunner", "SparkRunner"])
+def test_an_engine_inside_the_job_server_ends_with_it(runner):
+    assert stop_job(engine(f"--runner={runner}"), pipeline(result=Taken()), print) == ""
 
 
 class Result:
@@ -220,10 +237,9 @@ class Result:
 
 @pytest.mark.parametrize(("last", "is_told"), [("FAILED", False), ("RUNNING", True)])
 def test_a_job_that_failed_with_its_job_service_is_not_said_to_run(last, is_told):
-    pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions(["--runner=SparkRunner", "--job_name=a-1"]))
-    pipeline.result = Result(last)
-    assert bool(stop_job(pipeline, print)) == is_told
-    assert pipeline.result.cancelled == is_told
+    result = Result(last)
+    assert bool(stop_job(SPARK, pipeline(result=result), print)) == is_told
+    assert result.cancelled == is_told
 
 
 class Listener(Silent):
@@ -238,8 +254,8 @@ class Listener(Silent):
 class Submitted:
     """A runner whose job was submitted, and which then fails."""
 
-    def __init__(self, error, result):
-        self.error, self.result = error, result
+    def __init__(self, error, result, engine):
+        self.error, self.result, self.engine = error, result, engine
 
     def run(self, pipeline, *_):
         pipeline.result = self.result
@@ -252,7 +268,7 @@ def test_ctrl_c_and_errors_stop_the_job(error, flink):
     cancelled_before = []  # the workers stop first: the driver may be killed while it asks the engine
     phase = Phase(Listener(), "writing", 1, int, stop=lambda: cancelled_before.append(len(flink.cancelled)))
     with pytest.raises(error):
-        run_with_progress(Submitted(error, object()), pipeline_on(flink), phase)
+        run_with_progress(Submitted(error, object(), on(flink)), pipeline(), phase)
     assert flink.cancelled == ["shardkit-0011aabb"]
     assert cancelled_before == [0]
 
@@ -260,14 +276,14 @@ def test_ctrl_c_and_errors_stop_the_job(error, flink):
 def test_a_job_that_was_never_submitted_is_not_looked_for(flink):
     flink.jobs = {"shardkit-0011aabb": "RUNNING"}
     with pytest.raises(OSError):  # noqa: PT011 - it has no text
-        run_with_progress(Submitted(OSError, None), pipeline_on(flink), Phase(Listener(), "writing", 1, int))
+        run_with_progress(Submitted(OSError, None, on(flink)), pipeline(), Phase(Listener(), "writing", 1, int))
     assert flink.cancelled == []
 
 
 def test_a_job_that_goes_on_is_told_to_the_listener():
     listener = Listener()
-    pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions(["--runner=SparkRunner", "--job_name=a-1"]))
+    submitted = Submitted(KeyboardInterrupt, None, SPARK)
     with pytest.raises(KeyboardInterrupt):
-        run_with_progress(Submitted(KeyboardInterrupt, None), pipeline, Phase(listener, "writing", 1, int))
+        run_with_progress(submitted, pipeline("a-1"), Phase(listener, "writing", 1, int))
     [said] = listener.said
     assert said.startswith("The job a-1 may still run")
