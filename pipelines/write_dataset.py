@@ -25,11 +25,12 @@ from shardkit.conversion.staging.stager import OF_IMAGE, StagedPart, Stager, Sta
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.conversion.writing.shard import WriteOptions
+from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.naming import MANIFEST
-from shardkit.options.groups import Shards, Splits, Stored
+from shardkit.options.groups import Shards, Splits, Stored, TFRecord
 from shardkit.options.values import Dedupe
 from shardkit.pipelines.counters import NAMESPACE
 from shardkit.pipelines.example import Reject
@@ -86,9 +87,10 @@ for _type in (PublishedDataset, WrittenShard):
 class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
     """Images with labels to a dataset of balanced shards: a `WrittenDataset`.
 
-    A row is a `pipelines.Example`, or a NamedTuple, beam.Row, dataclass or dict with some of its fields. The same set
-    of rows gives the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any
-    bundles, and after retries.
+    A row is a `pipelines.Example`; a NamedTuple, beam.Row, dataclass or dict with some of its fields; or the bytes of a
+    tf.train.Example, whose features are found as `convert` finds those of TFRecord files. The same set of rows gives
+    the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any bundles, and
+    after retries.
 
     Image bytes stay where they are read: each bundle checks its images, brings them into the form in which they are
     stored, and appends them to files below the output. Only rows without images go on, to one plan, and the writers of
@@ -103,6 +105,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         splits: How examples are divided into splits. A `Splits`, or its first value. None keeps the rows' own.
         shards: Number and size of the shards. A `Shards`, or its first value.
         stored: How images are stored. A `Stored`.
+        tfrecord: Which features of serialized Examples are what. A `TFRecord`.
         dedupe: Treatment of exact duplicates; see `shardkit.convert`, like the following.
         seed: Seed for splits and for the assignment to shards.
         classes: Class names in label order; None to sort the names found.
@@ -118,6 +121,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
     splits: Splits | Mapping[str, float] | Sequence[float] | str | None = None
     shards: Shards | int | Mapping[str, int] | str | None = None
     stored: Stored | None = None
+    tfrecord: TFRecord | None = None
     dedupe: Dedupe | None = None
     seed: int | None = None
     classes: Sequence[str] | None = None
@@ -143,9 +147,17 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "output"}
         read = read_arguments("convert", given)
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
-        _, self._options = option_values(read)
+        source, self._options = option_values(read)
         self._staging = StagingOptions(
-            self._options.stored_form(), self._options.max_file_bytes, is_unlabelled=self.unlabelled
+            self._options.stored_form(),
+            self._options.max_file_bytes,
+            is_unlabelled=self.unlabelled,
+            features=LayoutOverrides(
+                source.image_feature,
+                source.label_feature,
+                classes=source.classes,
+                unlabelled=self.unlabelled,
+            ),
         )
 
     def with_error_handler(self, error_handler: ErrorHandler | None) -> "WriteDataset":
@@ -253,54 +265,59 @@ class _StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     def process(self, row: Any) -> Iterator[Any]:
         """Stage a row; yield what is rejected, and the name of a part that is full."""
         num_bytes = self._stager.num_bytes
-        for reject in self._stager.add(row):
-            Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
-            yield beam.pvalue.TaggedOutput(_REJECTS, reject)
+        yield from self._rejected(self._stager.add(row))
         self._images.inc()
         self._bytes.inc(self._stager.num_bytes - num_bytes)
         if self._stager.is_full:
             yield from self._flushed()
 
+    @staticmethod
+    def _rejected(rejects: Iterable[Reject]) -> Iterator[Any]:
+        for reject in rejects:
+            Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
+            yield beam.pvalue.TaggedOutput(_REJECTS, reject)
+
     def finish_bundle(self) -> Iterator[Any]:
         """Write the rest."""
         window = GlobalWindow()
+        for reject in self._rejected(self._stager.finish()):
+            value = WindowedValue(reject.value, window.max_timestamp(), [window])
+            yield beam.pvalue.TaggedOutput(_REJECTS, value)
         for part in self._flushed():
             yield WindowedValue(part, window.max_timestamp(), [window])
 
-    def _flushed(self) -> list[tuple[str, str, str]]:
+    def _flushed(self) -> list[tuple[str, ...]]:
         part = self._stager.flush()
         # A plain tuple, which every engine encodes.
-        return [] if part is None else [(part.name, part.kind, part.key)]
+        return [] if part is None else [tuple(part)]
 
 
 class _ToSet(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
     """Names of parts to one set."""
 
-    def create_accumulator(self) -> set[tuple[str, str, str]]:
+    def create_accumulator(self) -> set[tuple[str, ...]]:
         """Return an empty set."""
         return set()
 
-    def add_input(self, found: set[tuple[str, str, str]], part: tuple[str, str, str]) -> set[tuple[str, str, str]]:
+    def add_input(self, found: set[tuple[str, ...]], part: tuple[str, ...]) -> set[tuple[str, ...]]:
         """Add a part."""
         found.add(part)
         return found
 
-    def merge_accumulators(self, several: Iterable[set[tuple[str, str, str]]]) -> set[tuple[str, str, str]]:
+    def merge_accumulators(self, several: Iterable[set[tuple[str, ...]]]) -> set[tuple[str, ...]]:
         """Return the parts of several sets."""
         return set().union(*several)
 
-    def extract_output(self, found: set[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    def extract_output(self, found: set[tuple[str, ...]]) -> list[tuple[str, ...]]:
         """Return the parts in their order."""
         return sorted(found)
 
 
-def _parts(gathered: Sequence[tuple[str, str, str]]) -> list[StagedPart]:
+def _parts(gathered: Sequence[tuple[str, ...]]) -> list[StagedPart]:
     return [StagedPart(*one) for one in gathered]
 
 
-def _plan(
-    gathered: Sequence[tuple[str, str, str]], job: StagedConversion
-) -> Iterator[tuple[ShardTask, str, WriteOptions]]:
+def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[tuple[ShardTask, str, WriteOptions]]:
     digest, tasks, options = job.plan(_parts(gathered))
     for task in tasks:
         yield task, digest, options
@@ -326,7 +343,7 @@ class _Publish(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     def __init__(self, job: StagedConversion) -> None:
         self._job = job
 
-    def process(self, gathered: Sequence[tuple[str, str, str]], num_written: int) -> Iterator[Any]:
+    def process(self, gathered: Sequence[tuple[str, ...]], num_written: int) -> Iterator[Any]:
         """Yield the dataset, its shards, and what was rejected after staging."""
         del num_written  # a side input, so that all shards are written before
         manifest, rejects = self._job.publish(_parts(gathered))

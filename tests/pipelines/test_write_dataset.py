@@ -10,6 +10,7 @@ from apache_beam.transforms.periodicsequence import PeriodicImpulse
 
 import shardkit
 from shardkit import images, pipelines
+from shardkit.dataset import tfrecord
 from shardkit.errors import CallError
 from shardkit.options.groups import Shards, Splits, Stored
 from shardkit.sources.opening import open_source
@@ -228,3 +229,23 @@ def test_wrong_calls_are_refused_when_the_pipeline_is_made(rows, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(CallError, match=r"holds 'notes\.txt', which is not part of a dataset"):
         given(pipeline, rows) | "Foreign" >> pipelines.WriteDataset(tmp_path)
+
+
+def test_serialized_examples_are_read_as_convert_reads_them(written, rows, tmp_path):
+    # Records of a dataset: their own keys, numbers of classes with their names in `classes`, no groups.
+    records = [data for path in written[0].glob("*.tfrecord") for data in records_of(path)]
+
+    def made(pipeline):
+        records_in = pipeline | beam.Create([*records, records[0], b"no example"], reshuffle=False)
+        transform = pipelines.WriteDataset(tmp_path / "out", classes=["a", "b"], **OPTIONS)
+        return (records_in | transform)._asdict()
+
+    found, _ = collected(made)
+    assert [one.reason for one in found["rejects"]] == ["damaged"]
+    write(tmp_path / "rows", [row._replace(group=None) for row in rows], classes=["a", "b"], **OPTIONS)
+    assert shards_of(tmp_path / "out") == shards_of(tmp_path / "rows")
+
+
+def records_of(path):
+    with path.open("rb") as file:
+        return [bytes(data) for _, data in tfrecord.read_records(file, name=path.name)]

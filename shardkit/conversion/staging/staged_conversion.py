@@ -19,6 +19,7 @@ from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.planning.plan_file import ShardTask, largest_first
+from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import KINDS
 from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
 from shardkit.conversion.staging.stager import StagedPart, refuse_kinds
@@ -122,6 +123,7 @@ class StagedConversion:
             raise DataError(_EMPTY)
         kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
         refuse_kinds(kinds)
+        refuse_readings({one.reading: one.key for one in sorted(staged, reverse=True) if one.reading})
         source = StagedSource(output, next((kind for kind in KINDS if kind in kinds), "label"))
         ListingCheck.of(source, self.options, None, is_explicit=True).check_options(source.schema)
         # A bundle that was tried again has the same name.

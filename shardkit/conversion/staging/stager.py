@@ -6,8 +6,9 @@ the inventory, has a row for each image; only its name travels on.
 """
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import google_crc32c
@@ -30,8 +31,10 @@ from shardkit.conversion.inventory.staged_images import (
     STORED_MASK_BYTES,
     STORED_WIDTH,
 )
+from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_readings
 from shardkit.conversion.staging.rows import GivenRow, Kind, RowReader, values_of
 from shardkit.conversion.staging.staged_before import StagedBefore
+from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
 from shardkit.images.boxes import mask_orientation
@@ -48,7 +51,7 @@ from shardkit.sources.columns import (
     UNLABELLED,
     objects_field,
 )
-from shardkit.sources.listing import BadRecord, Listing
+from shardkit.sources.listing import BadRecord, Listing, encodable_path
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried
 
@@ -73,10 +76,18 @@ def staged_schema(kind: Kind) -> pa.Schema:
 
 
 class StagedPart(NamedTuple):
-    """The name of a part of the inventory; the kind of its annotations and a key of it, '' if all rows are rejected."""
+    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records.
+
+    Attributes:
+        name: Its name.
+        kind: Kind of the annotations.
+        reading: Which features of records were read; see `records.ReadRecord`.
+        key: A key.
+    """
 
     name: str
     kind: str
+    reading: str
     key: str
 
 
@@ -88,11 +99,13 @@ class StagingOptions:
         form: How images are stored.
         max_file_bytes: Size above which an image or a mask is rejected.
         is_unlabelled: Whether rows have no annotation.
+        features: What the user says about the features of records.
     """
 
     form: images.StoredForm
     max_file_bytes: int
     is_unlabelled: bool = False
+    features: LayoutOverrides = field(default_factory=LayoutOverrides)
 
     @property
     def folder(self) -> str:
@@ -114,11 +127,13 @@ class Stager:
         """
         self._output, self._options, self._folder, self._before = output, options, options.folder, before
         self._reader = RowReader(options.max_file_bytes, options.is_unlabelled)
+        self._records = RecordRows(options.features, options.max_file_bytes)
         self._begin()
 
     def _begin(self) -> None:
         self._rows: list[dict[str, Any]] = []
-        self._kind_of: dict[Kind, str] = {}  # a key of each kind
+        self._kinds: dict[Kind, str] = {}  # a key of each kind of annotation
+        self._readings: dict[str, str] = {}  # a key of each way in which records were read
         self._images: list[bytes] = []
         self.num_bytes = 0  # of the stored images since the last `flush`
         self._known: dict[tuple[bytes, bytes | None], dict[str, Any]] = {}  # images of this file by content
@@ -132,17 +147,34 @@ class Stager:
         """Stage a row; yield what is rejected: the image, or some of its boxes.
 
         Args:
-            element: The row; see `rows.values_of`.
+            element: The row, see `rows.values_of`; or a serialized tf.train.Example.
 
         Raises:
             CallError: The row has a wrong field or type.
-            DataError: The rows have annotations of several kinds.
+            DataError: The rows have annotations of several kinds, or records cannot be read.
             MachineError: The disk or the network failed.
         """
+        if isinstance(element, bytes):
+            yield from self._add_records(self._records.add(element))
+            return
         values = values_of(element)
-        row: dict[str, Any] = {"key": self._reader.key(values), "source_bytes": 0, "mtime_ns": 0}
+        yield from self._add(self._reader.key(values), partial(self._reader.read, values))
+
+    def finish(self) -> Iterator[Reject]:
+        """Stage what waits for more records; yield what is rejected. Call it at the end of a bundle, before `flush`."""
+        yield from self._add_records(self._records.flush())
+
+    def _add_records(self, records: Iterable[ReadRecord]) -> Iterator[Reject]:
+        for record in records:
+            if isinstance(record.row, GivenRow):
+                self._readings.setdefault(record.reading, record.key)
+                refuse_readings(self._readings)
+            yield from self._add(encodable_path(record.key), record.given)
+
+    def _add(self, key: str, read: Callable[[], GivenRow]) -> Iterator[Reject]:
+        row: dict[str, Any] = {"key": key, "source_bytes": 0, "mtime_ns": 0}
         try:
-            given = self._reader.read(values)
+            given = read()
             row |= {"source_bytes": len(given.image), **given.columns}
             boxes = self._stage(given, row)
         except (BadRecord, images.BadImage) as error:
@@ -150,14 +182,11 @@ class Stager:
             self._rows.append({**rejected._asdict(), "mtime_ns": 0})
             yield rejected
             return
-        self._refuse_other_kind(given)
+        self._kinds.setdefault(given.kind, given.key)
+        refuse_kinds(self._kinds)
         self._rows += [row, *boxes]
         for box in boxes:
             yield Reject(*(box[name] for name in Reject._fields))
-
-    def _refuse_other_kind(self, given: GivenRow) -> None:
-        self._kind_of.setdefault(given.kind, given.key)
-        refuse_kinds(self._kind_of)
 
     def _stage(self, given: GivenRow, row: dict[str, Any]) -> list[dict[str, Any]]:
         """Fill in the columns of a row, and append its image unless it is known; return a row for each bad box."""
@@ -204,7 +233,7 @@ class Stager:
         """
         if not self._rows:
             return None
-        kind, key = next(iter(self._kind_of.items()), (None, ""))
+        kind, key = next(iter(self._kinds.items()), (None, ""))
         schema = staged_schema(kind or "label")  # without a good row, there is no annotation in it
         with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
             path = self._write_images() if self._images else None
@@ -216,8 +245,9 @@ class Stager:
             digest.update(canonical_json(schema.names))
             name = f"{digest.hexdigest()}-{len(table)}.arrow"
             retried(lambda: parts.write_part(self._output, name, table, Listing(schema)))
+        reading = next(iter(self._readings), "")
         self._begin()
-        return StagedPart(name, kind or "", key)
+        return StagedPart(name, kind or "", reading, key)
 
     def _write_images(self) -> str:
         """Write the images into one file, unless it is there; return its path."""

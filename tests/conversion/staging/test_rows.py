@@ -1,13 +1,16 @@
 """What a row of a PCollection may be: each odd row with what becomes of it."""
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import RowReader, values_of
 from shardkit.conversion.staging.stager import Stager, StagingOptions
+from shardkit.dataset.example import bytes_feature, encode, int64_feature
 from shardkit.errors import CallError, DataError
 from shardkit.images import StoredForm
 from shardkit.storage import open_folder
@@ -110,3 +113,18 @@ def test_numbers_are_names_of_classes_and_repeated_labels_count_once():
     row = read(values_of(GOOD | {"label": None, "labels": np.array(["b", "a", "b"])}))
     assert row.columns["label_names"] == ["b", "a"]
     assert read(values_of(GOOD | {"split": "val", "group": 5})).columns["split"] == "validation"
+
+
+def test_records_that_are_read_in_different_ways_are_refused(tmp_path):
+    parts = []
+    for name in ("image", "picture"):
+        features = {name: bytes_feature([IMAGE]), "label": int64_feature((1,)), "key": bytes_feature([name.encode()])}
+        stager = Stager(open_folder(str(tmp_path)), StagingOptions(StoredForm(), 1 << 20))
+        assert [*stager.add(encode(features)), *stager.finish()] == []
+        parts.append(stager.flush())
+    with pytest.raises(DataError) as refused:
+        refuse_readings({one.reading: one.key for one in parts})
+    said = (
+        "the record 'image' was read with image 'image', .*, and 'picture' with image 'picture', .*; name the features "
+    )
+    assert re.match(said + r"with tfrecord=TFRecord\(image_feature=…, label_feature=…\), or", str(refused.value))

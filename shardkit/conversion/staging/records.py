@@ -1,0 +1,172 @@
+"""Read serialized tf.train.Examples of a PCollection as rows.
+
+The first records of a bundle decide what their features mean, as the first records of files do for `convert`. Another
+bundle may see other records first, so the decision travels on, and rows that were read differently are refused.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shardkit.conversion.staging.rows import GivenRow, Kind
+from shardkit.dataset.foreign.found_features import Sampled
+from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
+from shardkit.dataset.foreign.label_names import lines_as_names
+from shardkit.dataset.foreign.record_layout import LabelKind, RecordLayout
+from shardkit.dataset.foreign.values import Features, read_features
+from shardkit.errors import DataError, RecordError
+from shardkit.images.info import BadImage, too_many_bytes
+from shardkit.reject_reasons import BAD_NAME, DAMAGED
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, GROUP, LABEL_NAMES, OBJECTS
+from shardkit.sources.listing import BadRecord, encodable_path
+from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes
+
+FIRST_RECORDS = 64  # as of files
+_WHERE = "the PCollection"
+_KIND_OF: dict[LabelKind, Kind] = {"class": "label", "classes": "labels", "objects": "boxes", "none": "unlabelled"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecord:
+    """A record as a row.
+
+    Attributes:
+        key: Its key.
+        row: The row; a BadRecord or a BadImage if it is rejected.
+        reading: Which features were read.
+    """
+
+    key: str
+    row: GivenRow | Exception
+    reading: str
+
+    def given(self) -> GivenRow:
+        """Return the row.
+
+        Raises:
+            BadRecord: It is rejected.
+            BadImage: Likewise.
+        """
+        if isinstance(self.row, Exception):
+            raise self.row
+        return self.row
+
+
+@dataclass(slots=True)
+class RecordRows:
+    """Turns the records of a bundle into rows.
+
+    Attributes:
+        overrides: What the user says about the features.
+        max_file_bytes: Size above which an image is rejected.
+    """
+
+    overrides: LayoutOverrides
+    max_file_bytes: int
+    _waiting: list[bytes] = field(default_factory=list)
+    _reader: RecordReader | None = None
+    _reading: str = ""
+
+    def add(self, record: bytes) -> Iterator[ReadRecord]:
+        """Yield the rows of the records so far, once there are enough of them to decide what they mean.
+
+        Raises:
+            CallError: Several features may be the image or the label.
+            DataError: The records have no image or no label.
+        """
+        self._waiting.append(record)
+        if self._reader is not None or len(self._waiting) >= FIRST_RECORDS:
+            yield from self.flush()
+
+    def flush(self) -> Iterator[ReadRecord]:
+        """Yield the rows of all records that were added; see `add`."""
+        waiting, self._waiting = self._waiting, []
+        for data in waiting:
+            digest = hashlib.sha256(data).hexdigest()
+            try:
+                features = read_features(data)
+            except RecordError as error:
+                yield ReadRecord(f"record {digest}", BadRecord(DAMAGED, str(error)), self._reading)
+                continue
+            reader = self._reader or self._decide(waiting)
+            key = _key(reader.layout, features) or digest
+            yield ReadRecord(key, self._row(key, reader, features), self._reading)
+
+    def _decide(self, records: list[bytes]) -> RecordReader:
+        sampled = [
+            Sampled(f"{_WHERE}, record {number} of a bundle", features)
+            for number, features in enumerate(map(_read, records[:FIRST_RECORDS]))
+            if features is not None
+        ]
+        layout = infer_layout(sampled, self.overrides, has_splits=False)
+        if layout.label.kind not in _KIND_OF:
+            found = {"numbers": "numbers for regression", "masks": "a mask"}[layout.label.kind]
+            msg = (
+                f"the feature {layout.label.name!r} of the records is {found}, and WriteDataset reads classes and "
+                "boxes from records; write rows, or convert the TFRecord files with shardkit.convert"
+            )
+            raise DataError(msg)
+        names = None
+        if self.overrides.classes is not None and not layout.label.is_text and layout.label.names is None:
+            numbers = {str(value) for one in sampled for value in one.features.get(layout.label.name, [])}
+            if not numbers <= set(self.overrides.classes):
+                names = lines_as_names(self.overrides.classes, layout.label.first_line)
+        self._reader = RecordReader(_WHERE, "", None, layout, names, None)
+        parts = (
+            ("image", layout.image.name),
+            ("label", layout.label.name),
+            ("key", layout.key),
+            ("split", layout.split),
+        )
+        self._reading = ", ".join(f"{name} {feature!r}" for name, feature in parts if feature)
+        return self._reader
+
+    def _row(self, key: str, reader: RecordReader, features: Features) -> GivenRow | Exception:
+        kind = _KIND_OF[reader.layout.label.kind]
+        try:
+            if encodable_path(key) != key:
+                raise BadRecord(BAD_NAME, "the key is not valid UTF-8; give each image a key of its own")
+            image = image_bytes(reader.layout, features)
+            if len(image) > self.max_file_bytes:
+                raise too_many_bytes("The image", len(image), self.max_file_bytes)
+            label_name, values = reader.annotation(0, features, image)
+            columns = {"split": reader.split_of(features), "label_name": label_name, GROUP.name: None}
+        except (BadRecord, BadImage) as error:
+            return error
+        except RecordError as error:
+            return BadRecord(DAMAGED, str(error))
+        names = {"boxes": (OBJECTS, ANNOTATED_WIDTH.name, ANNOTATED_HEIGHT.name), "labels": (LABEL_NAMES.name,)}
+        columns |= dict(zip(names.get(kind, ()), values, strict=False))  # the other values are features of the records
+        return GivenRow(key, image, None, kind, columns)
+
+
+def _read(record: bytes) -> Features | None:
+    """Return the features of a record; None if it is rejected."""
+    try:
+        return read_features(record)
+    except RecordError:
+        return None
+
+
+def _key(layout: RecordLayout, features: Features) -> str | None:
+    """Return the record's own key; None if it has none."""
+    values = features.get(layout.key or "", [])
+    if len(values) != 1:
+        return None
+    return values[0].decode("utf-8", "surrogateescape") if isinstance(values[0], bytes) else str(values[0])
+
+
+def refuse_readings(readings: dict[str, str]) -> None:
+    """Refuse rows of records whose features were read in several ways.
+
+    Args:
+        readings: A key of each way.
+
+    Raises:
+        DataError: There are several.
+    """
+    if len(readings) > 1:
+        (one, key), (other, other_key) = sorted(readings.items())[:2]
+        said = f"the record {key!r} was read with {one}, and {other_key!r} with {other}"
+        option = "tfrecord=TFRecord(image_feature=…, label_feature=…)"
+        raise DataError(f"{said}; name the features with {option}, or write the records of each program apart")
