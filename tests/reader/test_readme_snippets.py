@@ -54,6 +54,9 @@ HOLDS = {
     "from-directory": "len(before.class_names) == 4",
     "from-tfds": "len(list(pathlib.Path('EXPORTED').glob('*/*/*.jpg'))) == 240",
     "convert-in-python": "not outcome.unchanged and outcome.manifest.splits['train'].num_examples > 150",
+    "write-dataset": "len(shardkit.open('WRITTEN', 'validation')) == 48",
+    "write-records": "shardkit.read_manifest('FROM_RECORDS').classes == ['circle', 'square', 'star', 'triangle']",
+    "read-dataset": "len(open('embeddings-00000-of-00001').readlines()) == 48",
     "manifest": "len(manifest.classes) == 4",
     "sampler": "step == 1002 and len(batch) == 32",
     "diff": "found.equal and found.num_same == 240",
@@ -63,6 +66,8 @@ HOLDS = {
 }
 # What the comments say is printed.
 PRINTED = {
+    "write-dataset": "192",
+    "write-records": "192",
     "exact-loss": "0.75",
     "keras-evaluation": "48",
     "convert-in-python": "240 4",
