@@ -40,6 +40,7 @@ _COMMANDS = {
     "plan": "Show what a conversion would write, and why; write nothing.",
     "preview": "Draw a contact sheet of a dataset.",
     "report": "Write one HTML page about a dataset or a source.",
+    "script": "Print a training program for a dataset.",
     "show": "Show one example.",
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
 }
@@ -57,6 +58,7 @@ _PAGES = {
     "plan": "sources",
     "preview": "records",
     "report": "report",
+    "script": "reader/training",
     "show": "records",
     "verify": "dataset",
 }

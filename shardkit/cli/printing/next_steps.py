@@ -34,14 +34,16 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
     if split is not None:
         batch = min(BATCH, manifest.splits[split].num_examples)
         # Not indented: Python refuses a pasted line that begins with blanks.
+        lines += _command("script", output, into="train.py")
         lines += ["", "In Python, the first batch:", *_snippet(output, split, batch), *_first_batch(manifest)]
     return list(map(Verbatim, lines))
 
 
-def _command(name: str, *arguments: str) -> list[str]:
+def _command(name: str, *arguments: str, into: str = "") -> list[str]:
     """Return the lines of a command; the shell joins two that end and begin at a backslash."""
-    line = f"{COMMAND}{name} {shlex.join(arguments)}"
-    return [line] if len(line) <= WIDTH else [f"{COMMAND}{name} \\", f"    {shlex.join(arguments)}"]
+    given = f"{shlex.join(arguments)} > {into}" if into else shlex.join(arguments)
+    line = f"{COMMAND}{name} {given}"
+    return [line] if len(line) <= WIDTH else [f"{COMMAND}{name} \\", f"    {given}"]
 
 
 def _snippet(output: str, split: str, batch: int) -> list[str]:

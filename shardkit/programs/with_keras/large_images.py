@@ -1,0 +1,13 @@
+"""The network below the head, for photographs."""
+
+import keras
+
+from shardkit.programs.with_keras.settings import IMAGE_SIZE
+
+CROP_SCALE = (0.3, 1.0)  # random crops for training cover this share of an image
+WEIGHTS: str | None = "imagenet"  # to begin with; Keras downloads them. None: random ones
+
+
+def make_backbone() -> keras.Model:
+    """Return EfficientNetV2-B0, from images, 0 to 255, to feature maps of a 32nd of their height and width."""
+    return keras.applications.EfficientNetV2B0(include_top=False, weights=WEIGHTS, input_shape=(*IMAGE_SIZE, 3))
