@@ -1,5 +1,9 @@
 """`pipelines.WriteDataset` on Beam's runner for one process: the bytes of `convert`, and what is refused."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import apache_beam as beam
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,7 +20,7 @@ from shardkit.options.groups import Shards, Splits, Stored
 from shardkit.sources.opening import open_source
 from shardkit.testing import digests_of, picture
 
-from ..cli.calling import SAMPLE_DATA
+from ..cli.calling import SAMPLE_DATA, environment
 from .transforms import RUNNER, collected, noting
 
 NUM_ROWS, SIDE = 24, 60
@@ -249,3 +253,19 @@ def test_serialized_examples_are_read_as_convert_reads_them(written, rows, tmp_p
 def records_of(path):
     with path.open("rb") as file:
         return [bytes(data) for _, data in tfrecord.read_records(file, name=path.name)]
+
+
+def test_an_object_store_gets_the_same_files(rows, written, s3_bucket):
+    write(f"{s3_bucket}/out", rows, **OPTIONS)
+    assert digests_of(f"{s3_bucket}/out") == digests_of(written[0])
+
+
+@pytest.mark.slow
+def test_a_group_of_a_gibibyte_and_a_half_takes_little_memory(tmp_path):
+    program = Path(__file__).with_name("large_group.py")
+    done = subprocess.run(
+        [sys.executable, program, tmp_path / "out"], env=environment(), capture_output=True, text=True, check=True
+    )
+    manifest = shardkit.read_manifest(str(tmp_path / "out"))
+    assert sum(shard.num_bytes for _, shard in manifest.shards()) > 3 << 29
+    assert int(done.stdout) < 600  # MiB
