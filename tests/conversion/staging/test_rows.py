@@ -12,7 +12,7 @@ from shardkit.conversion.staging.rows import RowReader, values_of
 from shardkit.conversion.staging.stager import Stager, StagingOptions
 from shardkit.dataset.example import bytes_feature, encode, int64_feature
 from shardkit.errors import CallError, DataError
-from shardkit.images import StoredForm
+from shardkit.images import BadImage, StoredForm
 from shardkit.storage import open_folder
 from shardkit.testing import picture
 
@@ -99,6 +99,19 @@ def test_a_wrong_type_is_refused_in_one_sentence(row, said, stager):
         list(stager.add(row))
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_uri_is_read_where_the_row_is(tmp_path):
+    (tmp_path / "a.png").write_bytes(IMAGE)
+    for uri in (f"{tmp_path}/a.png", f"file://{tmp_path}/a.png"):
+        assert RowReader(1 << 20).read({"key": "a", "uri": uri, "label": "cat"}).image == IMAGE
+    with pytest.raises(BadImage, match="more than the 9 of `max_file_size`"):
+        RowReader(9).read({"key": "a", "uri": f"{tmp_path}/a.png", "label": "cat"})
+
+
+def test_unlabelled_rows_have_no_annotation_and_one_that_they_have_is_left_out():
+    row = RowReader(1 << 20, is_unlabelled=True).read(GOOD)
+    assert (row.kind, row.columns["label_name"]) == ("unlabelled", None)
 
 
 def test_two_kinds_of_annotations_are_refused_with_a_key_of_each(stager):
