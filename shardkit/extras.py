@@ -15,6 +15,7 @@ from shardkit.errors import MissingExtraError
 # The modules that an extra of setup.cfg installs and shardkit imports.
 _CONVERT = ("PIL", "defusedxml", "yaml")
 MODULES = {
+    "7z": ("py7zr",),
     "convert": _CONVERT,
     "beam": ("apache_beam", *_CONVERT),
     "excel": ("openpyxl",),

@@ -188,7 +188,7 @@ _ROWS = (
     LayoutSpec(
         "webdataset",
         ("WebDataset",),
-        "`.tar` files (also `.tar.gz`) of samples: an image with `.cls`, `.label.txt` or `.json`, read in place",
+        "`.tar` files of samples: an image with `.cls`, `.label.txt` or `.json`, read in place",
         open="packed.webdataset:open_webdataset",
         recognise="packed.webdataset:is_webdataset",
         options=("label_columns",),

@@ -1,12 +1,12 @@
 """`shardkit.append`."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shardkit.conversion.arguments import read_arguments, with_options
-from shardkit.conversion.option_values import append_values, location, source_location
+from shardkit.conversion.option_values import append_values, location, source_locations, source_texts
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 
@@ -24,7 +24,7 @@ __all__ = ["append"]
 @with_options("append")
 def append(
     dataset: str | os.PathLike[str],
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     **options: "Unpack[AppendArguments]",
 ) -> "AppendOutcome":
     """Append the labelled images of a source to a dataset, as a generation of it; the same as ``shardkit append``.
@@ -40,7 +40,7 @@ def append(
 
     Args:
         dataset: The dataset's folder; local, s3:// or gs://.
-        source: A folder, table, list, label file or archive, as in `shardkit.convert`.
+        source: A folder, table, list, label file or archive, or several, as in `shardkit.convert`.
         **options: The options, each with its group; `help` and the pages list them.
 
     Returns:
@@ -61,14 +61,15 @@ def append(
     from shardkit.options.call import Call
 
     beam_options = tuple(options.get("beam_options", ()))
-    call = Call("append", (os.fspath(source),), os.fspath(dataset), given, beam_options)
+    call = Call("append", source_texts(source), os.fspath(dataset), given, beam_options)
     with answering(call, _planning(call)):
-        dataset_url, source_url = location("DATASET", dataset), source_location(source)
+        dataset_url = location("DATASET", dataset)
+        source_url, *also = source_locations(source)
         if pinned(dataset_url)[1] is not None:
             msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
             raise CallError(msg)
         manifest = read_manifest(dataset_url)
-        source_options, changed = append_values(manifest, given)
+        source_options, changed = append_values(manifest, given, also)
         from shardkit.api.executors import make_executor
         from shardkit.conversion.writing.appending.append import Append
         from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
@@ -109,9 +110,9 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
         values = values_with(call, change)
         del values["check"]  # a rule of the dataset
         manifest = read_manifest(call.written)
-        source_options, changed = append_values(manifest, values)
+        source_url, *also = source_locations(call.changed(change).sources)
+        source_options, changed = append_values(manifest, values, also)
         options = replace(generation_options(manifest, changed), check="header", dedupe="group")
-        source_url = source_location(call.changed(change).sources[0])
         source_options = as_in_dataset(source_options, options, manifest)
         addition = Addition(manifest, values.get("skip_existing", False), values.get("readmit", False))
         try:

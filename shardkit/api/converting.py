@@ -33,7 +33,7 @@ def convert(
 
     Args:
         source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. `shardkit help layouts`
-            describes all layouts. Several datasets become one, and so do several TFRecord files or folders.
+            describes all layouts. A list of several becomes one dataset; ``"train=PATH"`` gives the split of one.
         output: A new or empty folder; local, s3:// or gs://.
         **options: The options, each with its group; `help` and the pages list them.
 

@@ -9,7 +9,7 @@ import contextlib
 import errno
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeVar
@@ -20,6 +20,7 @@ from shardkit.reject_reasons import BAD_NAME, DUPLICATE_KEY
 from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+MAX_MEMBERS = 20_000_000  # of an archive: about 10 GB of memory
 _MAX_TREES = 4  # archives whose members are kept in memory
 _LOADING = threading.Lock()
 
@@ -77,6 +78,9 @@ def build_tree(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns: 
         archive: The archive's name, for messages.
         entries: Name and member of each entry in the order of the archive; None instead of the member for a folder.
         mtime_ns: Modification time that folders get.
+
+    Raises:
+        DataError: There are too many entries.
     """
     files: dict[str, M] = {}
     folders: dict[str, dict[str, Entry]] = {"": {}}
@@ -92,6 +96,9 @@ def build_tree(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns: 
             message = f"{shown} has a name that is not safe: {why}; pack it again under a relative path"
             problems.append(ArchiveProblem(name or "(no name)", BAD_NAME, message, member.num_bytes))
         else:
+            if len(files) == MAX_MEMBERS:
+                msg = f"{archive}: the archive has more than {MAX_MEMBERS:,} entries; unpack it, and convert the folder"
+                raise DataError(msg)
             if before := files.get(path):
                 message = (
                     f"{archive} holds the entry again; the last one is read, as when it is unpacked. Keep one of them"
@@ -212,6 +219,15 @@ class ArchiveFolder(Folder):
         below = f"{self.root}/" if self.root else ""
         return [one._replace(name=one.name.removeprefix(below)) for one in self._tree().problems]
 
+    def paths(self) -> Iterator[str]:
+        """Return the paths of all files below this folder."""
+        below = f"{self.root}/" if self.root else ""
+        return (path[len(below) :] for path in self._tree().files if path.startswith(below))
+
+    def below(self, path: str) -> "ArchiveFolder":
+        """Return the folder at a path."""
+        return replace(self, root=self._at(path))
+
     def scan(self, path: str = "") -> list[Entry]:
         """See Folder."""
         return list(self._tree().folders.get(self._at(path), []))
@@ -263,17 +279,3 @@ def _loaded(kind: type[ArchiveFolder], archive: str, num_bytes: int, mtime_ns: i
             raise SourceChangedError(f"{archive}: the archive has changed since the conversion began; convert it again")
         with parent.open(name) as file:
             return kind.load_tree(file, archive, num_bytes, mtime_ns)
-
-
-F = TypeVar("F", bound=ArchiveFolder)
-
-
-def archive_root(folder: F) -> F:
-    """Return the only top folder of an archive if there is just one and no file next to it; else the archive itself.
-
-    The folder that macOS adds (``__MACOSX``), hidden files, and entries whose names leave the archive do not count.
-    """
-    entries = [one for one in folder.scan() if not (one.name.startswith(".") or one.name.lower() == "__macosx")]
-    if len(entries) != 1 or not entries[0].is_folder:
-        return folder
-    return replace(folder, root=f"{folder.root}/{entries[0].name}".lstrip("/"))

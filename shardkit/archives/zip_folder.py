@@ -34,6 +34,12 @@ class ZipFolder(ArchiveFolder):
         """See ArchiveFolder."""
         return zip_members(file, archive, mtime_ns)
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether every file in the archive is encrypted."""
+        files = self._tree().files.values()
+        return bool(files) and all(member.is_encrypted for member in files)
+
     def read(self, path: str) -> bytes:
         """See Folder.
 

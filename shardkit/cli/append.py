@@ -5,10 +5,10 @@ from typing import Any
 import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.groups import GroupedCommand
+from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
 
 
-@click.command(cls=GroupedCommand)
+@click.command(cls=SeveralSourcesCommand)
 @click.argument("dataset")
 @click.argument("source")
 @conversion_options("append")
@@ -18,8 +18,8 @@ def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any
     No file of DATASET changes except its manifest, which is replaced in one step: readers see the old dataset or the
     new one. Old examples keep their split and their label; new classes come after the old ones. The options of DATASET
     are those of the new images too: how they are stored, checked and split. Those that may not differ are refused, with
-    the command that gives them to DATASET. SOURCE is everything that `convert` reads. To resume an
-    interrupted append, run the same command again.
+    the command that gives them to DATASET. SOURCE is everything that `convert` reads, and several of
+    these. To resume an interrupted append, run the same command again.
 
     A trainer that reads "DATASET@sha256:<digest>" goes on with the dataset as it was; `shardkit info` prints the
     digests.
@@ -30,7 +30,8 @@ def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    outcome = append(dataset, source, **arguments_from(given, dataset, source), listener=terminal)
+    sources = sources_of(source, given)
+    outcome = append(dataset, sources, **arguments_from(given, dataset, source), listener=terminal)
     from shardkit.cli.printing.append_summary import append_summary, nothing_new_line
 
     if outcome.unchanged and outcome.left_out:

@@ -5,10 +5,10 @@ from typing import Any
 import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options
-from shardkit.cli.options.several_datasets import SeveralDatasetsCommand, sources_of
+from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
 
 
-@click.command(cls=SeveralDatasetsCommand)
+@click.command(cls=SeveralSourcesCommand)
 @click.argument("source")
 @click.argument("output")
 @conversion_options("convert")
@@ -17,9 +17,10 @@ def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any
 
     SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), a table, a list,
     detection or segmentation data (COCO, Pascal VOC, YOLO, masks and others), packed data (WebDataset, Hugging Face
-    Parquet, .tar, .zip), TFRecords that others wrote, or one or several datasets that shardkit wrote; `shardkit help
-    layouts` describes all layouts. OUTPUT is a new or empty folder. Both may be local, s3:// or gs://. To resume an
-    interrupted conversion, run the same command again.
+    Parquet, .zip, .tar, .tar.gz, .7z), TFRecords that others wrote, or a dataset that shardkit wrote; `shardkit help
+    layouts` describes all layouts. Several sources before OUTPUT become one dataset; train=PATH test=PATH gives their
+    splits. OUTPUT is a new or empty folder. Both may be local, s3:// or gs://. To resume an interrupted conversion, run
+    the same command again.
 
     To use a runner of Apache Beam, add --runner and its options after SOURCE and OUTPUT.
     """

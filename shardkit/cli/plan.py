@@ -6,12 +6,12 @@ import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.dataset_call import has_conversion_options
-from shardkit.cli.options.several_datasets import SeveralDatasetsCommand, sources_of
+from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
 
 _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_options"})
 
 
-@click.command(cls=SeveralDatasetsCommand)
+@click.command(cls=SeveralSourcesCommand)
 @click.argument("source")
 @click.option("--explain", is_flag=True, help="Also print how the number of shards was chosen.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")

@@ -33,14 +33,14 @@ def location(what: str, path: str | os.PathLike[str]) -> str:
 
 
 def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return SOURCE, or all of several datasets, as text.
+    """Return SOURCE, or all of several, as text.
 
     Raises:
         CallError: There is none, or one cannot be a source; see `source_location`.
     """
     several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not several:
-        msg = "SOURCE may not be an empty list; give a folder, or several datasets"
+        msg = "SOURCE may not be an empty list; give a folder, or several"
         raise CallError(msg)
     return list(map(source_location, several))
 
@@ -57,7 +57,7 @@ def source_location(source: str | os.PathLike[str]) -> str:
     Raises:
         CallError: It is empty, a pattern of files, or an image file.
     """
-    from shardkit.sources.several_sources import files_refusal, pattern_refusal
+    from shardkit.sources.given_files import files_refusal, pattern_refusal
 
     text = location("SOURCE", source)
     if refusal := pattern_refusal(text) or (None if _is_folder(text) else files_refusal([text])):
@@ -66,9 +66,10 @@ def source_location(source: str | os.PathLike[str]) -> str:
 
 
 def _is_folder(url: str) -> bool:
+    from shardkit.sources.recognising.several_sources import named_source
     from shardkit.storage import open_folder
 
-    found = open_folder(url).stat("")
+    found = open_folder(named_source(url).url).stat("")
     return found is None or found.is_folder  # a missing one is reported as missing
 
 
@@ -113,12 +114,15 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     return source_options, ConvertOptions(**(convert_fields(given) | _hashed(source_options, ())))
 
 
-def append_values(manifest: "Manifest", given: Mapping[str, Any]) -> "tuple[SourceOptions, dict[str, Any]]":
+def append_values(
+    manifest: "Manifest", given: Mapping[str, Any], also: Sequence[str] = ()
+) -> "tuple[SourceOptions, dict[str, Any]]":
     """Return the options of the source, and the rules that an append overrules.
 
     Args:
         manifest: The dataset's manifest.
         given: See conversion_values.
+        also: Further sources.
 
     Raises:
         CallError: An argument is wrong, or a rule differs from the dataset's.
@@ -126,7 +130,7 @@ def append_values(manifest: "Manifest", given: Mapping[str, Any]) -> "tuple[Sour
     from shardkit.conversion.planning.rules import refuse_other_rules
     from shardkit.conversion.writing.appending.options import OVERRULED
 
-    source_options = _source_options({name: value for name, value in given.items() if name != "readmit"})
+    source_options = _source_options({name: value for name, value in given.items() if name != "readmit"}, also)
     given_fields = convert_fields(given)
     changed = {name: value for name, value in given_fields.items() if name in OVERRULED}
     if "splits" in changed:
@@ -164,7 +168,7 @@ def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":
 
     if options.layout not in {None, "shardkit"}:
         return []
-    if options.layout is None and find_dataset(source) is None:
+    if options.layout is None and not all(find_dataset(one) for one in (source, *options.also)):
         return []
     return [read_manifest(one) for one in (source, *options.also)]
 

@@ -112,7 +112,8 @@ class Call:
         dropped = [name for name in {**self.given, **change.options} if name not in after]
         left_out = [name for name in dropped if group_of(name) not in written]
         is_other = change.command not in {None, self.command}
-        parts = [repr(one) for one in (self.changed(change).sources if is_other else self._sources_of(change))]
+        sources = self.changed(change).sources if is_other else self._sources_of(change)
+        parts = [repr(sources[0]) if len(sources) == 1 else repr([*sources])] if sources else []
         parts += [repr(OUT)] if is_other and change.command == "convert" else []
         parts += [arguments(added)] if added else []
         parts += [f"without {name}" for name in left_out]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from shardkit import software
+from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import MachineError
 from shardkit.sources.visibility import FolderView, seen_again, unfiltered, view_folder
 from shardkit.storage import Folder
@@ -37,10 +38,16 @@ class DriverView:
         Args:
             folders: Folders that workers read. Object stores are the same on every host and are not compared.
         """
-        seen = [(unfiltered(folder), view_folder(folder)) for folder in folders]
+        plain = [one for folder in folders for one in _parts(unfiltered(folder))]
+        seen = [(folder, view_folder(folder)) for folder in plain]
         return cls(
             tuple(software.environment().items()), tuple((folder, view) for folder, view in seen if view is not None)
         )
+
+
+def _parts(folder: Folder) -> list[Folder]:
+    """Return the folders of a tree of several; the folder itself if it is none."""
+    return [mount.folder for mount in folder.mounts] if isinstance(folder, MountedFolder) else [folder]
 
 
 _compared: dict[DriverView, str] = {}  # the problem found by this process; '' for none

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from shardkit.archives.member_tree import ArchiveFolder
+from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import CallError
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.options import SourceOptions
@@ -22,6 +23,7 @@ class Opening:
         paths: Paths below the folder of the files that are the source; () if the folder is.
         output: The output folder, which is not listed if it is inside the source; None if there is none.
         work: Folder for images that listing has to unpack; None if there is none.
+        given: Of several sources, the folder of each in the tree and the source as the user gave it.
     """
 
     folder: Folder
@@ -30,6 +32,7 @@ class Opening:
     paths: tuple[str, ...] = ()
     output: Folder | None = None
     work: Folder | None = None
+    given: tuple[tuple[str, str], ...] = ()
 
     @property
     def file(self) -> str | None:
@@ -46,8 +49,9 @@ class Opening:
 
     @property
     def is_in_archive(self) -> bool:
-        """Whether the folder is in an archive, so that no path leads to a file or folder in it."""
-        return isinstance(self.folder.inner if isinstance(self.folder, FilteredFolder) else self.folder, ArchiveFolder)
+        """Whether the folder is in an archive or a tree of several, so that no path leads to what is in it."""
+        folder = self.folder.inner if isinstance(self.folder, FilteredFolder) else self.folder
+        return isinstance(folder, ArchiveFolder | MountedFolder)
 
     def below(self, path: str) -> "Opening":
         """Return the same for a folder inside, which becomes the source's folder."""
@@ -60,7 +64,7 @@ class Opening:
             CallError: There is none.
         """
         if self.work is None:
-            msg = "listing unpacks images inside Parquet files, and open_source was called without a work folder"
+            msg = "Parquet files with images and compressed archives are unpacked, which needs a work folder"
             raise CallError(msg)
         return self.work
 
@@ -69,6 +73,6 @@ def subfolder(folder: Folder, path: str) -> Folder:
     """Return the folder at a path below another one, with keys that start there."""
     if isinstance(folder, FilteredFolder):
         return replace(folder, inner=subfolder(folder.inner, path), above=join(folder.above, path))
-    if isinstance(folder, ArchiveFolder):
-        return replace(folder, root=join(folder.root, path))
+    if isinstance(folder, ArchiveFolder | MountedFolder):
+        return folder.below(path)
     return open_folder(f"{folder.url.rstrip('/')}/{path}")

@@ -1,15 +1,15 @@
 """Open SOURCE: choose the layout that reads it."""
 
-import re
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
-from shardkit.archives.member_tree import ArchiveFolder, archive_root
-from shardkit.archives.tar_folder import TarFolder
-from shardkit.archives.zip_folder import ZipFolder
-from shardkit.dataset.manifest import find_dataset
+from shardkit.archives.member_tree import ArchiveFolder
+from shardkit.archives.mounted_folder import MountedFolder
+from shardkit.archives.unpacking import Unpacker, is_archive
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
 from shardkit.naming import IMAGE_ENDINGS, printable
@@ -25,16 +25,30 @@ from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together
-from shardkit.sources.packed.webdataset import holds_samples
+from shardkit.sources.packed.webdataset import holds_samples, is_tar
 from shardkit.sources.recognising.accounting import accounted
+from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, with_archives
+from shardkit.sources.recognising.several_sources import (
+    NamedSource,
+    are_datasets,
+    are_tfrecords,
+    class_folders_in_each,
+    given_splits,
+    mount_sources,
+    named_source,
+    no_source,
+    places_of,
+)
 from shardkit.sources.recognising.unmarked_folders import HasCopies, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
+from shardkit.sources.recognising.wrappers import without_wrappers
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-_TEXT = re.compile(r"(?:readme|licen[cs]e|citation)[^/]*|.*\.(?:md|pdf|rst|html)", re.IGNORECASE)  # beside an archive
-_OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore"}  # options
+_OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees
+_ANY_TREE = {"class-folders", "file-names", "unlabelled"}  # layouts that read every tree, as the user knows
+_OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore", "also"}  # options
 
 
 def open_source(
@@ -47,40 +61,57 @@ def open_source(
     """Detect the layout of a source and open it.
 
     Args:
-        url: A folder, table, list, label file or archive; local, s3:// or gs://.
+        url: A folder, table, list, label file or archive; local, s3:// or gs://. `options` has further ones; each may
+            be ``SPLIT=PATH``.
         options: Options of the source.
         output: The output folder, which is not listed if it is inside the source.
         work: Folder for images that listing has to unpack; required for Parquet files that contain images.
 
     Raises:
-        CallError: The options do not fit the layout.
-        DataError: The source does not exist, or has nothing that shardkit can read.
+        CallError: The source does not exist, or the options do not fit the layout.
+        DataError: The source has nothing that shardkit can read.
         MachineError: The disk or the network failed.
     """
     if options.layout is None and options.class_level > 1:
         options = replace(options, layout="class-folders")
-    folder = open_folder(url)
-    opening = Opening(folder, options, url, output=output, work=work)
-    is_dataset = options.layout is None and find_dataset(url) is not None
-    if options.layout == "shardkit" or is_dataset or (options.also and options.layout not in {None, "tfrecord"}):
-        return _open("shardkit", opening)
+    named_sources = tuple(map(named_source, (url, *options.also)))
+    may_be_datasets = options.layout is None or (options.also and options.layout != "tfrecord")
+    if options.layout == "shardkit" or (may_be_datasets and are_datasets(named_sources)):
+        return _open("shardkit", Opening(open_folder(url), options, url, output=output, work=work))
     globs = tuple(IgnoreGlob(text) for text in options.ignore)
-    if options.also:
+    if options.also and (options.layout == "tfrecord" or (options.layout is None and are_tfrecords(named_sources))):
         folder, paths = place_together((url, *options.also))
-        source = _open("tfrecord", replace(opening, folder=_hiding(folder, globs), paths=paths))
-    else:
-        with os_errors_as("read the source", folder.url):
-            source, copies = _open_without_copies(opening, globs)
-        globs += copies
+        opening = Opening(_hiding(folder, globs), options, url, paths, output, work)
+        source = _open("tfrecord", opening)
+        return IgnoringSource(source.folder, source, globs) if globs else source
+    opening = Opening(open_folder(named_sources[0].url), options, url, output=output, work=work)
+    unpacker = Unpacker(opening.work_folder)
+    try:
+        with os_errors_as("read the source", opening.folder.url):
+            if len(named_sources) > 1 or named_sources[0].split:
+                tree = mount_sources(named_sources, unpacker, output)
+                given = places_of(named_sources)
+                opening = replace(opening, folder=tree, options=replace(options, also=()), given=given)
+                source, copies = _open_without_copies(opening, globs, partial(_open_several, named_sources, tree))
+            else:
+                source, copies = _open_without_copies(opening, globs, partial(_open_one, unpacker))
+    except BaseException:
+        unpacker.undo()
+        raise
+    globs += copies
     return IgnoringSource(source.folder, source, globs) if globs else source
 
 
-def _open_without_copies(opening: Opening, globs: tuple[IgnoreGlob, ...]) -> tuple[Source, tuple[IgnoreGlob, ...]]:
+def _open_without_copies(
+    opening: Opening,
+    globs: tuple[IgnoreGlob, ...],
+    open_with: Callable[[Opening, tuple[IgnoreGlob, ...]], Source],
+) -> tuple[Source, tuple[IgnoreGlob, ...]]:
     """Return the source without folders that repeat what is next to them, and the globs that hide these."""
     copies: tuple[IgnoreGlob, ...] = ()
     while True:
         try:
-            source = _open_one(opening, globs + copies)
+            source = open_with(opening, globs + copies)
         except HasCopies as found:
             copies += tuple(map(IgnoreGlob, found.globs))
             continue
@@ -94,53 +125,77 @@ def _open_without_copies(opening: Opening, globs: tuple[IgnoreGlob, ...]) -> tup
         return (NotedSource(source.folder, source, remark, source.folder) if copies else source), copies
 
 
-def _open_one(opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    folder, url = opening.folder, opening.url
+def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
+    folder, url, layout = opening.folder, opening.url, opening.options.layout
     found = folder.stat("")
     if found is None:
-        msg = f"{folder.url}: there is no such file or folder"
-        raise DataError(msg)
-    if found.is_folder and opening.options.layout is None and (archive := _only_archive(folder, globs)):
-        url = join(url.rstrip("/"), archive)
-        return _open_one(replace(opening, folder=open_folder(url), url=url), globs)
+        raise no_source(folder.url)
     if found.is_folder:
-        return _open_folder(replace(opening, folder=_hiding(folder, globs)))
+        excluded = opening.excluded
+
+        def is_hidden(path: str) -> bool:
+            return path == excluded or any(glob.matches(path) for glob in globs)
+
+        if layout is None and (archive := only_archive(folder, is_hidden)):
+            url = join(url.rstrip("/"), archive)
+            return _open_one(unpacker, replace(opening, folder=open_folder(url), url=url), globs)
+        tree = folder if layout in _OF_PACKED else with_archives(folder, unpacker, is_hidden)
+        if excluded is not None and isinstance(tree, MountedFolder):
+            tree = tree.without(excluded)
+        return _open_tree(tree, opening, globs)
     above, _, name = url.rstrip("/").rpartition("/")
     parent = open_folder(above or ("/" if url.startswith("/") else "."))
-    kind = name.lower()
-    layout = opening.options.layout
-    is_tree = kind.endswith(".tar") and layout != "webdataset" and not holds_samples(parent, name)
-    if is_tree or kind.endswith(".zip"):
-        return _open_archive(TarFolder(url) if is_tree else ZipFolder(url), opening, globs)
+    if is_archive(name) and layout != "webdataset" and not (is_tar(name) and holds_samples(parent, name)):
+        whole = with_archives(unpacker.open(parent, name), unpacker)
+        return _open_tree(_archive_root(whole, opening.options), opening, globs)
     opening = replace(opening, folder=parent, paths=(name,))
     return _open(_layout_of_file(opening, name), opening)
 
 
-def _only_archive(folder: Folder, globs: tuple[IgnoreGlob, ...]) -> str | None:
-    """Return the name of an archive that is all that a folder holds, texts such as README aside; None if none is."""
-    files = [entry for entry in children(folder) if not any(glob.matches(entry.name) for glob in globs)]
-    archives = [one.name for one in files if not one.is_folder and one.name.lower().endswith((".zip", ".tar"))]
-    others = [one.name for one in files if one.name not in archives and not _TEXT.fullmatch(one.name)]
-    if len(archives) != 1 or others:
-        return None
-    is_webdataset = archives[0].lower().endswith(".tar") and holds_samples(folder, archives[0])
-    return None if is_webdataset else archives[0]
+def _open_several(
+    sources: Sequence[NamedSource], tree: MountedFolder, opening: Opening, globs: tuple[IgnoreGlob, ...]
+) -> Source:
+    """Open the tree of several sources.
+
+    Raises:
+        CallError: The tree can be read in several ways.
+    """
+    if opening.options.layout is None and opening.options.label_pattern is None and not globs:
+        classes = class_folders_in_each(tree, sources, _recognise)
+        if classes is not None:
+            return with_archive_problems(accounted(classes, opening), tree)
+    return given_splits(_open_tree(tree, opening, globs), sources)
 
 
 def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> Folder:
     return FilteredFolder(folder, globs, above) if globs else folder
 
 
-def _open_archive(whole: TarFolder | ZipFolder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    archive = _archive_root(whole, opening.options)
-    source = _open_folder(replace(opening, folder=_hiding(archive, globs, archive.root)))
+def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
+    """Open a folder, a folder in an archive, or a tree of several; without wrappers if it cannot be read as it is."""
+    try:
+        return _open_as_it_is(tree, opening, globs)
+    except (CallError, DataError):
+        # Globs with a path are of the tree as it is.
+        if opening.options.layout not in _ANY_TREE and not any("/" in glob.text.rstrip("/") for glob in globs):
+            for other, note in without_wrappers(_hiding(tree, globs), opening.excluded):
+                with contextlib.suppress(CallError, DataError, HasCopies):
+                    source = _open_as_it_is(other, opening, globs)
+                    return NotedSource(source.folder, source, note, source.folder)
+        raise
+
+
+def _open_as_it_is(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
+    above = tree.root if isinstance(tree, ArchiveFolder | MountedFolder) else ""
+    source = _open_folder(replace(opening, folder=_hiding(tree, globs, above)))
     inner = source.folder.inner if isinstance(source.folder, FilteredFolder) else source.folder
-    return with_archive_problems(source, inner if isinstance(inner, ArchiveFolder) else archive)
+    archive = inner if isinstance(inner, ArchiveFolder | MountedFolder) else tree
+    return with_archive_problems(source, archive) if isinstance(archive, ArchiveFolder | MountedFolder) else source
 
 
-def _archive_root(archive: TarFolder | ZipFolder, options: SourceOptions) -> TarFolder | ZipFolder:
+def _archive_root(archive: Folder, options: SourceOptions) -> Folder:
     """Return the archive's only top folder if a layout reads it; it may also be a class or a split."""
-    root = archive_root(archive)
+    root = top_of(archive)
     if options.layout == "class-folders":
         entries = children(root)
         is_wrapper = all(ending(one.name) not in IMAGE_ENDINGS for one in entries if not one.is_folder)
@@ -176,8 +231,8 @@ def _layout_of_file(opening: Opening, name: str) -> Layout:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder, a table "
             f"({', '.join(LAYOUTS['table'].endings or ())}), a list (.txt), a label file (COCO or Label Studio .json, "
-            "CVAT .xml, YOLO .yaml), a TFRecord file or an archive (.tar, .zip); `shardkit help layouts` describes all "
-            "layouts"
+            "CVAT .xml, YOLO .yaml), a TFRecord file or an archive (.zip, .tar, .tar.gz, .7z, …); `shardkit help "
+            "layouts` describes all layouts"
         )
         raise DataError(msg)
     if LAYOUTS[layout].endings is None:

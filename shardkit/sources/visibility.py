@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import MachineError
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source, is_ignored
@@ -43,18 +44,24 @@ class FolderView(NamedTuple):
 
 def view_folder(folder: Folder, path: str = "") -> FolderView | None:
     """Return what this host sees in a folder; None in object stores and archives: there is nothing to compare."""
+    names = _local_names(folder, path)
+    return None if names is None else FolderView.of_names(names)
+
+
+def _local_names(folder: Folder, path: str) -> list[str] | None:
+    """Return the names that this host sees in a folder; None if what is in it cannot differ between hosts."""
     folder = unfiltered(folder)
-    if not isinstance(folder, LocalFolder):
-        return None
-    return FolderView.of_names(folder.names(path))
+    if isinstance(folder, LocalFolder):
+        return folder.names(path)
+    if isinstance(folder, MountedFolder) and any(isinstance(one.folder, LocalFolder) for one in folder.mounts):
+        return [entry.name for entry in folder.scan(path)]
+    return None
 
 
 def count_entries(folder: Folder, path: str) -> int | None:
     """Return the number of files and folders that this host sees directly in a folder; None in object stores."""
-    folder = unfiltered(folder)
-    if not isinstance(folder, LocalFolder):
-        return None
-    return sum(not is_ignored(name) for name in folder.names(path))
+    names = _local_names(folder, path)
+    return None if names is None else sum(not is_ignored(name) for name in names)
 
 
 def count_folders(source: Source, part: Any) -> tuple[int | None, ...]:
@@ -116,7 +123,7 @@ def refuse_unseen(folder: Folder, path: str) -> None:
     Raises:
         MachineError: The folder is missing or empty here.
     """
-    if isinstance(unfiltered(folder), LocalFolder) and not is_filled(folder, path):
+    if isinstance(unfiltered(folder), LocalFolder | MountedFolder) and not is_filled(folder, path):
         msg = (
             f"{join(folder.url, path)}: host {platform.node()} sees no file in this folder, the driver did; mount the "
             "source there under the same path, or end the workers of that host"
@@ -142,7 +149,7 @@ def is_filled(folder: Folder, path: str) -> bool:
     """Return whether this host sees entries in a local folder; False in object stores: there is nothing to compare."""
     folder = unfiltered(folder)
     if not isinstance(folder, LocalFolder):
-        return False
+        return bool(_local_names(folder, path))
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder.os_path(path)) as entries:
         return next(entries, None) is not None
     return False

@@ -1,10 +1,14 @@
 """Write small images, folders and archives, and read folders back."""
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import tarfile
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,19 +75,36 @@ def write_tree(root: Path, files: Mapping[str, Content] | Iterable[str]) -> Path
     return root
 
 
+# By the last ending of a .tar.
+_COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    ".tar": lambda data: data,
+    **dict.fromkeys((".gz", ".tgz"), partial(gzip.compress, mtime=0)),
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+
+
 def write_archive(path: Path, files: Mapping[str, Content] | Iterable[str]) -> Path:
-    """Write a .zip or .tar file, by the path's ending, with members in the order of `files`; see `write_tree`."""
+    """Write an archive by the path's ending (.zip, .tar, .tar.gz, …), with members in the order of `files`.
+
+    Args:
+        path: The archive; its folder is made.
+        files: See `write_tree`.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
     members = {name: _as_bytes(content) for name, content in _with_contents(files).items()}
     if path.suffix == ".zip":
         with zipfile.ZipFile(path, "w") as archive:
             for name, data in members.items():
                 archive.writestr(name, data)
     else:
-        with tarfile.open(path, "w") as tar:
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as tar:
             for name, data in members.items():
                 member = tarfile.TarInfo(name)
                 member.mtime, member.size = _MTIME, len(data)
                 tar.addfile(member, io.BytesIO(data))
+        path.write_bytes(_COMPRESS[path.suffix](packed.getvalue()))
     return path
 
 

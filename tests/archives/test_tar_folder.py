@@ -4,11 +4,11 @@ import tarfile
 
 import pytest
 
-from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.class_folders import open_class_folders
+from shardkit.sources.recognising.archives_in_folders import top_of
 from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.storage import open_folder
 from shardkit.testing import files_of, listed, write_tree
@@ -55,7 +55,7 @@ def test_an_archive_is_read_as_the_same_tree_unpacked(tmp_path, form, dot):
 
 def test_a_layout_reads_an_archive_as_it_reads_the_folder(tmp_path):
     tree = {path: data for path, data in TREE.items() if path != "ds/notes.txt"}
-    archive = archive_root(packed(tmp_path / "a.tar", tree.items()))
+    archive = top_of(packed(tmp_path / "a.tar", tree.items()))
     source = open_class_folders(Opening(archive))
     plain = open_class_folders(Opening(open_folder(str(write_tree(tmp_path / "a", tree) / "ds"))))
     assert source.describe() == f"{tmp_path}/a.tar/ds: read as <split>/<label>/…/image"
@@ -107,7 +107,7 @@ def test_a_broken_archive_is_read_up_to_the_damage_and_a_problem_says_where(tmp_
 def test_a_folder_in_an_archive_can_be_sent_to_a_worker_and_is_small(tmp_path, monkeypatch):
     packed(tmp_path / "a.tar", [(f"top/{i}.jpg", b"1") for i in range(1000)])
     monkeypatch.chdir(tmp_path)
-    sent = pickle.dumps(archive_root(TarFolder("a.tar")))
+    sent = pickle.dumps(top_of(TarFolder("a.tar")))
     assert len(sent) < 500
     monkeypatch.chdir("/")
     assert pickle.loads(sent).read("7.jpg") == b"1"  # noqa: S301 - our own
@@ -140,5 +140,5 @@ def test_an_archive_in_an_object_store_is_read_by_ranges(tmp_path, s3_bucket):
     packed(tmp_path / "a.tar", [("top/1.jpg", b"one"), ("top/2.jpg", os.urandom(100_000))])
     with open_folder(s3_bucket).atomic_write("below/a.tar") as file:
         file.write((tmp_path / "a.tar").read_bytes())
-    archive = archive_root(TarFolder(f"{s3_bucket}/below/a.tar"))
-    assert files_of(archive) == files_of(archive_root(TarFolder(str(tmp_path / "a.tar"))))
+    archive = top_of(TarFolder(f"{s3_bucket}/below/a.tar"))
+    assert files_of(archive) == files_of(top_of(TarFolder(str(tmp_path / "a.tar"))))

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.archives import zip_folder
-from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.naming import printable
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.class_folders import open_class_folders
+from shardkit.sources.recognising.archives_in_folders import top_of
 from shardkit.storage import Entry, open_folder
 from shardkit.testing import files_of, write_tree
 
@@ -191,7 +191,7 @@ def test_of_two_members_of_one_name_the_last_counts_and_the_first_is_a_problem(t
     assert folder.read("top/a") == b"second"
     assert [entry.num_bytes for entry in folder.scan("top")] == [6]
     assert [one[:2] + one[3:] for one in folder.problems()] == [("top/a", "duplicate_key", 5)]
-    assert [one.name for one in archive_root(folder).problems()] == ["a"]  # by its path below the folder
+    assert [one.name for one in top_of(folder).problems()] == ["a"]  # by its path below the folder
 
 
 def test_folders_listed_twice_or_with_backslashes_are_not_problems(tmp_path):
@@ -333,7 +333,7 @@ def test_nothing_is_written_into_an_archive(tmp_path):
 def test_a_folder_in_an_archive_can_be_sent_to_a_worker_and_is_small(tmp_path, monkeypatch):
     zipped(tmp_path / "a.zip", {f"top/{i}.jpg": b"1" for i in range(1000)})
     monkeypatch.chdir(tmp_path)
-    folder = archive_root(ZipFolder("a.zip"))
+    folder = top_of(ZipFolder("a.zip"))
     sent = pickle.dumps(folder)
     assert len(sent) < 500
     monkeypatch.chdir("/")
@@ -372,7 +372,7 @@ def test_the_members_are_loaded_once_and_read_by_many_threads(tmp_path, monkeypa
     ],
 )
 def test_a_single_top_folder_is_found(tmp_path, names, root):
-    folder = archive_root(opened(zipped(tmp_path / "a.zip", dict.fromkeys(names, b"1"))))
+    folder = top_of(opened(zipped(tmp_path / "a.zip", dict.fromkeys(names, b"1"))))
     assert folder.root == root
     inside = [name.removeprefix("top/") for name in names if name.startswith("top/")] if root else names
     assert set(files_of(folder)) == {name for name in inside if not name.startswith("..")}
@@ -391,7 +391,7 @@ def test_an_archive_in_an_object_store_is_read_by_ranges(tmp_path, s3_bucket):
     data = (tmp_path / "a.zip").read_bytes()
     with open_folder(s3_bucket).atomic_write("below/a.zip") as file:
         file.write(data)
-    folder = archive_root(ZipFolder(f"{s3_bucket}/below/a.zip"))
-    assert files_of(folder) == files_of(archive_root(opened(tmp_path / "a.zip")))
+    folder = top_of(ZipFolder(f"{s3_bucket}/below/a.zip"))
+    assert files_of(folder) == files_of(top_of(opened(tmp_path / "a.zip")))
     assert pickle.loads(pickle.dumps(folder)).scan() == folder.scan()  # noqa: S301 - our own
     assert folder.stat("1.jpg") == Entry("1.jpg", False, 3, 1_709_209_858_000_000_000)

@@ -50,7 +50,7 @@ def test_several_datasets_are_several_paths(old, tmp_path):
     assert "Traceback" not in result.stderr
     refused = call("convert", old, tmp_path / "raw c", tmp_path / "new")
     assert refused.exit_code == 2
-    assert "several sources must all be datasets" in refused.stderr
+    assert "is a dataset and" in refused.stderr
 
 
 def test_a_refused_call_repeats_all_datasets_in_its_commands(tmp_path):

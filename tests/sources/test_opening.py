@@ -34,7 +34,7 @@ def test_without_an_output_nothing_is_excluded(tmp_path):
 
 
 def test_a_source_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"/no: there is no such file or folder"):
+    with pytest.raises(CallError, match=r"/no: there is no such file or folder"):
         open_source(f"{tmp_path}/no")
 
 

@@ -183,7 +183,7 @@ def _(tree):
     tree.text("annotation.txt", "./characters/bart_simpson/pic_0000.jpg,57,72,52,72,bart_simpson\n")
 
 
-@folder("rock, paper, scissors: rps and rps-test-set", "advised", today="refused")
+@folder("rock, paper, scissors: rps and rps-test-set", "advised")
 def _(tree):
     for name in ("rock", "paper", "scissors"):
         tree.images(f"rps/{name}/{name}{{}}.png", 3, name, "train")

@@ -91,7 +91,7 @@ def _beam_hint(name: str) -> str | None:
 def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     """Return the error for a call with more paths than the command has."""
     from shardkit.options.call import Call, Command
-    from shardkit.sources.several_sources import files_refusal
+    from shardkit.sources.given_files import files_refusal
 
     wanted = path_names(command)
     images = paths[:-1] if len(wanted) > 1 else paths
@@ -103,5 +103,5 @@ def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     msg = f"{command.name} takes {what}; found {len(paths)} paths: {', '.join(map(repr, paths[:4]))}"
     msg += ", …" if len(paths) > 4 else ""
     if wanted[0] == "SOURCE":
-        msg += "; several sources must all be datasets that shardkit wrote, or all TFRecord files or folders"
+        msg += "; of several sources each must exist"
     return CallError(f"{msg}; quote a path that has blanks")

@@ -51,6 +51,7 @@ from shardkit.parallel.run_token import Run, claimed
 from shardkit.reject_reasons import NOT_COUNTED, UNREADABLE
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
+from shardkit.sources.recognising.several_sources import named_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 
@@ -120,7 +121,8 @@ class Conversion:
         """
         refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
-        if output.resolve("") == open_folder(self.source_url).resolve(""):
+        sources = [named_source(one).url for one in (self.source_url, *self.source_options.also)]
+        if output.resolve("") in {open_folder(one).resolve("") for one in sources}:
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
             raise CallError(msg)
         # First: an output that is a label folder would make the rest of the source look misread.

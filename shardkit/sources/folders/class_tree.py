@@ -27,6 +27,7 @@ from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import (
     is_of_project,
     is_unlabelled,
+    mentioned_split,
     mentions_split,
     mix_splits,
     says_nothing,
@@ -320,7 +321,15 @@ def _refuse_others(folder: Folder, names: list[str], place: SourcePlace) -> None
     shown = [name for name in others if _holds_image(folder, name)] or others
     does = "does" if len(shown) == 1 else "do"
     problem = f"{place.shown}: {_listed(shown)} next to {_listed(rest)} {does} not look like {what}"
-    raise RefusalError(problem, [place.without(others, f"without {_listed(shown)}"), _forced(place)])
+    changes = [place.without(others, f"without {_listed(shown)}"), _forced(place)]
+    if "split" in what and len(others) == len(rest) == 1 and (split := mentioned_split(others[0])):
+        inner = [set(label_folders(folder, name, None)) for name in names]
+        if len(inner[0] & inner[1]) > 1:
+            rest_split = "test" if split == "train" else "train"
+            splits = {name: split if name in others else rest_split for name in (*rest, *others)}
+            meaning = f"{_listed(rest)} is {rest_split}, {_listed(others)} is {split}"
+            changes = [*place.as_splits(splits, meaning), *changes]
+    raise RefusalError(problem, changes)
 
 
 def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool:

@@ -22,10 +22,16 @@ def copies_among(folder: Folder, names: list[str]) -> dict[str, str]:
         folder: The folder that they are in.
         names: The names of all folders in it.
     """
-    found = {name: copied[1] for name in names if (copied := _COPY.fullmatch(name)) and copied[1] in names}
+    found = {name: of for name in names if (of := original_of(name)) and of in names}
     if len(names) <= _MAX_PROBED:
         found |= {name: "" for name in names if _repeats_siblings(folder, name, names)}
     return found
+
+
+def original_of(name: str) -> str | None:
+    """Return the name of which a name is that of a copy, such as ``pets`` of ``pets (1)``; None if it is not one."""
+    found = _COPY.fullmatch(name)
+    return found["of"] if found else None
 
 
 def is_same_tree(folder: Folder, copy: str, original: str) -> bool:

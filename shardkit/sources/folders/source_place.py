@@ -16,12 +16,14 @@ class SourcePlace:
         url: SOURCE as the user gave it.
         above: Path of the tree below SOURCE, or below the top of the archive; '' if it is SOURCE itself.
         in_archive: Whether SOURCE is an archive, so that no folder in it can be SOURCE.
+        given: Of several sources, the folder of each in the tree and the source as the user gave it.
         ignored: The globs of `ignore` that the user gave: changes that ignore more repeat them.
     """
 
     url: str
     above: str = ""
     in_archive: bool = False
+    given: tuple[tuple[str, str], ...] = ()
     ignored: tuple[str, ...] = ()
 
     @property
@@ -51,6 +53,19 @@ class SourcePlace:
         """Return a change that reads all of SOURCE without some folders or files of the tree."""
         end = "" if files else "/"
         return self.whole(_ignoring(tuple(f"/{join(self.above, path)}{end}" for path in paths)), meaning)
+
+    def as_splits(self, splits: Mapping[str, str], meaning: str) -> list[Change]:
+        """Return the changes that read folders of the tree as splits; none in an archive.
+
+        Args:
+            splits: The split of each folder, by its path.
+            meaning: See Change.
+        """
+        given = dict(self.given)
+        if self.in_archive and not all(join(self.above, path) in given for path in splits):
+            return []
+        places = {path: given.get(join(self.above, path)) or join(self.shown.rstrip("/"), path) for path in splits}
+        return [Change(meaning, sources=tuple(f"{splits[path]}={place}" for path, place in places.items()))]
 
     def inside(self, paths: list[str], meaning: str) -> list[Change]:
         """Return the changes that read files or folders of the tree; none in an archive."""

@@ -63,6 +63,12 @@ def mentions_split(name: str) -> bool:
     return any(_split(word) for word in _words(name))
 
 
+def mentioned_split(name: str) -> str | None:
+    """Return the split whose word is among the words of a name; None for none, or for several."""
+    found = {split for word in _words(name) if (split := _split(word))}
+    return found.pop() if len(found) == 1 else None
+
+
 def splits_of(names: Sequence[str]) -> dict[str, str]:
     """Return the splits that some of the folders in one folder mean, by name; other folders are not in the result.
 

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered
+from shardkit.archives.unpacking import COMPRESSED_TARS
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder, split_of_path
@@ -48,7 +49,7 @@ from shardkit.sources.packed.webdataset_samples import (
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
-_COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
+_COMPRESSED = (*COMPRESSED_TARS, ".tar.zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +219,26 @@ class _TarReader:
 def is_webdataset(folder: Folder) -> bool:
     """Return whether a folder has .tar files, itself or in split folders, and no other folders."""
     names = folders_in(folder)
-    return any(_is_tar(entry) for _, entry in _files(folder)) and all(split_of_folder(name) for name in names)
+    return any(is_tar(entry.name) for _, entry in _files(folder)) and all(split_of_folder(name) for name in names)
 
 
 def holds_samples(folder: Folder, name: str) -> bool:
     """Return whether a .tar that is the source has a WebDataset's samples; if not, it has ordinary folders."""
-    return name.lower().endswith(_COMPRESSED) or not probe(folder, name, JSON_KEYS).is_plain_tree
+    first = probe(folder, name, JSON_KEYS)
+    return first.are_labelled if name.lower().endswith(COMPRESSED_TARS) else not first.is_plain_tree
+
+
+def holds_shards(folder: Folder, name: str, *, is_alone: bool) -> bool:
+    """Return whether the .tar files of a folder are a WebDataset, judging by one of them.
+
+    Args:
+        folder: The folder.
+        name: The .tar.
+        is_alone: Whether it is the only archive: of several, the folders in them may be classes of a WebDataset.
+    """
+    if is_alone or name.lower().endswith(COMPRESSED_TARS):
+        return holds_samples(folder, name)
+    return not probe(folder, name, JSON_KEYS).is_deep_tree
 
 
 def open_webdataset(opening: Opening) -> WebDataset:
@@ -246,7 +261,7 @@ def open_webdataset(opening: Opening) -> WebDataset:
         for path, entry in _files(folder):
             if excluded and path.startswith(f"{excluded}/"):
                 continue
-            if _is_tar(entry):
+            if is_tar(entry.name):
                 paths.append(path)
             else:
                 count_skipped(skipped, ending(entry.name))
@@ -282,5 +297,6 @@ def _files(folder: Folder) -> Iterator[tuple[str, Entry]]:
         yield from ((join(place, one.name), one) for one in children(folder, place) if not one.is_folder)
 
 
-def _is_tar(entry: Entry) -> bool:
-    return entry.name.lower().endswith((".tar", *_COMPRESSED))
+def is_tar(name: str) -> bool:
+    """Return whether a file is called as a .tar, compressed or not."""
+    return name.lower().endswith((".tar", *_COMPRESSED))

@@ -5,6 +5,8 @@ reads all headers once. It does so only where listing is what takes the time. If
 longer to reach the next one, or if each read is a request to an object store, the .tar stays one part.
 """
 
+import io
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +14,7 @@ from itertools import islice
 from typing import BinaryIO
 
 from shardkit.archives.tar_members import BrokenTar, IndivisibleTar, TarMember, buffered, member_end, tar_members
+from shardkit.archives.unpacking import COMPRESSED_TARS, head_of_tar
 from shardkit.errors import SourceChangedError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.listing import ending, is_ignored
@@ -19,6 +22,7 @@ from shardkit.sources.packed.webdataset_labels import SUFFIXES, LabelReader
 from shardkit.sources.visibility import seen_again, unfiltered
 from shardkit.storage import Entry, Folder, LocalFolder, os_errors_as
 
+_HEAD_BYTES = 4 << 20  # 4 MiB of a compressed .tar, unpacked
 _PROBED_SAMPLES = 200  # enough to tell shards from a tree that was packed folder by folder
 PIECE_MEMBERS = 40_000  # 20,000 samples of an image and a label, which are listed in half a second
 # Of a source. The driver reads the headers of one .tar after the other, each in half the time of listing it, so several
@@ -59,25 +63,29 @@ def probe(folder: Folder, path: str, json_keys: tuple[str, ...]) -> Probe:
 
     Args:
         folder: The folder that the path starts at.
-        path: Path of an uncompressed .tar; a broken one is read up to the damage.
+        path: Path of a .tar; a broken one is read up to the damage, and of a compressed one the beginning.
         json_keys: See LabelReader.
     """
-    are_labelled = have_lists = False
-    depths: set[int] = set()
     url = f"{folder.url}/{path}"
+    if path.lower().endswith(COMPRESSED_TARS):
+        return _probe(io.BytesIO(head_of_tar(folder, path, _HEAD_BYTES)), sys.maxsize, json_keys)
     with os_errors_as("read the archive", url):
         found = folder.stat(path)
         with folder.open(path) as raw:
-            file = buffered(raw)
-            reader = LabelReader(file, json_keys, is_multi_label=True)
-            members = _unbroken(tar_members(file, found.num_bytes if found else 0))
-            for sample in islice(samples(members), _PROBED_SAMPLES):
-                images = [one for one in sample if ending(one.name) in IMAGE_ENDINGS]
-                labels = labels_of(sample)
-                depths.update(one.name.count("/") for one in images)
-                if images and labels:
-                    are_labelled = True
-                    have_lists = have_lists or reader.is_list(labels)
+            return _probe(buffered(raw), found.num_bytes if found else 0, json_keys)
+
+
+def _probe(file: BinaryIO, num_bytes: int, json_keys: tuple[str, ...]) -> Probe:
+    are_labelled = have_lists = False
+    depths: set[int] = set()
+    reader = LabelReader(file, json_keys, is_multi_label=True)
+    for sample in islice(samples(_unbroken(tar_members(file, num_bytes))), _PROBED_SAMPLES):
+        images = [one for one in sample if ending(one.name) in IMAGE_ENDINGS]
+        labels = labels_of(sample)
+        depths.update(one.name.count("/") for one in images)
+        if images and labels:
+            are_labelled = True
+            have_lists = have_lists or reader.is_list(labels)
     return Probe(are_labelled, have_lists, frozenset(depths))
 
 

@@ -1,4 +1,6 @@
 """Decide what a folder is that no layout recognises by its files, and refuse what would be read wrongly.
 
-`wrapped_source` has sources that add something to another one: a sentence, a count, or an archive's damaged members.
+`several_sources` and `archives_in_folders` show sources and archives as one tree, `wrappers` a tree without folders
+around others. `wrapped_source` has sources that add something to another one: a sentence, a count, or an archive's
+damaged members.
 """

@@ -96,7 +96,9 @@ def _only_folder(folder: Folder, excluded: str | None) -> str | None:
 
 
 def _place(opening: Opening) -> SourcePlace:
-    return SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+    return SourcePlace(
+        opening.url, in_archive=opening.is_in_archive, given=opening.given, ignored=opening.options.ignore
+    )
 
 
 def open_table(opening: Opening) -> Source:

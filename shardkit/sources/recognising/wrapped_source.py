@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
+from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.sources.claims.claim import Claim
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
 from shardkit.sources.unlisted_images import count_unlisted_images
@@ -148,13 +149,13 @@ class NotedSource(WrappedSource):
 
 @dataclass(frozen=True, slots=True)
 class ArchiveSource(WrappedSource):
-    """A source of any layout that is inside an archive.
+    """A source of any layout that is inside archives.
 
     Attributes:
-        archive: The folder in the archive that the source was opened with.
+        archive: The folder in the archive, or the tree of several, that the source was opened with.
     """
 
-    archive: ArchiveFolder
+    archive: ArchiveFolder | MountedFolder
 
     @property
     def has_added_part(self) -> bool:
@@ -167,12 +168,12 @@ class ArchiveSource(WrappedSource):
         return batched(self.schema, rows, batch_rows)
 
 
-def with_archive_problems(source: Source, archive: ArchiveFolder) -> Source:
-    """Return a source that also lists the unreadable entries of its archive; the source itself if there are none.
+def with_archive_problems(source: Source, archive: ArchiveFolder | MountedFolder) -> Source:
+    """Return a source that also lists the unreadable entries of its archives; the source itself if there are none.
 
     Args:
         source: The source.
-        archive: The folder in the archive that the source was opened with.
+        archive: The folder in the archive, or the tree of several, that the source was opened with.
 
     Raises:
         DataError: The archive cannot be read.

@@ -14,7 +14,6 @@ import tensorflow as tf
 from PIL import Image, ImageOps
 
 from shardkit import images
-from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
 from shardkit.images.stored.options import StoredForm
@@ -25,6 +24,7 @@ from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.webdataset import is_webdataset, open_webdataset
+from shardkit.sources.recognising.archives_in_folders import top_of
 from shardkit.storage import open_folder
 from shardkit.testing import listed
 
@@ -70,7 +70,7 @@ def read_webdataset(root, spool):
 
 
 def read_zip(root, spool):
-    return image_rows(open_class_folders(Opening(archive_root(ZipFolder(str(root / "folders.zip"))))))
+    return image_rows(open_class_folders(Opening(top_of(ZipFolder(str(root / "folders.zip"))))))
 
 
 def read_parquet(root, spool):

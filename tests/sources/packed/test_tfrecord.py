@@ -11,7 +11,7 @@ from shardkit import testing
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.errors import CallError, DataError
-from shardkit.sources.several_sources import pattern_refusal
+from shardkit.sources.given_files import pattern_refusal
 from shardkit.testing import listed, write_tree
 from shardkit.testing.refusals import command_text
 
@@ -407,7 +407,7 @@ def test_several_files_and_folders_are_one_source(tmp_path):
 def test_several_sources_that_are_not_all_records_or_overlap_are_refused(tmp_path):
     one = write(tmp_path / "src/train.tfrecord", [image_record(0)])
     write_tree(tmp_path, {"photos/cat/a.jpg": jpeg(1)})
-    with pytest.raises(DataError, match="photos: several sources are converted together if all are datasets"):
+    with pytest.raises(CallError, match=r"train\.tfrecord: TFRecords are converted together with other TFRecords only"):
         opened(one, also=(str(tmp_path / "photos"),))
     for also in (tmp_path / "src", one):
         with pytest.raises(CallError, match=r"train\.tfrecord: its TFRecords are given twice"):

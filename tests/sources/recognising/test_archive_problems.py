@@ -6,7 +6,6 @@ import zipfile
 import pytest
 from PIL import Image
 
-from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.sources.context import Opening
@@ -19,6 +18,7 @@ from shardkit.sources.folders.masks import open_masks
 from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.lists.opening_lists import open_lists
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.archives_in_folders import top_of
 from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.testing import encoded, listed, plan_without_beam
 
@@ -71,7 +71,7 @@ def zipped(path, files):
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in files:
             archive.writestr(name, data)
-    return archive_root(ZipFolder(str(path)))
+    return top_of(ZipFolder(str(path)))
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")

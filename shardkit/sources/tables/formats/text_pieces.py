@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from shardkit.archives.member_tree import ArchiveFolder
+from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import SourceChangedError
 from shardkit.sources.tables.formats.lines import (
     FIRST_LINE,
@@ -95,7 +96,11 @@ def divide_text(folder: Folder, path: str, rule: RecordRule) -> list[TextPiece]:
     with os_errors_as("read the table", f"{folder.url}/{path}"):
         found = folder.stat(path)
         # Each piece of an archive's member would unpack the whole member.
-        if found is None or found.num_bytes < 2 * PIECE_BYTES or isinstance(unfiltered(folder), ArchiveFolder):
+        if (
+            found is None
+            or found.num_bytes < 2 * PIECE_BYTES
+            or isinstance(unfiltered(folder), ArchiveFolder | MountedFolder)
+        ):
             return []
         head = folder.read_range(path, 0, len(UTF_8_MARK))
         if head.startswith(UTF_16_MARKS):

@@ -1,8 +1,6 @@
-"""Read a command line with several paths as SOURCE: `shardkit convert A B NEW`, `shardkit plan A B`.
+"""Read a command line with several paths as SOURCE: `shardkit convert A B NEW`, `shardkit plan A B`."""
 
-All are datasets, or all are TFRecord files or folders of them.
-"""
-
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -13,8 +11,8 @@ from shardkit.cli.options.groups import GroupedCommand
 ALSO = "also"  # the parameter with the further paths
 
 
-class SeveralDatasetsCommand(GroupedCommand):
-    """A command whose SOURCE may be several paths, if all of them are datasets or all are TFRecords."""
+class SeveralSourcesCommand(GroupedCommand):
+    """A command whose SOURCE may be several paths, if all of them exist and are no images."""
 
     def take_paths(self, ctx: click.Context, extra: tuple[str, ...]) -> tuple[str, ...]:
         """Take further paths of SOURCE from the arguments; the last path is OUTPUT, if the command has one.
@@ -24,13 +22,13 @@ class SeveralDatasetsCommand(GroupedCommand):
             extra: The arguments: paths, and with a runner options of Beam.
 
         Returns:
-            The other arguments; all of them if SOURCE cannot be several such paths.
+            The other arguments; all of them if SOURCE cannot be several paths.
         """
         more = tuple(takewhile(lambda arg: not arg.startswith("-"), extra))
         last = ("output",) if "output" in ctx.params else ()
         paths = [ctx.params["source"], *(ctx.params[name] for name in last), *more]
         sources = paths[: len(paths) - len(last)]
-        if not more or not (all(map(_is_dataset, sources)) or all(map(_is_tfrecords, sources))):
+        if not more or not _may_be_sources(sources):
             return extra
         ctx.params |= {"source": sources[0], ALSO: tuple(sources[1:]), **dict.fromkeys(last, paths[-1])}
         return extra[len(more) :]
@@ -42,13 +40,12 @@ def sources_of(source: str, given: dict[str, Any]) -> str | list[str]:
     return [source, *also] if also else source
 
 
-def _is_dataset(path: str) -> bool:
-    from shardkit.dataset.manifest import find_dataset
+def _may_be_sources(paths: Sequence[str]) -> bool:
+    """Return whether all paths exist and are not all images, whose folder would be the source."""
+    from shardkit.sources.given_files import files_refusal
+    from shardkit.sources.recognising.several_sources import named_source
+    from shardkit.storage import open_folder
 
-    return bool(path) and find_dataset(path) is not None
-
-
-def _is_tfrecords(path: str) -> bool:
-    from shardkit.sources.packed.tfrecord.files import is_tfrecords
-
-    return bool(path) and is_tfrecords(path)
+    if not all(paths) or files_refusal(paths):
+        return False
+    return all(open_folder(named_source(path).url).stat("") is not None for path in paths)

@@ -1,0 +1,79 @@
+"""Show a tree without the folders that unpacking adds around others, for every layout.
+
+    train_zip/train/1.jpg           train/1.jpg
+    car_data/car_data/train/…       train/…, next to the tables that are next to car_data/
+    images/images/1.jpg             images/1.jpg
+
+Such trees are tried only if the tree as it is cannot be read: then no key changes of a source that can.
+"""
+
+import re
+from collections.abc import Iterator
+
+from shardkit.archives.mounted_folder import Mount, MountedFolder
+from shardkit.naming import printable
+from shardkit.sources.context import subfolder
+from shardkit.sources.recognising.archives_in_folders import only_folder
+from shardkit.sources.walking import children, is_image, join
+from shardkit.storage import Folder
+
+_MAX_FOLDERS = 50  # next to each other
+_MAX_DEPTH = 4  # folders in each other
+# What unpacking adds to the name of an archive: train_zip, dataset-master, images.tar
+_PACKED = re.compile(
+    r"(?P<name>.+?)[-_. ](?:zip|tar|tgz|gz|7z|rar|master|main|unzipped|unpacked|extracted)", re.IGNORECASE
+)
+
+
+def without_wrappers(folder: Folder, excluded: str | None) -> Iterator[tuple[Folder, str]]:
+    """Yield a folder as it would be without wrappers, and what changed, beginning with ';'; nothing if there are none.
+
+    Args:
+        folder: The folder.
+        excluded: Path of the output, which is left out.
+    """
+    folders = [one.name for one in children(folder) if one.is_folder and one.name != excluded]
+    if not folders or len(folders) > _MAX_FOLDERS:
+        return
+    moved = {name: _without_wrapper(folder, name) for name in folders}
+    changed = {name: place for name, place in moved.items() if place != (name, name)}
+    ends = [end for end, _ in moved.values()]
+    if changed and len(set(ends)) == len(ends):
+        mounts = [Mount(end, folder, path) for end, path in changed.values()]
+        yield _tree(folder, [*changed], mounts), _note({path: end for end, path in changed.values()})
+    if len(folders) == 1:
+        _, path = moved[folders[0]]
+        while (inner := only_folder(folder, path)) and not _has_images(folder, path):
+            path = join(path, inner)
+        if not _has_images(folder, path) or path == folders[0]:
+            tree = subfolder(folder, path) if _is_alone(folder) else _tree(folder, folders, [Mount("", folder, path)])
+            yield tree, _note({path: ""})
+
+
+def _tree(folder: Folder, without: list[str], mounts: list[Mount]) -> MountedFolder:
+    return MountedFolder(folder.url, (Mount("", folder, without=tuple(without)), *mounts))
+
+
+def _note(moved: dict[str, str]) -> str:
+    named = {path: f"{printable(end)}/" if end else "SOURCE" for path, end in moved.items()}
+    return f"; note: {', '.join(f'{printable(path)}/ is read as {end}' for path, end in named.items())}"
+
+
+def _without_wrapper(folder: Folder, name: str) -> tuple[str, str]:
+    """Return the name and the path of what a folder holds, if it is around a folder of the same name."""
+    path = end = name
+    for _ in range(_MAX_DEPTH):
+        inner = only_folder(folder, path)
+        packed = _PACKED.fullmatch(end)
+        if inner is None or inner.lower() not in {end.lower(), packed["name"].lower() if packed else None}:
+            break
+        path, end = join(path, inner), inner
+    return end, path
+
+
+def _is_alone(folder: Folder) -> bool:
+    return only_folder(folder) is not None
+
+
+def _has_images(folder: Folder, path: str) -> bool:
+    return any(is_image(one.name) for one in children(folder, path) if not one.is_folder)

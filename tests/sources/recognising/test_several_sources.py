@@ -1,0 +1,125 @@
+"""Several sources in one call, and archives in folders, from the command line on."""
+
+import pytest
+
+from shardkit import open as open_dataset
+from shardkit import read_manifest
+from shardkit.testing import picture, write_archive, write_tree
+
+from ...cli.calling import call
+
+PETS = ("cat", "dog")
+
+
+def jpeg(seed):
+    return picture(seed, kind="JPEG")
+
+
+def pets(above="", seed=0):
+    """Two images of each pet, by their paths."""
+    named = [(f"{name}/{seed}{i}.jpg", 100 * seed + 10 * i + n) for n, name in enumerate(PETS) for i in range(2)]
+    return {above + path: jpeg(number) for path, number in named}
+
+
+def keys(dataset):
+    splits = read_manifest(dataset).splits
+    return {split: sorted(one.key for one in open_dataset(str(dataset), split)) for split in splits}
+
+
+def converted(*paths, options=()):
+    """Convert sources, and return the keys of each split."""
+    result = call("convert", *paths, *options)
+    assert result.exit_code == 0, result.stderr
+    return keys(paths[-1])
+
+
+@pytest.fixture
+def parts(tmp_path):
+    write_tree(tmp_path, {**pets("rps/", 1), **pets("rps-test-set/", 2)})
+    return tmp_path
+
+
+def test_splits_are_given(parts):
+    found = converted(f"train={parts}/rps", f"validation={parts}/rps-test-set", parts / "out")
+    assert found == {"train": sorted(pets("train/", 1)), "validation": sorted(pets("validation/", 2))}
+    again = call("convert", f"train={parts}/rps", f"validation={parts}/rps-test-set", parts / "again")
+    assert again.exit_code == 0
+    assert read_manifest(parts / "again").digest == read_manifest(parts / "out").digest
+
+
+def test_names_of_test_sets_are_not_read_silently(parts):
+    refused = call("convert", parts / "rps", parts / "rps-test-set", parts / "out")
+    assert refused.exit_code == 2
+    assert f"shardkit convert train={parts}/rps test={parts}/rps-test-set {parts}/out" in refused.stderr
+    assert not (parts / "out").exists()
+
+
+def test_a_dataset_grows_by_several_sources_and_python_takes_them_too(parts):
+    import shardkit
+
+    write_tree(parts, {**pets("home/", 3), **pets("street/", 4)})
+    shardkit.convert([parts / "rps"], parts / "out")
+    planned = shardkit.plan([f"{parts}/home", parts / "street"])
+    assert planned.classes == ["cat", "dog"]
+    assert planned.num_examples == 8
+    result = call("append", parts / "out", parts / "home", parts / "street")
+    assert result.exit_code == 0, result.stderr
+    assert keys(parts / "out")["train"] == sorted({**pets(seed=1), **pets("home/", 3), **pets("street/", 4)})
+
+
+CALLS = {
+    "one does not exist": (["rps", "no"], "convert takes SOURCE and OUTPUT"),
+    "given twice": (["rps", "rps"], "its images are given twice"),
+    "one in another": (["rps", "rps/cat"], "its images are given twice"),
+    "only some have splits": (["train=rps", "rps-test-set"], "some sources have a split and this one has none"),
+    "no split": (["part=rps"], "part before = is no split; write train="),
+    "a missing source": (["no"], "no: there is no such file or folder"),
+    "a missing source of a split": (["train=no"], "no: there is no such file or folder"),
+}
+
+
+@pytest.mark.parametrize(("sources", "said"), CALLS.values(), ids=CALLS.keys())
+def test_wrong_calls(sources, said, parts, monkeypatch):
+    monkeypatch.chdir(parts)
+    refused = call("convert", *sources, "out")
+    assert (refused.exit_code, said in refused.stderr) == (2, True), refused.stderr
+    assert not (parts / "out").exists()
+
+
+def test_files_of_one_name_with_other_bytes_are_refused(tmp_path):
+    write_archive(tmp_path / "pets-001.zip", {"pets/cat/1.jpg": jpeg(1), "pets/dog/1.jpg": jpeg(2)})
+    write_archive(tmp_path / "pets-002.zip", {"pets/cat/1.jpg": jpeg(3) + b" ", "pets/dog/2.jpg": jpeg(4)})
+    refused = call("convert", tmp_path, tmp_path / "out")
+    assert refused.exit_code == 1
+    assert "are different files of the same name" in refused.stderr
+
+
+def test_the_work_folder_is_gone_when_the_dataset_is_there_and_after_a_refusal(tmp_path):
+    write_archive(tmp_path / "source/train.tar.gz", pets(seed=1))
+    write_archive(tmp_path / "source/test.tar.gz", pets(seed=2))
+    found = converted(tmp_path / "source", tmp_path / "out")
+    assert found == {"test": sorted(pets("test/", 2)), "train": sorted(pets("train/", 1))}
+    assert not (tmp_path / "out/.shardkit").exists()
+    write_archive(tmp_path / "bad/a.tar.gz", {"1.jpg": jpeg(1), "2.jpg": jpeg(2)})
+    assert call("convert", tmp_path / "bad", tmp_path / "other").exit_code == 2
+    assert not (tmp_path / "other").exists()
+
+
+def test_ignored_archives_and_those_of_programs_stay_files(tmp_path):
+    write_tree(tmp_path / "source", pets())
+    write_archive(tmp_path / "source/backup.zip", pets("old/", 5))
+    write_archive(tmp_path / "source/code.zip", {"src/main.py": b"1", "src/config.json": b"{}"})
+    found = converted(tmp_path / "source", tmp_path / "out", options=["--ignore", "backup.zip"])
+    assert found == {"train": sorted(pets())}
+
+
+def test_an_archive_that_is_unpacked_next_to_it_is_not_read_twice(tmp_path):
+    write_tree(tmp_path / "source", pets("pets/"))
+    write_archive(tmp_path / "source/archive.zip", pets("pets/"))
+    assert converted(tmp_path / "source", tmp_path / "out") == {"train": sorted(pets())}
+
+
+def test_the_output_may_be_in_a_source(tmp_path):
+    write_tree(tmp_path, {**pets("home/", 1), **pets("street/", 2)})
+    found = converted(tmp_path / "home", tmp_path / "street", tmp_path / "home/out")
+    assert found == {"train": sorted({**pets("home/", 1), **pets("street/", 2)})}
