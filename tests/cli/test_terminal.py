@@ -132,7 +132,7 @@ def test_quiet_on_a_terminal_sends_nothing_at_all(slow_source, tmp_path):
 
 def test_quiet_still_tells_errors(tmp_path):
     result = call("convert", tmp_path / "nowhere", tmp_path / "out", "--quiet")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "there is no such file or folder" in result.stderr
 
 
@@ -224,5 +224,5 @@ def test_a_long_line_wraps_between_words_and_a_command_does_not(tmp_path):
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent.decode()).replace("\r", "").splitlines()
     assert f"    {long}/out --deep" in lines
     code, _, sent = run_on_terminal("plan", tmp_path / "nowhere at all", columns="60")
-    assert code == 1
+    assert code == 2
     assert max(map(len, sent.decode().split())) <= len(f"{tmp_path}/nowhere")
