@@ -1,4 +1,4 @@
-"""The executor that does work on Beam: the only shape of a pipeline that shardkit has."""
+"""The executor that does work on Beam, and the transforms that its pipelines are made of."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ import apache_beam as beam
 
 from shardkit.parallel.for_each import Divided, Work
 from shardkit.parallel.progress import Phase
+from shardkit.parallel.stages import Begin, JobStage
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress
 
 
 @dataclass(frozen=True, slots=True)
 class BeamExecutor:
-    """Runs each work as a pipeline; see `parallel.for_each.Executor`.
+    """Runs each work as a pipeline; see `parallel.for_each.Executor` and `parallel.stages.Engine`.
 
     Attributes:
         runner: The runner and its options.
@@ -34,9 +35,43 @@ class BeamExecutor:
 
     def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
         """See Executor."""
+        self.run_job([JobStage(name, items, work)], phase)
+
+    def run_job(self, stages: Sequence[JobStage], phase: Phase) -> None:
+        """See Engine."""
         pipeline = self.runner.pipeline()
-        _ = pipeline | "Items" >> beam.Create(items, reshuffle=False) | name >> ForEach(work)
+        _ = pipeline | "Job" >> RunStages(stages)
         run_with_progress(self.runner, pipeline, phase)
+
+
+@dataclass
+class RunStages(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+    """A pipeline to nothing: each stage begins when all of the one before is done.
+
+    The items of a stage that the driver does not know are computed by one worker. They are elements, so the graph is as
+    small for a hundred thousand shards as for one.
+    """
+
+    stages: Sequence[JobStage]
+
+    def expand(self, pipeline: Any) -> Any:
+        """See PTransform."""
+        num_done: Any = None  # int, of the stage before
+        for stage in self.stages:
+            if isinstance(stage.items, Begin):
+                begun = pipeline | f"Start{stage.name}" >> beam.Create([None], reshuffle=False)  # None
+                after = () if num_done is None else (beam.pvalue.AsSingleton(num_done),)
+                items = begun | f"Begin{stage.name}" >> beam.FlatMap(_begin, stage.items, *after)  # Any
+            else:
+                items = pipeline | f"Items{stage.name}" >> beam.Create(stage.items, reshuffle=False)  # Any
+            done = items if stage.work is None else items | stage.name >> ForEach(stage.work)  # nothing
+            num_done = done | f"End{stage.name}" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
+        return num_done
+
+
+def _begin(_: None, items: Begin, num_done: int = 0) -> Iterator[Any]:
+    del num_done  # a side input, so that all of the stage before is done
+    return items()
 
 
 @dataclass
@@ -61,8 +96,8 @@ class ForEach(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not fro
         if self.work.gather is not None:
             done = (
                 pieces
-                | "Summarise" >> beam.Map(_summarise, self.work.summary)  # (0, Any)
-                | "Gather" >> beam.GroupByKey()  # (0, [Any])
+                | "Summarise" >> beam.Map(_summarise, self.work.summary)  # Any
+                | "Gather" >> beam.CombineGlobally(beam.combiners.ToListCombineFn())  # [Any]
                 | "Decide" >> beam.FlatMap(_close, self.work.gather)  # True, if no piece may be begun
             )
             closed = beam.pvalue.AsList(done)
@@ -73,10 +108,10 @@ def _unless_closed(item: Any, function: Callable[[Any], Iterable[Any] | None], c
     return () if closed else function(item) or ()
 
 
-def _summarise(piece: Any, summary: Callable[[Any], Any] | None) -> tuple[int, Any]:
-    return 0, piece if summary is None else summary(piece)
+def _summarise(piece: Any, summary: Callable[[Any], Any] | None) -> Any:
+    return piece if summary is None else summary(piece)
 
 
-def _close(gathered: tuple[int, Iterable[Any]], gather: Callable[[Iterable[Any]], bool]) -> Iterator[bool]:
-    if not gather(gathered[1]):
+def _close(gathered: Iterable[Any], gather: Callable[[Iterable[Any]], bool]) -> Iterator[bool]:
+    if not gather(gathered):
         yield True

@@ -11,7 +11,7 @@ import platform
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
@@ -19,13 +19,36 @@ from shardkit.options.words import Style, message_style, written_as
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.parallel.progress import Phase
 from shardkit.parallel.run_token import Fence, Run, RunToken
-from shardkit.refusals import Refusal, RefusalError
+from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.storage import Folder, os_errors_as
 
 T = TypeVar("T")
 
 FAILURE = f"{naming.WORK_FOLDER}/failure.json"
 _ERRORS = {kind.exit_code: kind for kind in (CallError, DataError, MachineError)}
+
+
+class JobEnd(Exception):  # noqa: N818 - no error
+    """Raised by a worker to end a job that has nothing left to do; the driver raises it again."""
+
+    _kinds: ClassVar[dict[str, type["JobEnd"]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        cls._kinds[cls.__name__] = cls
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the arguments of `from_json` as JSON values."""
+        return {}
+
+    @classmethod
+    def from_json(cls, written: dict[str, Any]) -> "JobEnd":
+        """Return what `as_json` gave."""
+        return cls(**written)
+
+    @classmethod
+    def of_kind(cls, kind: str, written: dict[str, Any]) -> "JobEnd":
+        """Return the end that a worker reported."""
+        return cls._kinds[kind].from_json(written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +155,7 @@ class Guard:
         driver: What the driver runs and sees; None if workers are threads of the driver.
         refuses_unlike: See `for_each`.
         style: How the driver writes options in messages; the worker's messages are for the same user.
+        is_of_one: Whether one worker decides for all, so that the data that it refuses are not those of its host.
     """
 
     folder: Folder
@@ -139,6 +163,7 @@ class Guard:
     driver: DriverView | None = None
     refuses_unlike: bool = True
     style: Style = field(default_factory=message_style)
+    is_of_one: bool = False
 
     def call(self, function: Callable[..., Iterable[Any] | None], item: Any) -> Iterator[Any]:
         """Yield what a function of an item and a Fence gives.
@@ -155,8 +180,8 @@ class Guard:
                 yield from function(item, fence) or ()
             except StaleRunError:
                 raise
-            except (ShardkitError, OSError) as error:
-                report_failure(error, fence)
+            except (ShardkitError, OSError, JobEnd) as error:
+                report_failure(error, fence, names_host=not (self.is_of_one and isinstance(error, DataError)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +223,23 @@ def call_for(work: Callable[[Any], Iterable[Any] | None], item: Any) -> None:
     deque(work(item) or (), maxlen=0)
 
 
-def report_failure(error: Exception, fence: Fence) -> None:
-    """Write an error into the work folder; the driver stops all workers when it finds one."""
+def report_failure(error: Exception, fence: Fence, *, names_host: bool = True) -> None:
+    """Write an error, or the end of the job, into the work folder; the driver then stops all workers.
+
+    Args:
+        error: The error.
+        fence: The worker's fence.
+        names_host: Whether the worker's host is named, except by an error of the call.
+    """
+    if isinstance(error, JobEnd):
+        fence.write(FAILURE, json.dumps({"end": type(error).__name__, "written": error.as_json()}).encode())
+        return
     exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
-    found = str(error) if exit_code == CallError.exit_code else with_host(str(error), fence)
+    names_host = names_host and exit_code != CallError.exit_code
+    found = with_host(str(error), fence) if names_host else str(error)
     with os_errors_as("report an error", f"{fence.folder.url}/{naming.WORK_FOLDER}"):
         failure: dict[str, Any] = {"error": found, "exit_code": exit_code}
-        if isinstance(error, RefusalError):
+        if isinstance(error, RefusalError | RefusedDataError):
             failure["refusal"] = error.refusal.as_json()
         fence.write(FAILURE, json.dumps(failure).encode())
 
@@ -230,14 +265,18 @@ def raise_failure(folder: Folder) -> None:
     """Raise the failure that a worker reported, if any.
 
     Raises:
+        JobEnd: The worker ended the job.
         CallError: The options do not fit the source.
         DataError: The source is at fault.
         MachineError: A worker's host is.
     """
     if has_failed(folder):
         failure = json.loads(folder.read(FAILURE))
+        if "end" in failure:
+            raise JobEnd.of_kind(failure["end"], failure["written"])
         if "refusal" in failure:
-            refused = RefusalError(failure["error"])
+            is_of_call = failure["exit_code"] == CallError.exit_code
+            refused = (RefusalError if is_of_call else RefusedDataError)(failure["error"])
             refused.refusal = Refusal.from_json(failure["refusal"])
             raise refused
         raise _ERRORS[failure["exit_code"]](failure["error"])

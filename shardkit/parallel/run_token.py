@@ -48,6 +48,13 @@ class RunToken:
     value: str
     plan_digest: str = ""
 
+    def is_of(self, found: "RunToken") -> bool:
+        """Return whether a worker with this token may work while `found` is in the output.
+
+        A job that makes its plan itself has no driver that writes the plan's digest: there it is '' to the end.
+        """
+        return self.value == found.value and found.plan_digest in {self.plan_digest, ""}
+
 
 class Fence:
     """Compares a worker's token with the one in the output."""
@@ -63,6 +70,10 @@ class Fence:
         self.folder, self.token, self.is_remote = folder, token, is_remote
         self._next = 0.0
 
+    def of_plan(self, plan_digest: str) -> "Fence":
+        """Return the fence of a worker that writes a plan with this digest."""
+        return Fence(self.folder, replace(self.token, plan_digest=plan_digest), is_remote=self.is_remote)
+
     def check(self) -> None:
         """Compare now.
 
@@ -71,13 +82,14 @@ class Fence:
             MachineError: This host does not see the output.
         """
         found = retried(lambda: _read(self.folder))
-        if found is None and self.folder.stat(naming.WORK_FOLDER) is None:
+        is_there = found is not None or self.folder.stat(naming.WORK_FOLDER) is not None
+        if not is_there and self.folder.stat(naming.MANIFEST) is None:
             msg = (
                 f"{self.folder.url}/{naming.WORK_FOLDER}: host {platform.node()} does not see this folder, which the "
                 "driver writes; every worker must reach OUTPUT, and --temp_location, under the same path"
             )
             raise MachineError(msg)
-        if found is None or found[0] != self.token:
+        if found is None or not self.token.is_of(found[0]):
             msg = f"{self.folder.url}: the run that this worker belongs to has ended"
             raise StaleRunError(msg)
         self._next = time.monotonic() + CHECK_SECONDS

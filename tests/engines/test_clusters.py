@@ -112,15 +112,14 @@ def some_time(output, number):
     """A function that tells when to press Ctrl-C: by turns while images are checked, in between, and while written."""
     chance = np.random.default_rng(number)
     seconds, shards, began = chance.uniform(3, 20), chance.integers(1, 9), time.monotonic()
-    run_token = output / ".shardkit" / "run"
 
     def is_time():
         if number % 3 == 0:
             return time.monotonic() - began > seconds
         if number % 3 == 1:
             return finished(output) >= shards
-        # The second job begins with the upload to the engine.
-        has_plan = run_token.exists() and json.loads(run_token.read_bytes())["plan_digest"]
+        # Writing begins with the plan.
+        has_plan = (output / ".shardkit" / "planned.parquet").exists()
         return has_plan and not time.sleep(seconds / 4)
 
     return is_time

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
 from shardkit.conversion.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.conversion.planning.earlier_examples import (
     EarlierExamples,
@@ -25,6 +27,7 @@ from shardkit.conversion.planning.splits.assign_splits import Relations, assign_
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.words import shown
+from shardkit.parallel.for_each import JobEnd
 from shardkit.reject_reasons import BAD_SPLIT, DUPLICATE
 
 _KINDS_SHOWN = 12  # of skipped files in a message; each class folder without an image is a kind
@@ -60,7 +63,7 @@ class ChosenExamples:
     left_out: LeftOut
 
 
-class NothingNewError(Exception):
+class NothingNewError(JobEnd):
     """A dataset has, or had, everything good in the source that is appended to it.
 
     Attributes:
@@ -74,6 +77,16 @@ class NothingNewError(Exception):
         self.left_out = left_out
         self.rejected = rejected
         self.has_written = has_written
+
+    def as_json(self) -> dict[str, Any]:
+        """See JobEnd."""
+        rejected = self.rejected.to_pylist()
+        return {"left_out": dict(self.left_out), "rejected": rejected, "has_written": self.has_written}
+
+    @classmethod
+    def from_json(cls, written: dict[str, Any]) -> "NothingNewError":
+        """See JobEnd."""
+        return cls(**{**written, "rejected": pa.Table.from_pylist(written["rejected"], REJECTED_SCHEMA)})
 
 
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:

@@ -152,9 +152,14 @@ class Plan:
 
     def with_late(self, late: Iterable[Reject]) -> pa.Table:
         """Return the rejected rows of the plan and of the writers, sorted by key."""
-        rows = [one._asdict() for one in late]
-        table = pa.concat_tables([self.rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
-        return table.take(pc.sort_indices(table, [("key", "ascending")]))
+        return with_late(self.rejected, late)
+
+
+def with_late(rejected: pa.Table, late: Iterable[Reject]) -> pa.Table:
+    """Return the rejected rows of a plan and of the writers, sorted by key."""
+    rows = [one._asdict() for one in late]
+    table = pa.concat_tables([rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
+    return table.take(pc.sort_indices(table, [("key", "ascending")]))
 
 
 def known_description(options: ConvertOptions, layout: str, classes: list[str] | None) -> dict[str, Any]:

@@ -241,6 +241,11 @@ def remove_earlier_results(work: Folder) -> None:
     rejected_rows(work).remove()
 
 
+def is_taken(work: Folder) -> bool:
+    """Return whether all images of this run are checked."""
+    return work.stat(PART_NAMES) is not None
+
+
 def _read_if_there(output: Folder, path: str) -> bytes | None:
     return None if output.stat(path) is None else output.read(path)
 

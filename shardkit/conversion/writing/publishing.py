@@ -14,13 +14,14 @@ from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.choosing import nothing_left
 from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
 from shardkit.conversion.planning.plan import PLAN_VERSION, Plan
+from shardkit.conversion.planning.planned_dataset import PlannedDataset
 from shardkit.conversion.writing.rejected import rejected_parquet
 from shardkit.dataset.index.file import indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
 from shardkit.errors import DataError
-from shardkit.hashing import COLUMN_BLOCK, sha256_hex
+from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName
 from shardkit.options.words import convert_again, named
 from shardkit.storage import Folder
@@ -86,7 +87,11 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
 
 
 def publish(
-    output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject], withdrawn: pa.Table | None = None
+    output: Folder,
+    plan: Plan | PlannedDataset,
+    shards: list[FinishedShard],
+    late: Iterable[Reject],
+    withdrawn: pa.Table | None = None,
 ) -> Manifest:
     """Write the files next to the shards, then the manifest, which makes them a dataset.
 
@@ -137,7 +142,7 @@ def publish(
     return manifest
 
 
-def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
+def copies_of_removed(plan: PlannedDataset, withdrawn: pa.Table) -> str | None:
     """Return a sentence about the examples that have the bytes of a removed one: `drop` did not remove them.
 
     Args:
@@ -149,8 +154,7 @@ def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
     """
     removed = WithdrawnExamples.of(withdrawn)
     copies = list[str]()
-    for start in range(0, plan.num_examples, COLUMN_BLOCK):
-        rows = plan.rows(start, COLUMN_BLOCK)
+    for rows in plan.blocks():
         are_in = removed.are_in([None] * len(rows), rows["content_sha256"].to_pylist())
         copies += rows["key"].filter(pa.array(are_in)).to_pylist()
     if not copies:

@@ -6,11 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED  # noqa: PLC0414 - read from here too
 from shardkit.options.words import named, shown
+from shardkit.reject_reasons import NOT_COUNTED
 
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
 REJECTED_SHOWN = 10
@@ -61,6 +63,11 @@ class RejectLimit:
         if self.count is not None:
             return num_rejected <= self.count
         return self.share is None or num_rejected <= self.share * num_files
+
+
+def counted_rejects(rejected: pa.Table) -> pa.Table:
+    """Return the rejects that are bad; duplicates that dedupe drops, for instance, are good images."""
+    return rejected.filter(pc.invert(pc.is_in(rejected["reason"], pa.array(NOT_COUNTED))))
 
 
 def too_many_rejected(limit: RejectLimit, num_files: int, rejected: pa.Table, where: str) -> DataError:

@@ -1,8 +1,8 @@
 """Plan the conversion of a source: take its inventory and decide where each example goes."""
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from shardkit.conversion.inventory import parts
@@ -14,7 +14,7 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan, make_plan
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
-from shardkit.conversion.writing.inventory_tasks import InventoryJob, part_groups
+from shardkit.conversion.writing.inventory_tasks import InventoryJob, PartGroup, part_groups
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.options.call import Call
@@ -59,29 +59,92 @@ def take_inventory(
         DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
         MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
     """
-    options = options.applied()
-    if options.splits is not None and not options.splits_of:
-        source = source.undivided()
-    listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
-    listing_check.check_options(source.schema)
-    inventory_tasks.remove_earlier_results(work)
-    is_remote = executor.is_remote
-    groups = part_groups(source, is_remote=is_remote)
-    needed = listing_check if listing_check.is_needed else None
-    job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
-    decodes = options.check == "decode" and not source.is_checked
-    name = "checking" if decodes else "listing"
-    # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
-    count_total = inventory_tasks.listed_rows(work).total if decodes else None
-    count_rejected = inventory_tasks.rejected_rows(work).total
-    phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total, count_rejected)
-    for_each(executor, run, "TakeInventory", groups, job.work, phase, reads=[source.folder])
-    names = inventory_tasks.read_part_names(work, len(groups))
-    inventory = Inventory.of(source, *parts.read_parts(work, names))
-    refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names) if is_remote else None)
-    for note in unmatched_notes(source, inventory.skipped):
-        listener.say(f"note: {note}")
-    return inventory
+    taking = InventoryStage.of(source, work, options, existing, is_remote=executor.is_remote, is_explicit=is_explicit)
+    phase = taking.phase(listener)
+    for_each(executor, run, "TakeInventory", taking.groups, taking.job.work, phase, reads=[source.folder])
+    return taking.reading.read(work, listener, is_remote=executor.is_remote)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenInventory:
+    """What reads the inventory that workers have taken; small and pickled into a job.
+
+    Attributes:
+        source: The source, as it was listed.
+        num_groups: Number of groups of its parts.
+    """
+
+    source: Source
+    num_groups: int
+
+    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
+        """Return the inventory.
+
+        Args:
+            work: The folder whose work folder holds the parts.
+            listener: Receives notes.
+            is_remote: Whether other hosts may have checked the images.
+
+        Raises:
+            DataError: Two listings contradict each other.
+            MachineError: A part is missing, or an image was rejected that can be read here.
+        """
+        names = inventory_tasks.read_part_names(work, self.num_groups)
+        inventory = Inventory.of(self.source, *parts.read_parts(work, names))
+        find_host = partial(parts.find_host, work, names) if is_remote else None
+        refuse_seen_rejects(self.source, inventory.table, find_host)
+        for note in unmatched_notes(self.source, inventory.skipped):
+            listener.say(f"note: {note}")
+        return inventory
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryStage:
+    """The listing and checking of a source, ready to begin.
+
+    Attributes:
+        work: The folder whose work folder receives the parts.
+        groups: Groups of the source's parts, the items.
+        job: Their work.
+        reading: What reads the result.
+    """
+
+    work: Folder
+    groups: Sequence[tuple[int, PartGroup]]
+    job: InventoryJob
+    reading: TakenInventory
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        work: Folder,
+        options: ConvertOptions,
+        existing: ExistingDataset | None,
+        *,
+        is_remote: bool,
+        is_explicit: bool,
+    ) -> "InventoryStage":
+        """Prepare an inventory, and remove what an earlier run has left of its results; see take_inventory."""
+        options = options.applied()
+        if options.splits is not None and not options.splits_of:
+            source = source.undivided()
+        listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
+        listing_check.check_options(source.schema)
+        inventory_tasks.remove_earlier_results(work)
+        groups = part_groups(source, is_remote=is_remote)
+        needed = listing_check if listing_check.is_needed else None
+        job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
+        return cls(work, groups, job, TakenInventory(source, len(groups)))
+
+    def phase(self, listener: ProgressListener) -> Phase:
+        """Return the phase in which the work is shown."""
+        decodes = self.job.check == "decode" and not self.job.source.is_checked
+        # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
+        count_total = inventory_tasks.listed_rows(self.work).total if decodes else None
+        count_rejected = inventory_tasks.rejected_rows(self.work).total
+        name = "checking" if decodes else "listing"
+        return Phase(listener, name, None, lambda: parts.count_rows(self.work), count_total, count_rejected)
 
 
 def plan_inventory(

@@ -15,7 +15,7 @@ from shardkit.conversion.planning.choosing import planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.conversion.planning.labels import label_names
 from shardkit.conversion.planning.options import ConvertOptions
-from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.planned_dataset import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
@@ -23,20 +23,21 @@ from shardkit.conversion.planning.splits.own_splits import groups_refusal
 from shardkit.dataset.features import Feature
 from shardkit.dataset.index.groups import filled_groups, has_group
 from shardkit.dataset.index.shards import parse_columns, read_indexes
-from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, without
 from shardkit.errors import CallError, DataError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
 from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
+from shardkit.parallel.for_each import JobEnd
 from shardkit.storage import Folder
 
 _COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name", "source_bytes", "changes"]
 _OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes datasets"
 
 
-class AlreadyAppendedError(Exception):
+class AlreadyAppendedError(JobEnd):
     """The source is one of the dataset's generations.
 
     Attributes:
@@ -46,6 +47,10 @@ class AlreadyAppendedError(Exception):
     def __init__(self, folder: str | None) -> None:
         super().__init__(folder)
         self.folder = folder
+
+    def as_json(self) -> dict[str, Any]:
+        """See JobEnd."""
+        return {"folder": self.folder}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,11 @@ class Addition:
     manifest: Manifest
     skip_existing: bool = False
     readmit: bool = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A job's graph carries the dataset's name, not the list of its shards.
+        pinned = f"{self.root.url}@sha256:{self.manifest.digest}"
+        return _read_addition, (pinned, self.skip_existing, self.readmit)
 
     @property
     def root(self) -> Folder:
@@ -154,7 +164,7 @@ class Addition:
             found |= {keys[row] for row in np.flatnonzero(are_in).tolist()}
         return frozenset(found)
 
-    def withdrawn_after(self, of_source: pa.Table | None, plan: Plan) -> pa.Table | None:
+    def withdrawn_after(self, of_source: pa.Table | None, plan: PlannedDataset) -> pa.Table | None:
         """Return the dataset's list of removed examples after the append; None if it stays as it is.
 
         Args:
@@ -168,8 +178,7 @@ class Addition:
             return None
         before = read_withdrawn(self.manifest)
         after = joined([before] if of_source is None else [before, of_source])
-        for start in range(0, plan.num_examples if self.readmit else 0, COLUMN_BLOCK):
-            rows = plan.rows(start, COLUMN_BLOCK)
+        for rows in plan.blocks() if self.readmit else ():
             after = without(after, rows["key"].to_pylist(), rows["content_sha256"].to_pylist())
         return None if after.equals(before) else after
 
@@ -211,6 +220,10 @@ class Addition:
                 f"{printable(keys[0])!r}; add {named('skip_existing', True)} to append only the others"
             )
             raise DataError(msg)
+
+
+def _read_addition(pinned: str, skip_existing: bool, readmit: bool) -> Addition:  # noqa: FBT001 - pickle's arguments
+    return Addition(read_manifest(pinned), skip_existing, readmit)
 
 
 class _KnownFile(NamedTuple):

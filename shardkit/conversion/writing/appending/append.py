@@ -17,11 +17,12 @@ from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
 from shardkit.conversion.writing.appending.merging import merged_manifest, moved_shards
-from shardkit.conversion.writing.conversion import REJECTED_IN_WORK, Conversion
+from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.run_log import RunLog
 from shardkit.conversion.writing.publishing import CountedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
+from shardkit.conversion.writing.steps import REJECTED_IN_WORK
 from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError

@@ -28,6 +28,15 @@ class RunLog:
             {"time": now, "host": platform.node(), "event": event, "seconds": round(self.seconds, 3), **facts}
         )
 
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The events that are not written yet, as JSON values."""
+        return list(self._events)
+
+    def extend(self, events: list[dict[str, Any]]) -> None:
+        """Add events that another process recorded."""
+        self._events += events
+
     def write(self, output: Folder) -> None:
         """Append the events to the folder's log, by reading and writing it: object stores cannot append."""
         before = output.read(naming.RUN_LOG) if output.stat(naming.RUN_LOG) else b""

@@ -129,12 +129,21 @@ def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -
             output.remove(f"{REPORTS}/{entry.name}")
 
 
+def shards_with_rejects(output: Folder, reason: str) -> set[str]:
+    """Return the names without ending of the shards whose writers rejected an example for a reason."""
+    names = [entry.name for entry in output.scan(REPORTS) if _is_rejects(entry.name)]
+    return {
+        name.removesuffix(".json")
+        for name in names
+        if any(one.reason == reason for one in _read_report(output, name).rejected)
+    }
+
+
 def forget_shards_with_rejects(output: Folder, reason: str) -> None:
     """Remove the done marks of the shards whose writers rejected an example for a reason, and their reports."""
-    for entry in output.scan(REPORTS):
-        if _is_rejects(entry.name) and any(one.reason == reason for one in _read_report(output, entry.name).rejected):
-            output.remove(entry.name.removesuffix(".json") + naming.INDEX_ENDING)
-            output.remove(f"{REPORTS}/{entry.name}")
+    for stem in sorted(shards_with_rejects(output, reason)):
+        output.remove(stem + naming.INDEX_ENDING)
+        output.remove(f"{REPORTS}/{stem}.json")
 
 
 def _is_rejects(file_name: str) -> bool:

@@ -1,0 +1,113 @@
+"""What the steps of a conversion tell the user: messages, findings and events for the log.
+
+A step on a worker writes them into the work folder when it ends, also by an error; the driver reads them there.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.writing.output.run_log import RunLog
+from shardkit.errors import ShardkitError
+from shardkit.options.call import Call, Change
+from shardkit.parallel.for_each import JobEnd
+from shardkit.parallel.progress import Level, ProgressListener, Silent
+from shardkit.parallel.reports import Reports
+from shardkit.parallel.run_token import Fence
+from shardkit.storage import Folder
+
+
+@dataclass
+class Notes:
+    """The notes of a run.
+
+    Attributes:
+        listener: Receives messages and progress.
+        log: The events.
+        findings: Facts about the source that the user should check.
+    """
+
+    listener: ProgressListener = field(default_factory=Silent)
+    log: RunLog = field(default_factory=RunLog)
+    findings: tuple[Finding, ...] = ()
+
+
+class _Kept(Silent):
+    """A listener that keeps messages."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[str, Level]] = []
+
+    def say(self, text: str, level: Level = "info") -> None:
+        self.said.append((text, level))
+
+
+@contextlib.contextmanager
+def worker_notes(fence: Fence, step: int) -> Iterator[Notes]:
+    """Make notes on a worker, which are written at the end of the block.
+
+    Args:
+        fence: The worker's fence.
+        step: Number of the step in its job.
+    """
+    kept = _Kept()
+    notes = Notes(kept)
+    try:
+        yield notes
+    except (ShardkitError, JobEnd):
+        _write(notes, kept, fence, step)
+        raise
+    _write(notes, kept, fence, step)
+
+
+def _write(notes: Notes, kept: _Kept, fence: Fence, step: int) -> None:
+    findings = [_finding_json(one) for one in notes.findings]
+    written = {"said": kept.said, "events": notes.log.events, "findings": findings}
+    _reports(fence.folder).write(fence, step, data=json.dumps(written).encode())
+
+
+def _finding_json(finding: Finding) -> dict[str, Any]:
+    lists = {name: list(getattr(finding, name)) for name in ("examples", "names")}
+    changes = [asdict(change) for change in finding.changes]
+    plain = {name: getattr(finding, name) for name in ("code", "kind", "sentence", "remedy", "look_at")}
+    return {**plain, **lists, "changes": changes}
+
+
+def _finding(written: dict[str, Any], call: Call | None) -> Finding:
+    changes = tuple(Change(**{**one, "sources": tuple(one["sources"])}) for one in written.pop("changes"))
+    return Finding(**written, changes=changes, call=call)
+
+
+def _reports(work: Folder) -> Reports:
+    return Reports(work, "notes")
+
+
+class WorkersNotes:
+    """Passes the notes of workers on, each once, while a job runs and at its end."""
+
+    def __init__(self, work: Folder, notes: Notes, call: Call | None) -> None:
+        """Remove those of earlier runs.
+
+        Args:
+            work: The folder that holds the work folder.
+            notes: Receives them.
+            call: The user's call, for the findings.
+        """
+        self._reports, self._notes, self._call = _reports(work), notes, call
+        self._reports.remove()
+        self._passed = set[int]()
+
+    def pass_on(self) -> None:
+        """Pass on what is new."""
+        for report in self._reports.found():
+            if report.item in self._passed:
+                continue
+            written = json.loads(self._reports.folder.read(report.path))
+            self._passed.add(report.item)
+            for text, level in written["said"]:
+                self._notes.listener.say(text, level)
+            self._notes.log.extend(written["events"])
+            self._notes.findings += tuple(_finding(one, self._call) for one in written["findings"])

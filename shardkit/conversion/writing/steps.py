@@ -1,0 +1,253 @@
+"""The steps of a conversion after its inventory: plan, write, publish. None needs a driver or anything in memory.
+
+Each step finds what the one before it left in the work folder, so it runs in this process or on any worker. A step may
+be done again, also after a later one has begun, because engines repeat what failed: planning returns what it planned
+before, and writing and publishing give the same files.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit import software
+from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.choosing import NothingNewError
+from shardkit.conversion.planning.earlier_examples import LEFT_OUT
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.plan_file import ShardTask
+from shardkit.conversion.planning.planned_dataset import (
+    PlannedDataset,
+    PlannedSplit,
+    find_planned,
+    planned_classes,
+    read_planned,
+)
+from shardkit.conversion.writing.appending.addition import Addition
+from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.output.finished_shards import finished_shards
+from shardkit.conversion.writing.output.shard_reports import (
+    forget_shards_with_rejects,
+    late_rejects,
+    raise_failures,
+    remove_stale_reports,
+    shards_with_rejects,
+)
+from shardkit.conversion.writing.publishing import FinishedShard, check_finished_shards, copies_of_removed, publish
+from shardkit.conversion.writing.reject_limit import RejectLimit, counted_rejects, too_many_rejected
+from shardkit.conversion.writing.rejected import rejected_parquet
+from shardkit.conversion.writing.seen_rejects import refuse_seen_late_rejects
+from shardkit.conversion.writing.shard import WriteJob, WriteOptions
+from shardkit.conversion.writing.source_plan import TakenInventory, plan_inventory
+from shardkit.conversion.writing.step_notes import Notes, worker_notes
+from shardkit.naming import MANIFEST, WORK_FOLDER
+from shardkit.options.call import Call
+from shardkit.parallel.for_each import JobEnd
+from shardkit.parallel.run_token import Fence, RunToken
+from shardkit.reject_reasons import UNREADABLE
+from shardkit.sources import Source
+from shardkit.storage import Folder, os_errors_as, remove_temporaries
+
+REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
+PlannedShard = tuple[ShardTask, str]
+"""A shard to write, and the digest of its plan."""
+
+
+class AlreadyConvertedError(JobEnd):
+    """The output holds this conversion, finished.
+
+    Attributes:
+        num_shards: Number of its shards.
+    """
+
+    def __init__(self, num_shards: int) -> None:
+        super().__init__(num_shards)
+        self.num_shards = num_shards
+
+    def as_json(self) -> dict[str, Any]:
+        """See JobEnd."""
+        return {"num_shards": self.num_shards}
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionSteps:
+    """The steps of one conversion; small and pickled into a job.
+
+    Attributes:
+        source: The source.
+        output: The output folder.
+        taken: Reads the inventory.
+        options: Options that change the bytes written.
+        limit: Maximum number or share of rejected images.
+        overwrite: Whether a different dataset in the output may be removed.
+        is_explicit: Whether the user chose how the source is read.
+        addition: The dataset that the examples are appended to; None for a new dataset.
+        call: The user's call, for the findings; None where it is not known.
+        notes: Receives what the steps tell, if the driver runs them; None on workers.
+    """
+
+    source: Source
+    output: Folder
+    taken: TakenInventory
+    options: ConvertOptions
+    limit: RejectLimit
+    overwrite: bool
+    is_explicit: bool
+    addition: Addition | None = None
+    call: Call | None = None
+    notes: Notes | None = None
+
+    def plan(self, fence: Fence) -> Iterator[PlannedShard]:
+        """Decide the split, shard and position of every example, and write the plan; yield the shards to write.
+
+        Raises:
+            AlreadyConvertedError: The output holds this conversion, finished.
+            AlreadyAppendedError: The dataset has the source already.
+            NothingNewError: The dataset has all good images of the source already.
+            CallError: The options do not fit the source, or a finding stops the conversion.
+            DataError: Too many images are bad, there is nothing to convert, or the output holds a different conversion.
+            MachineError: The disk or the network failed, or images were rejected that can be read here.
+        """
+        planned = find_planned(self.output, self.options)
+        if planned is None or planned.run != fence.token.value:
+            with self._notes(fence, 0) as notes, self._errors():
+                planned = self._plan(fence, notes)
+        finished = finished_shards(self.output, (task.name for task in planned.tasks), planned.digest)
+        for task in planned.unfinished(finished):
+            yield task, planned.digest
+
+    def _notes(self, fence: Fence, step: int) -> AbstractContextManager[Notes]:
+        return worker_notes(fence, step) if self.notes is None else contextlib.nullcontext(self.notes)
+
+    def _errors(self) -> AbstractContextManager[None]:
+        return os_errors_as("write into the output", self.output.url)
+
+    def _plan(self, fence: Fence, notes: Notes) -> PlannedDataset:
+        inventory = self.taken.read(self.output, notes.listener, is_remote=fence.is_remote)
+        notes.log.add("inventory", num_files=len(inventory), check=self.options.check)
+        plan, num_listed = self._planned(inventory, notes)
+        del inventory
+        if self.addition is not None:
+            self.addition.check_features(features_of(plan.schema))
+        self._enforce_limit(num_listed, plan.rejected)
+        fence.check()
+        self._write_plan(plan)
+        zlib = software.zlib_version()  # may differ between runs that write the same bytes
+        notes.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
+        forget_shards_with_rejects(self.output, UNREADABLE)  # the disk, the mount or the permission may be repaired now
+        names = [task.name for task in plan_file.shard_tasks(plan)]
+        finished = finished_shards(self.output, names, plan.digest)
+        if finished:
+            notes.listener.say(f"resuming: {len(finished)} of {len(names)} shards are already finished")
+        remove_stale_reports(self.output, finished)
+        splits = [PlannedSplit(split.name, split.num_bytes, split.shard_counts) for split in plan.splits]
+        planned = PlannedDataset(
+            self.output,
+            fence.token.value,
+            plan.digest,
+            plan.classes,
+            plan.source,
+            splits,
+            plan.rejected,
+            num_listed,
+            len(finished),
+            self.options,
+        )
+        planned.write(fence)
+        return planned
+
+    def _planned(self, inventory: Inventory, notes: Notes) -> tuple[Plan, int]:
+        """Return the plan, and the number of rows that the limit of rejects is a share of."""
+        earlier = None if self.addition is None else self.addition.earlier(inventory, self.options)
+        num_listed = len(inventory)  # with what the dataset has or had, so that a few new images have no tighter limit
+        try:
+            plan = plan_inventory(
+                inventory, self.options, notes.listener, self.call, earlier, is_explicit=self.is_explicit
+            )
+        except NothingNewError as nothing:
+            self._enforce_limit(num_listed, nothing.rejected)
+            raise
+        notes.findings = plan.findings
+        return plan, num_listed
+
+    def _write_plan(self, plan: Plan) -> None:
+        """Write the plan, unless an interrupted run has written the same; clear or refuse what else is there."""
+        wanted = plan.description()
+        if not self.overwrite and outputs.refuse_different(self.output, wanted) is not None:
+            raise AlreadyConvertedError(plan.num_shards)
+        pending = None if self.output.stat(MANIFEST) else plan_file.read_description(self.output)
+        if pending is None or outputs.difference(pending, wanted):
+            outputs.clear(self.output)
+            plan_file.write_plan(self.output, plan)
+
+    def write(self, planned: PlannedShard, fence: Fence) -> None:
+        """Write a shard, unless it is finished; see `WriteJob.write`."""
+        task, plan_digest = planned
+        classes = planned_classes(self.output, plan_digest)
+        options = WriteOptions(classes, self.options.stored_form(), self.options.max_file_bytes)
+        WriteJob(self.source.folder, options).write(task, fence.of_plan(plan_digest))
+
+    def publish(self, fence: Fence) -> None:
+        """Check the finished shards, and write the manifest.
+
+        Raises:
+            NothingNewError: The writers rejected every image that the dataset neither has nor had.
+            DataError: A writer failed because of the source, the source has changed, or too many images are bad.
+            MachineError: A shard is missing, or the disk or the network failed.
+        """
+        planned = read_planned(self.output, self.options)
+        with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():
+            self._publish(planned, fence, notes)
+
+    def _publish(self, planned: PlannedDataset, fence: Fence, notes: Notes) -> None:
+        tasks = planned.tasks
+        run = RunToken(fence.token.value, planned.digest)
+        raise_failures(self.output, [task.name for task in tasks], run)
+        notes.log.add("write", num_shards=len(tasks) - planned.finished_before, finished_before=planned.finished_before)
+        late = late_rejects(self.output, planned.digest)
+        if any(one.reason == UNREADABLE for one in late):
+            self._refuse_seen(planned, late, fence)
+        self._enforce_limit(planned.num_listed, planned.with_late(late))
+        remove_temporaries(self.output)  # left by workers that died and by superfluous copies of tasks
+        self.source.refuse_changed()
+        shards = check_finished_shards(self.output, [task.name for task in tasks], planned.digest)
+        fence.check()
+        if self.addition is not None:
+            self._refuse_nothing_new(planned, shards, late)
+        withdrawn = self.source.withdrawn()
+        if self.addition is not None:
+            withdrawn = self.addition.withdrawn_after(withdrawn, planned)
+        publish(self.output, planned, shards, late, withdrawn)
+        if withdrawn is not None and self.options.drop is not None and (text := copies_of_removed(planned, withdrawn)):
+            notes.listener.say(text, "warning")
+        rate = planned.num_examples / max(notes.log.seconds, 1e-3)
+        notes.log.add("publish", images_per_second=round(rate, 1), source_bytes=planned.source.num_bytes)
+
+    def _refuse_seen(self, planned: PlannedDataset, late: Sequence[Reject], fence: Fence) -> None:
+        rejecting = shards_with_rejects(self.output, UNREADABLE)
+        tasks = [task for task in planned.tasks if task.name.stem in rejecting]
+        rows = [plan_file.read_shard_rows(self.output, task.row_group, planned.digest) for task in tasks]
+        refuse_seen_late_rejects(self.source, pa.concat_tables(rows), late, is_remote=fence.is_remote)
+
+    @staticmethod
+    def _refuse_nothing_new(planned: PlannedDataset, shards: Sequence[FinishedShard], late: Sequence[Reject]) -> None:
+        """Raise NothingNewError if the writers rejected every image that the dataset neither has nor had."""
+        skipped = planned.source.skipped
+        left_out = {kind: skipped[kind] for kind in LEFT_OUT if kind in skipped}
+        if left_out and not any(one.counted.shard.num_examples for one in shards):
+            raise NothingNewError(left_out, planned.with_late(late), has_written=True)
+
+    def _enforce_limit(self, num_files: int, rejected: pa.Table) -> None:
+        counted = counted_rejects(rejected)
+        if self.limit.allows(len(counted), num_files):
+            return
+        with self.output.atomic_write(REJECTED_IN_WORK) as file:
+            file.write(rejected_parquet(counted))
+        raise too_many_rejected(self.limit, num_files, counted, f"{self.output.url}/{REJECTED_IN_WORK}")

@@ -1,0 +1,158 @@
+"""Work in several stages, each of which begins when all of the one before is done.
+
+In this process the stages run one after the other. On an engine they are one job, which needs no driver: what a stage
+begins with is computed by a task of its own, on one worker, and results travel as files between the stages.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from shardkit.parallel.driver_view import DriverView
+from shardkit.parallel.for_each import (
+    FAILURE,
+    Executor,
+    Guard,
+    Work,
+    for_each,
+    guarded,
+    has_failed,
+    raise_failure,
+    stop_after_failure,
+)
+from shardkit.parallel.job_progress import StagePhase, job_phase
+from shardkit.parallel.progress import Phase
+from shardkit.parallel.run_token import Fence, Run
+from shardkit.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a job.
+
+    Attributes:
+        name: Name of its work on an engine, such as "WriteShards".
+        items: The items, if the driver knows them; otherwise a function of a Fence, which is called on one worker when
+            the stage before is done, and yields them. An engine may call it again. It must be picklable.
+        work: The work for each item; None if `items` does all of it.
+        phase: The phase in which the driver shows the work; None without work.
+        preparing: The phase in which it shows that an engine computes the items; None for none.
+    """
+
+    name: str
+    items: Sequence[Any] | Callable[[Fence], Iterable[Any] | None]
+    work: Work | None = None
+    phase: StagePhase | None = None
+    preparing: StagePhase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The items of a stage as a function without arguments, for an engine; see Guard."""
+
+    items: Callable[[Fence], Iterable[Any] | None]
+    guard: Guard
+
+    def __call__(self) -> Iterator[Any]:
+        """Yield the items; none if the run has ended or has failed."""
+        return self.guard.call(self._begin, None)
+
+    def _begin(self, _: None, fence: Fence) -> Iterable[Any] | None:
+        return None if has_failed(fence.folder) else self.items(fence)
+
+
+@dataclass(frozen=True, slots=True)
+class JobStage:
+    """A stage for an engine, whose functions are guarded.
+
+    Attributes:
+        name: See Stage.
+        items: The items, or the function that returns them.
+        work: See Stage.
+    """
+
+    name: str
+    items: Sequence[Any] | Begin
+    work: Work | None
+
+
+@runtime_checkable
+class Engine(Executor, Protocol):
+    """An executor that runs all stages as one job, on workers alone: `pipelines.executor.BeamExecutor`."""
+
+    def run_job(self, stages: Sequence[JobStage], phase: Phase) -> None:
+        """Run stages as one job.
+
+        Args:
+            stages: The stages.
+            phase: The phase of the whole job, for the progress.
+
+        Raises:
+            MachineError: The engine failed.
+        """
+        ...
+
+
+def run_stages(
+    executor: Executor,
+    run: Run,
+    stages: Sequence[Stage],
+    *,
+    reads: Sequence[Folder] = (),
+    watch: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the stages of a job to their end; see for_each.
+
+    Args:
+        executor: Runs the work.
+        run: The run of the folder that receives the results.
+        stages: The stages.
+        reads: Folders that workers read.
+        watch: Called every second or so while a job runs on an engine.
+
+    Raises:
+        JobEnd: A stage has ended the job.
+        CallError: The options do not fit.
+        DataError: The data are at fault.
+        MachineError: A worker's host or the engine failed.
+        StaleRunError: Another run has taken over.
+    """
+    if isinstance(executor, Engine):
+        _run_job(executor, run, stages, reads, watch)
+        return
+    for stage in stages:
+        items = stage.items
+        if callable(items):
+            with run.checked():
+                items = list(items(Fence(run.folder, run.token, is_remote=executor.is_remote)) or ())
+        if stage.work is not None and stage.phase is not None:
+            for_each(executor, run, stage.name, items, stage.work, stage.phase.make(), reads=reads)
+
+
+def _run_job(
+    executor: Engine, run: Run, stages: Sequence[Stage], reads: Sequence[Folder], watch: Callable[[], None]
+) -> None:
+    run.folder.remove(FAILURE)  # of an earlier run
+    guard = Guard(run.folder, run.token, DriverView.of(reads))
+    phases = [phase for stage in stages for phase in (stage.preparing, stage.phase) if phase is not None]
+
+    def look() -> None:
+        stop_after_failure(run)
+        watch()
+
+    phase = replace(job_phase(phases), watch=look, stop=run.stop_workers)
+    with run.checked():
+        executor.run_job(job_stages(stages, guard), phase)
+        raise_failure(run.folder)
+
+
+def job_stages(stages: Sequence[Stage], guard: Guard) -> list[JobStage]:
+    """Return stages for an engine."""
+    return [
+        JobStage(
+            stage.name,
+            Begin(stage.items, replace(guard, is_of_one=True)) if callable(stage.items) else stage.items,
+            None if stage.work is None else guarded(stage.work, guard),
+        )
+        for stage in stages
+    ]

@@ -1,0 +1,85 @@
+"""A conversion on an engine is one job; whatever ends it reaches the user as it does without an engine."""
+
+import re
+
+import pytest
+
+from shardkit.pipelines import executor
+from shardkit.testing import digests_of, write_class_folders
+
+from ..cli.calling import IN_PROCESS_RUNNER, call
+
+CLOCK = re.compile(r"[\d,.]+ (s|images/s|\w+/s)\b|^(listing|checking|planning|writing): .*\n", re.MULTILINE)
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """The jobs that run during the test."""
+    run, found = executor.run_with_progress, []
+
+    def noting(*given):
+        found.append(given)
+        run(*given)
+
+    monkeypatch.setattr(executor, "run_with_progress", noting)
+    return found
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """A class has one image, and another one is bad: findings and rejects."""
+    root = write_class_folders(tmp_path_factory.mktemp("photographs"), {"ant": 9, "bee": 1, "cat": 9})
+    (root / "cat" / "003.png").write_bytes(b"no picture")
+    return root
+
+
+def said(result):
+    """Everything that is printed, without what depends on the clock, and without the runner in commands."""
+    timeless = CLOCK.sub("", result.output)
+    return timeless.replace(f" {IN_PROCESS_RUNNER}", ""), result.exit_code
+
+
+def both(command, tmp_path, *words):
+    """The same command with threads and with a runner, into `threads` and `engine`, which are named alike."""
+    results = [
+        call(command, *(str(word).replace("OUT", str(tmp_path / name / "out")) for word in words), *more)
+        for name, more in (("threads", []), ("engine", [IN_PROCESS_RUNNER]))
+    ]
+    return [tuple(str(one).replace(f"/{name}/", "/") for one in said(result)) for name, result in
+            zip(("threads", "engine"), results, strict=True)]  # fmt: skip
+
+
+def test_it_writes_and_says_the_same_as_threads_and_is_one_job(photographs, jobs, tmp_path):
+    words = (photographs, "OUT", "--max-rejected", "1", "--splits", "train=0.5,test=0.5", "--shards", "3")
+    threads, engine = both("convert", tmp_path, *words)
+    assert engine == threads
+    assert len(jobs) == 1
+    assert digests_of(tmp_path / "engine" / "out") == digests_of(tmp_path / "threads" / "out")
+    (again, on_engine), log = both("convert", tmp_path, *words), (tmp_path / "engine" / "out" / "run-log.jsonl")
+    assert "nothing to do" in again[0]
+    assert on_engine == again
+    assert re.findall(r'"event": "(\w+)"', log.read_text())[:4] == [*("inventory", "plan", "write", "publish")]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--max-rejected", "0"], 1),  # found when it plans
+        (["--max-rejected", "0", "--check", "header"], 1),  # found when it publishes
+        (["--group-by", "patient([0-9])", "--check", "header"], 2),  # found when it plans, with a change of the call
+    ],
+    ids=["planning", "publishing", "options"],
+)
+def test_what_refuses_it_is_the_same_sentence_with_the_same_exit_code(words, code, photographs, tmp_path):
+    threads, engine = both("convert", tmp_path, photographs, "OUT", *words)
+    assert threads[1] == str(code)
+    assert engine == threads
+    assert not (tmp_path / "engine" / "out" / "manifest.json").exists()
+
+
+def test_an_append_that_has_nothing_to_add_says_so(photographs, tmp_path):
+    for name in ("threads", "engine"):
+        assert call("convert", photographs, tmp_path / name / "out", "--max-rejected", "1").exit_code == 0
+    threads, engine = both("append", tmp_path, "OUT", photographs, "--max-rejected", "1")
+    assert threads[1] == "0"
+    assert engine == threads
