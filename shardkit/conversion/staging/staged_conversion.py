@@ -23,21 +23,19 @@ from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import KINDS
 from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
 from shardkit.conversion.staging.stager import StagedPart, refuse_kinds
-from shardkit.conversion.writing.conversion import REJECTED_IN_WORK
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import finished_shards
 from shardkit.conversion.writing.output.shard_reports import late_rejects, raise_failures, remove_stale_reports
 from shardkit.conversion.writing.publishing import check_finished_shards, publish
 from shardkit.conversion.writing.refusals import ListingCheck
-from shardkit.conversion.writing.reject_limit import RejectLimit, too_many_rejected
-from shardkit.conversion.writing.rejected import rejected_parquet
+from shardkit.conversion.writing.reject_limit import RejectLimit
+from shardkit.conversion.writing.rejected import REJECTED_IN_WORK, enforce_limit
 from shardkit.conversion.writing.shard import WriteJob, WriteOptions
 from shardkit.conversion.writing.source_plan import plan_inventory
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import DataError, ShardkitError
 from shardkit.parallel.progress import Level, Silent
 from shardkit.parallel.run_token import Fence, Run, RunToken, refuse_live
-from shardkit.reject_reasons import NOT_COUNTED
 from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 
@@ -102,7 +100,7 @@ class StagedConversion:
     ) -> tuple[str, list[ShardTask], WriteOptions]:
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         plan, _ = self._plan(output, staged)
-        self._enforce_limit(output, plan, plan.rejected)
+        enforce_limit(output, self.limit, plan.source.num_files, plan.rejected)
         options = WriteOptions(tuple(plan.classes), self.options.stored_form(), self.options.max_file_bytes)
         wanted = plan.description()
         if not self.overwrite and outputs.refuse_different(output, wanted) is not None:
@@ -166,7 +164,7 @@ class StagedConversion:
                 raise_failures(output, names, run.token)
             late = late_rejects(output, plan.digest)
             rejected = plan.with_late(late)
-            self._enforce_limit(output, plan, rejected)
+            enforce_limit(output, self.limit, plan.source.num_files, rejected)
             remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
             shards = check_finished_shards(output, names, plan.digest)
             run.check()
@@ -175,14 +173,6 @@ class StagedConversion:
         known = set(zip(staged_rejects["key"].to_pylist(), staged_rejects["reason"].to_pylist(), strict=True))
         rows = (Reject(**row) for row in rejected.to_pylist())
         return manifest, [one for one in rows if (one.key, one.reason) not in known]
-
-    def _enforce_limit(self, output: Folder, plan: Plan, rejected: pa.Table) -> None:
-        counted = rejected.filter(pc.invert(pc.is_in(rejected["reason"], pa.array(NOT_COUNTED))))
-        if self.limit.allows(len(counted), plan.source.num_files):
-            return
-        with output.atomic_write(REJECTED_IN_WORK) as file:
-            file.write(rejected_parquet(counted))
-        raise too_many_rejected(self.limit, plan.source.num_files, counted, f"{output.url}/{REJECTED_IN_WORK}")
 
 
 @contextlib.contextmanager

@@ -41,13 +41,13 @@ from shardkit.conversion.writing.output.shard_reports import (
     shards_with_rejects,
 )
 from shardkit.conversion.writing.publishing import FinishedShard, check_finished_shards, copies_of_removed, publish
-from shardkit.conversion.writing.reject_limit import RejectLimit, counted_rejects, too_many_rejected
-from shardkit.conversion.writing.rejected import rejected_parquet
+from shardkit.conversion.writing.reject_limit import RejectLimit
+from shardkit.conversion.writing.rejected import enforce_limit
 from shardkit.conversion.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.conversion.writing.shard import WriteJob, WriteOptions
 from shardkit.conversion.writing.source_plan import TakenInventory, plan_inventory
 from shardkit.conversion.writing.step_notes import Notes, worker_notes
-from shardkit.naming import MANIFEST, WORK_FOLDER
+from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
 from shardkit.parallel.for_each import JobEnd
 from shardkit.parallel.run_token import Fence, RunToken
@@ -55,7 +55,6 @@ from shardkit.reject_reasons import UNREADABLE
 from shardkit.sources import Source
 from shardkit.storage import Folder, os_errors_as, remove_temporaries
 
-REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 PlannedShard = tuple[ShardTask, str]
 """A shard to write, and the digest of its plan."""
 
@@ -136,7 +135,7 @@ class ConversionSteps:
         del inventory
         if self.addition is not None:
             self.addition.check_features(features_of(plan.schema))
-        self._enforce_limit(num_listed, plan.rejected)
+        enforce_limit(self.output, self.limit, num_listed, plan.rejected)
         fence.check()
         self._write_plan(plan)
         zlib = software.zlib_version()  # may differ between runs that write the same bytes
@@ -172,7 +171,7 @@ class ConversionSteps:
                 inventory, self.options, notes.listener, self.call, earlier, is_explicit=self.is_explicit
             )
         except NothingNewError as nothing:
-            self._enforce_limit(num_listed, nothing.rejected)
+            enforce_limit(self.output, self.limit, num_listed, nothing.rejected)
             raise
         notes.findings = plan.findings
         return plan, num_listed
@@ -214,7 +213,7 @@ class ConversionSteps:
         late = late_rejects(self.output, planned.digest)
         if any(one.reason == UNREADABLE for one in late):
             self._refuse_seen(planned, late, fence)
-        self._enforce_limit(planned.num_listed, planned.with_late(late))
+        enforce_limit(self.output, self.limit, planned.num_listed, planned.with_late(late))
         remove_temporaries(self.output)  # left by workers that died and by superfluous copies of tasks
         self.source.refuse_changed()
         shards = check_finished_shards(self.output, [task.name for task in tasks], planned.digest)
@@ -243,11 +242,3 @@ class ConversionSteps:
         left_out = {kind: skipped[kind] for kind in LEFT_OUT if kind in skipped}
         if left_out and not any(one.counted.shard.num_examples for one in shards):
             raise NothingNewError(left_out, planned.with_late(late), has_written=True)
-
-    def _enforce_limit(self, num_files: int, rejected: pa.Table) -> None:
-        counted = counted_rejects(rejected)
-        if self.limit.allows(len(counted), num_files):
-            return
-        with self.output.atomic_write(REJECTED_IN_WORK) as file:
-            file.write(rejected_parquet(counted))
-        raise too_many_rejected(self.limit, num_files, counted, f"{self.output.url}/{REJECTED_IN_WORK}")

@@ -22,7 +22,7 @@ from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.run_log import RunLog
 from shardkit.conversion.writing.publishing import CountedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
-from shardkit.conversion.writing.steps import REJECTED_IN_WORK
+from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
 from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
