@@ -10,18 +10,18 @@ from pathlib import Path
 
 from click import echo
 
-from . import boxes, class_trees, lists, masks, packed, tables  # noqa: F401 - they register folders
+from . import all_folders  # noqa: F401 - it registers them
 from .reading import read
 from .tree import FOLDERS
 
 
 def main():
     words = " ".join(sys.argv[1:])
-    module = words if words in {"boxes", "class_trees", "lists", "masks", "packed", "tables"} else ""
+    module = words if any(folder.module.endswith(f".{words}") for folder in FOLDERS) else ""
     words = "" if module else words
     outcomes = collections.Counter()
     for folder in FOLDERS:
-        if words not in folder.name or not folder.module.endswith(module):
+        if words not in folder.name or not folder.module.endswith(module and f".{module}"):
             continue
         with tempfile.TemporaryDirectory() as root:
             try:

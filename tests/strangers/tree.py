@@ -10,7 +10,17 @@ from PIL import Image
 from shardkit.testing import encoded
 
 WIDTH, HEIGHT = 24, 20  # of every picture, pixels
-KINDS = {"jpg": "JPEG", "jpeg": "JPEG", "png": "PNG", "gif": "GIF", "bmp": "BMP", "tif": "TIFF", "tiff": "TIFF"}
+KINDS = {
+    "jpg": "JPEG",
+    "jpeg": "JPEG",
+    "jfif": "JPEG",
+    "png": "PNG",
+    "gif": "GIF",
+    "bmp": "BMP",
+    "tif": "TIFF",
+    "tiff": "TIFF",
+    "webp": "WEBP",
+}
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,8 @@ class Tree:
 
 def _picture(seed, path):
     pixels = np.random.default_rng(seed).integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)
-    return encoded(Image.fromarray(pixels), KINDS[path.rpartition(".")[2].lower()])
+    kind = KINDS[path.rpartition(".")[2].lower()]
+    return encoded(Image.fromarray(pixels), kind, **({"lossless": True} if kind == "WEBP" else {}))
 
 
 def pixels_of(data, mode=None):

@@ -126,7 +126,7 @@ class SourceFiles:
         return f"restore the dataset {self.folder.url} from a copy"
 
     def mask(self, row: Row, image: ReadImage) -> bytes | None:
-        """Return the mask of a row whose image was read; None if rows of this source have none.
+        """Return the mask of a row whose image was read; None if it has none.
 
         Raises:
             BadImage: "too_many_bytes"; "damaged": the record has no mask; and see `image`.
@@ -136,6 +136,8 @@ class SourceFiles:
         if image.record is not None:
             return _stored_mask(row, image.record)
         path = row[MASK_PATH]
+        if path is None:
+            return None  # a rejected image: no mask was found for it
         try:
             found = retried(lambda: self.folder.stat(path))
             if found is not None and found.num_bytes > self._max_file_bytes:
