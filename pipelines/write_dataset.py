@@ -17,14 +17,13 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from shardkit.conversion.arguments import read_arguments
 from shardkit.conversion.option_values import location, option_values
-from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_before import StagedBefore, has_staged_images
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.stager import OF_IMAGE, StagedPart, Stager, StagingOptions
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
-from shardkit.conversion.writing.shard import WriteOptions
+from shardkit.conversion.writing.steps import PlannedShard
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
@@ -191,19 +190,22 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
             | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
             | "StageImages" >> beam.ParDo(stage).with_outputs(_REJECTS, main="parts")  # StagedPart
         )
-        parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(_ToSet())  # frozenset[StagedPart]
+        parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(_ToSet())  # [part]
+        planned = parts | "PlanShards" >> beam.ParDo(_plan, job).with_outputs(
+            _REJECTS, main="shards"
+        )  # (PlannedShard, run)
         written = (
-            parts
-            | "PlanShards" >> beam.FlatMap(_plan, job)  # (ShardTask, digest, WriteOptions)
-            | "SpreadShards" >> beam.Reshuffle()  # (ShardTask, digest, WriteOptions)
+            planned["shards"]
+            | "SpreadShards" >> beam.Reshuffle()  # (PlannedShard, run)
             | "WriteShards" >> beam.ParDo(_WriteShard(job))  # True
             | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
-        published = parts | "Publish" >> beam.ParDo(_Publish(job), beam.pvalue.AsSingleton(written)).with_outputs(
+        after = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
+        published = parts | "Publish" >> beam.ParDo(_publish, job, after).with_outputs(
             _SHARDS, _REJECTS, main="manifest"
         )  # PublishedDataset
         rejects = (
-            (staged[_REJECTS], published[_REJECTS])
+            (staged[_REJECTS], planned[_REJECTS], published[_REJECTS])
             | "CollectRejects" >> beam.Flatten()
             | "TypeRejects" >> beam.Map(_same).with_output_types(Reject)
         )
@@ -265,22 +267,16 @@ class _StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     def process(self, row: Any) -> Iterator[Any]:
         """Stage a row; yield what is rejected, and the name of a part that is full."""
         num_bytes = self._stager.num_bytes
-        yield from self._rejected(self._stager.add(row))
+        yield from _tagged(self._stager.add(row))
         self._images.inc()
         self._bytes.inc(self._stager.num_bytes - num_bytes)
         if self._stager.is_full:
             yield from self._flushed()
 
-    @staticmethod
-    def _rejected(rejects: Iterable[Reject]) -> Iterator[Any]:
-        for reject in rejects:
-            Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
-            yield beam.pvalue.TaggedOutput(_REJECTS, reject)
-
     def finish_bundle(self) -> Iterator[Any]:
         """Write the rest."""
         window = GlobalWindow()
-        for reject in self._rejected(self._stager.finish()):
+        for reject in _tagged(self._stager.finish()):
             value = WindowedValue(reject.value, window.max_timestamp(), [window])
             yield beam.pvalue.TaggedOutput(_REJECTS, value)
         for part in self._flushed():
@@ -313,14 +309,21 @@ class _ToSet(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
         return sorted(found)
 
 
-def _parts(gathered: Sequence[tuple[str, ...]]) -> list[StagedPart]:
-    return [StagedPart(*one) for one in gathered]
+def _tagged(rejects: Iterable[Reject]) -> Iterator[Any]:
+    """Yield rejects under their tag, and count them by reason."""
+    for reject in rejects:
+        Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
+        yield beam.pvalue.TaggedOutput(_REJECTS, reject)
 
 
-def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[tuple[ShardTask, str, WriteOptions]]:
-    digest, tasks, options = job.plan(_parts(gathered))
-    for task in tasks:
-        yield task, digest, options
+def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[Any]:
+    """Yield the shards to write, and what planning rejected."""
+    staged = [StagedPart(*one) for one in gathered]
+    shards, rejects = job.plan(staged)
+    yield from _tagged(rejects)
+    run = job.run_of(staged)
+    for shard in shards:
+        yield shard, run
 
 
 class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
@@ -330,32 +333,24 @@ class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         self._job = job
         self._shards = Metrics.counter(NAMESPACE, "shards_written")
 
-    def process(self, planned: tuple[ShardTask, str, WriteOptions]) -> Iterator[bool]:
+    def process(self, planned: tuple[PlannedShard, str]) -> Iterator[bool]:
         """Write a shard, unless it is finished."""
         self._job.write(*planned)
         self._shards.inc()
         yield True
 
 
-class _Publish(beam.DoFn):  # type: ignore[misc] # Beam is untyped
-    """Publishes the dataset once its shards are written."""
-
-    def __init__(self, job: StagedConversion) -> None:
-        self._job = job
-
-    def process(self, gathered: Sequence[tuple[str, ...]], num_written: int) -> Iterator[Any]:
-        """Yield the dataset, its shards, and what was rejected after staging."""
-        del num_written  # a side input, so that all shards are written before
-        manifest, rejects = self._job.publish(_parts(gathered))
-        for reject in rejects:
-            Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
-            yield beam.pvalue.TaggedOutput(_REJECTS, reject)
-        for split, shard in manifest.shards():
-            found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
-            yield beam.pvalue.TaggedOutput(_SHARDS, found)
-        yield PublishedDataset(
-            f"{open_folder(self._job.output_url).url}/{MANIFEST}",
-            manifest.digest,
-            sum(split.num_examples for split in manifest.splits.values()),
-            manifest.rejected.num_examples,
-        )
+def _publish(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_written: int) -> Iterator[Any]:
+    """Yield the dataset once its shards are written, the shards, and what their writers rejected."""
+    del num_written
+    manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered]))
+    yield from _tagged(rejects)
+    for split, shard in manifest.shards():
+        found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
+        yield beam.pvalue.TaggedOutput(_SHARDS, found)
+    yield PublishedDataset(
+        f"{manifest.root.url}/{MANIFEST}",
+        manifest.digest,
+        sum(split.num_examples for split in manifest.splits.values()),
+        manifest.rejected.num_examples,
+    )

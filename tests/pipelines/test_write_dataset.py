@@ -14,6 +14,7 @@ from apache_beam.transforms.periodicsequence import PeriodicImpulse
 
 import shardkit
 from shardkit import images, pipelines
+from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError
 from shardkit.options.groups import Shards, Splits, Stored
@@ -156,6 +157,27 @@ def test_a_run_that_failed_is_continued(rows, written, tmp_path, monkeypatch):
     write(output, rows[::-1], **OPTIONS)
     assert checked == [rows[-1].image], "the others were staged before"
     assert digests_of(output) == digests_of(written[0])
+
+
+def test_a_pipeline_that_is_run_again_after_a_failure_plans_the_rows_that_it_has_then(rows, tmp_path, monkeypatch):
+    (tmp_path / "label").write_text("a")
+
+    def labelled(row):
+        return row._replace(label=(tmp_path / "label").read_text() if row.key == "00.jpg" else row.label)
+
+    pipeline = beam.Pipeline(RUNNER)
+    given(pipeline, rows) | beam.Map(labelled) | pipelines.WriteDataset(tmp_path / "out", **OPTIONS)
+    with monkeypatch.context() as patched:
+        patched.setattr(StagedConversion, "publish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            pipeline.run().wait_until_finish()
+    (tmp_path / "label").write_text("b")
+    with pytest.raises(Exception, match=r"holds an interrupted conversion that differs: the source's files have chang"):
+        pipeline.run().wait_until_finish()
+    (tmp_path / "label").write_text("a")
+    pipeline.run().wait_until_finish()
+    write(tmp_path / "wanted", rows, **OPTIONS)
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "wanted")
 
 
 def test_the_same_rows_again_change_nothing_and_others_are_refused(rows, written):

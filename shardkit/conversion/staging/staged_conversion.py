@@ -1,49 +1,35 @@
-"""Plan, write and publish the staged rows of a PCollection, in tasks of a job without a driver.
+"""Plan, write and publish the staged rows of a PCollection by the steps of every conversion, in a job without a driver.
 
-Each task may be done again, also after a later one: planning is a pure function of the rows, and writing and publishing
-do nothing that is done already.
+The user's pipeline calls each step in a task of its own; here is what the driver of a conversion does around the steps.
 """
 
-import contextlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA, Reject
-from shardkit.conversion.planning import plan_file
+from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.options import ConvertOptions
-from shardkit.conversion.planning.plan import Plan
-from shardkit.conversion.planning.plan_file import ShardTask, largest_first
-from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.rows import KINDS
-from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
-from shardkit.conversion.staging.stager import StagedPart, refuse_kinds
+from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
+from shardkit.conversion.staging.staged_inventory import StagedInventory
+from shardkit.conversion.staging.staged_source import StagedSource
+from shardkit.conversion.staging.stager import StagedPart
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import finished_shards
-from shardkit.conversion.writing.output.shard_reports import late_rejects, raise_failures, remove_stale_reports
-from shardkit.conversion.writing.publishing import check_finished_shards, publish
-from shardkit.conversion.writing.refusals import ListingCheck
+from shardkit.conversion.writing.output.shard_reports import late_rejects
 from shardkit.conversion.writing.reject_limit import RejectLimit
-from shardkit.conversion.writing.rejected import REJECTED_IN_WORK, enforce_limit
-from shardkit.conversion.writing.shard import WriteJob, WriteOptions
-from shardkit.conversion.writing.source_plan import plan_inventory
-from shardkit.dataset.manifest import Manifest
-from shardkit.errors import DataError, ShardkitError
+from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
+from shardkit.conversion.writing.step_notes import Notes
+from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps, PlannedShard
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.errors import ShardkitError
+from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.naming import MANIFEST
 from shardkit.parallel.progress import Level, Silent
 from shardkit.parallel.run_token import Fence, Run, RunToken, refuse_live
-from shardkit.storage import Folder, LocalFolder, open_folder, os_errors_as, remove_temporaries
+from shardkit.storage import LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 
 _LOG = logging.getLogger("shardkit")
-_EMPTY = (
-    "the PCollection has no rows, and a dataset has at least one example; look at the steps before it: a filter may "
-    "drop everything, or a pattern match no file"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +41,7 @@ class StagedConversion:
         options: Options of the conversion.
         limit: Maximum number or share of rejected images.
         overwrite: Whether a different dataset in the output may be removed.
-        token: Value of the run's token, which all tasks of the job share.
+        token: What is random in the token that all tasks of a run share.
     """
 
     output_url: str
@@ -64,14 +50,24 @@ class StagedConversion:
     overwrite: bool
     token: str
 
-    def plan(self, staged: Sequence[StagedPart]) -> tuple[str, list[ShardTask], WriteOptions]:
-        """Decide the split, shard and position of every example, and write the plan.
+    def run_of(self, staged: Sequence[StagedPart]) -> str:
+        """Return the value of a run's token, which says what the run has planned.
+
+        A pipeline that is run again has the same graph, and so the same random part, but it may have other rows.
+
+        Args:
+            staged: The parts of the inventory, in any order.
+        """
+        return sha256_hex(canonical_json([self.token, sorted({one.name for one in staged})]))[:32]
+
+    def plan(self, staged: Sequence[StagedPart]) -> tuple[list[PlannedShard], list[Reject]]:
+        """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Args:
             staged: The parts of the inventory, in any order.
 
         Returns:
-            The plan's digest, the tasks of the shards that are not finished, the largest first, and their options.
+            The shards to write, none if the output holds this dataset already; and what planning rejected.
 
         Raises:
             CallError: The options do not fit the rows, or the output holds files of others.
@@ -80,105 +76,81 @@ class StagedConversion:
             MachineError: Another run writes into the output, or the disk or the network failed.
         """
         output = open_folder(self.output_url)
-        with _errors(output), locked(output):
+        with os_errors_as("write into the output", output.url), locked(output):
             outputs.refuse_foreign(output)
             output.create()
+            run = Run(output, self.run_of(staged))
             if not isinstance(output, LocalFolder):
-                refuse_live(output, self.token)
-            run = Run(output, self.token)
+                refuse_live(output, run.token.value)
             run.start()
             try:
-                remove_temporaries(output)
-                return self._planned(output, staged, run)
+                return self._planned(run, StagedInventory(output, self.options, staged))
+            except AlreadyConvertedError:
+                return [], []
             except ShardkitError:
-                with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
-                    run.end() if outputs.finished(output) is None else run.finish()
+                if output.stat(MANIFEST) is None:
+                    run.end()
+                else:
+                    run.finish()  # keep an existing dataset as it was
                 raise
 
-    def _planned(
-        self, output: Folder, staged: Sequence[StagedPart], run: Run
-    ) -> tuple[str, list[ShardTask], WriteOptions]:
+    def _planned(self, run: Run, inventory: StagedInventory) -> tuple[list[PlannedShard], list[Reject]]:
+        output = run.folder
+        is_there = output.stat(MANIFEST) is not None
+        if is_there and not self.overwrite and not output.scan(parts.PARTS):  # refused and tried again by the engine
+            raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
+        remove_temporaries(output)
         output.remove(REJECTED_IN_WORK)  # of an earlier run
-        plan, _ = self._plan(output, staged)
-        enforce_limit(output, self.limit, plan.source.num_files, plan.rejected)
-        options = WriteOptions(tuple(plan.classes), self.options.stored_form(), self.options.max_file_bytes)
-        wanted = plan.description()
-        if not self.overwrite and outputs.refuse_different(output, wanted) is not None:
-            return plan.digest, [], options
-        pending = None if outputs.finished(output) else plan_file.read_description(output)
-        if pending is None or outputs.difference(pending, wanted):
-            outputs.clear(output)
-            plan_file.write_plan(output, plan)
-        run.start(plan.digest)
-        tasks = plan_file.shard_tasks(plan)
-        finished = finished_shards(output, [task.name for task in tasks], plan.digest)
-        remove_stale_reports(output, finished)
-        return plan.digest, largest_first([one for one in tasks if one.name not in finished], plan), options
+        shards = list(self._steps(inventory.source, inventory).plan(Fence(output, run.token, is_remote=True)))
+        rejected = read_planned(output, self.options).rejected
+        return shards, [Reject(**row) for row in inventory.without_staged(rejected).to_pylist()]
 
-    def _plan(self, output: Folder, staged: Sequence[StagedPart]) -> tuple[Plan, pa.Table]:
-        """Return the plan, and the rows that staging rejected."""
-        if not staged:
-            raise DataError(_EMPTY)
-        kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
-        refuse_kinds(kinds)
-        refuse_readings({one.reading: one.key for one in sorted(staged, reverse=True) if one.reading})
-        source = StagedSource(output, next((kind for kind in KINDS if kind in kinds), "label"))
-        ListingCheck.of(source, self.options, None, is_explicit=True).check_options(source.schema)
-        # A bundle that was tried again has the same name.
-        table, totals = parts.read_parts(output, sorted({one.name for one in staged}))
-        table = merge_equal_rows(table)
-        rejected = table.select(REJECTED_SCHEMA.names).filter(pc.is_valid(table["reason"])).cast(REJECTED_SCHEMA)
-        inventory = Inventory.of(source, table, totals)
-        return plan_inventory(inventory, self.options, _Logging(), is_explicit=True), rejected
+    def _steps(self, source: StagedSource, inventory: StagedInventory) -> ConversionSteps:
+        return ConversionSteps(
+            source,
+            source.folder,
+            inventory,
+            self.options,
+            self.limit,
+            self.overwrite,
+            is_explicit=True,
+            notes=Notes(_Logging()),
+        )
 
-    def write(self, task: ShardTask, plan_digest: str, options: WriteOptions) -> None:
-        """Write a shard, unless it is finished; see `WriteJob.write`."""
-        output = open_folder(self.output_url)
-        fence = Fence(output, RunToken(self.token, plan_digest), is_remote=True)
-        WriteJob(output, options).write(task, fence)
+    def write(self, planned: PlannedShard, run: str) -> None:
+        """Write a shard, unless it is finished; see `WriteJob.write`.
 
-    def publish(self, staged: Sequence[StagedPart]) -> tuple[Manifest, list[Reject]]:
+        Args:
+            planned: The shard.
+            run: See `run_of`.
+        """
+        inventory = StagedInventory(open_folder(self.output_url), self.options, ())
+        fence = Fence(inventory.output, RunToken(run), is_remote=True)
+        self._steps(inventory.source, inventory).write(planned, fence)
+
+    def publish(self, run: str) -> tuple[Manifest, list[Reject]]:
         """Check the finished shards, write the manifest, and remove what was staged.
 
         Args:
-            staged: See `plan`.
+            run: See `run_of`.
 
         Returns:
-            The manifest, and what was rejected after staging.
+            The manifest, and what the writers rejected.
 
         Raises:
             DataError: A writer failed because of its images, or a shard is damaged.
             MachineError: A shard is missing, another run took over, or the disk or the network failed.
         """
-        output = open_folder(self.output_url)
-        with _errors(output), locked(output):
-            run = Run(output, self.token)
-            there = outputs.finished(output)
-            if there is not None:
-                run.finish()
-                return there, []
-            plan, staged_rejects = self._plan(output, staged)
-            run.token = RunToken(self.token, plan.digest)
-            with run.checked():
-                names = [task.name for task in plan_file.shard_tasks(plan)]
-                raise_failures(output, names, run.token)
-            late = late_rejects(output, plan.digest)
-            rejected = plan.with_late(late)
-            enforce_limit(output, self.limit, plan.source.num_files, rejected)
-            remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
-            shards = check_finished_shards(output, names, plan.digest)
-            run.check()
-            manifest = publish(output, plan, shards, late)
-            run.finish()
-        known = set(zip(staged_rejects["key"].to_pylist(), staged_rejects["reason"].to_pylist(), strict=True))
-        rows = (Reject(**row) for row in rejected.to_pylist())
-        return manifest, [one for one in rows if (one.key, one.reason) not in known]
-
-
-@contextlib.contextmanager
-def _errors(output: Folder) -> Iterator[None]:
-    with os_errors_as("write into the output", output.url):
-        yield
+        inventory = StagedInventory(open_folder(self.output_url), self.options, ())
+        output = inventory.output
+        with os_errors_as("write into the output", output.url), locked(output):
+            if output.stat(MANIFEST) is None:
+                fence = Fence(output, RunToken(run), is_remote=True)
+                self._steps(inventory.source, inventory).publish(fence)
+            planned = find_planned(output, self.options)
+            late = [] if planned is None else late_rejects(output, planned.digest)
+            Run(output, run).finish()
+            return read_manifest(output.url), late
 
 
 class _Logging(Silent):

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import features_of
@@ -65,9 +66,17 @@ def take_inventory(
     return taking.reading.read(work, listener, is_remote=executor.is_remote)
 
 
+class InventoryReader(Protocol):
+    """What reads an inventory that workers have taken: `TakenInventory`, or that of staged rows."""
+
+    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
+        """Return the inventory; see `TakenInventory.read`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TakenInventory:
-    """What reads the inventory that workers have taken; small and pickled into a job.
+    """What reads the inventory of a source that workers have taken; small and pickled into a job.
 
     Attributes:
         source: The source, as it was listed.

@@ -45,7 +45,7 @@ from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import enforce_limit
 from shardkit.conversion.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.conversion.writing.shard import WriteJob, WriteOptions
-from shardkit.conversion.writing.source_plan import TakenInventory, plan_inventory
+from shardkit.conversion.writing.source_plan import InventoryReader, plan_inventory
 from shardkit.conversion.writing.step_notes import Notes, worker_notes
 from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
@@ -94,7 +94,7 @@ class ConversionSteps:
 
     source: Source
     output: Folder
-    taken: TakenInventory
+    taken: InventoryReader
     options: ConvertOptions
     limit: RejectLimit
     overwrite: bool

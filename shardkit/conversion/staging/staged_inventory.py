@@ -1,0 +1,78 @@
+"""Read the inventory of staged rows."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.staging.records import refuse_readings
+from shardkit.conversion.staging.rows import KINDS
+from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
+from shardkit.conversion.staging.stager import StagedPart, refuse_kinds
+from shardkit.conversion.writing.refusals import ListingCheck
+from shardkit.errors import DataError
+from shardkit.parallel.progress import ProgressListener, Silent
+from shardkit.storage import Folder
+
+_EMPTY = (
+    "the PCollection has no rows, and a dataset has at least one example; look at the steps before it: a filter may "
+    "drop everything, or a pattern match no file"
+)
+
+
+class StagedInventory:
+    """What reads the inventory of staged rows; see `source_plan.InventoryReader`.
+
+    Attributes:
+        output: The output folder.
+        source: The rows as a source.
+    """
+
+    def __init__(self, output: Folder, options: ConvertOptions, staged: Sequence[StagedPart]) -> None:
+        """Read nothing yet.
+
+        Args:
+            output: The output folder.
+            options: Options of the conversion.
+            staged: The parts, in any order; one may be there several times.
+        """
+        self.output, self._options, self._staged = output, options, staged
+        self._kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
+        self.source = StagedSource(output, next((kind for kind in KINDS if kind in self._kinds), "label"))
+        self._rejected: set[tuple[str, str]] | None = None
+
+    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
+        """Return the inventory.
+
+        Raises:
+            CallError: The options do not fit the rows.
+            DataError: There are no rows, their annotations are of several kinds, or two rows of one key differ.
+            MachineError: The disk or the network failed.
+        """
+        del listener, is_remote
+        if not self._staged:
+            raise DataError(_EMPTY)
+        refuse_kinds(self._kinds)
+        refuse_readings({one.reading: one.key for one in sorted(self._staged, reverse=True) if one.reading})
+        check = ListingCheck.of(self.source, self._options, None, is_explicit=True)
+        check.check_options(self.source.schema)
+        table, totals = parts.read_parts(work, sorted({one.name for one in self._staged}))
+        table = merge_equal_rows(table)
+        rejected = table.select(["key", "reason"]).filter(pc.is_valid(table["reason"]))
+        self._rejected = {(row["key"], row["reason"]) for row in rejected.to_pylist()}
+        return Inventory.of(self.source, table, totals)
+
+    def without_staged(self, rejected: pa.Table) -> pa.Table:
+        """Return rejected rows without those that staging rejected, which were given away then.
+
+        Args:
+            rejected: The rows, with the columns ``key`` and ``reason``.
+        """
+        if self._rejected is None:  # the plan was there already, because an engine tried this step again
+            self.read(self.output, Silent(), is_remote=True)
+        known = self._rejected or set()
+        pairs = zip(rejected["key"].to_pylist(), rejected["reason"].to_pylist(), strict=True)
+        return rejected.filter(pa.array([pair not in known for pair in pairs], pa.bool_()))
