@@ -115,7 +115,7 @@ def _check_workers(
         try:
             reports, probes = worker_reports(_executor(runner), job, run, seconds, terminal.say)
         except NoAnswerError as error:
-            for cause in error.causes:
+            for cause in (*error.causes, f"the engine is busy: give it more time, such as --timeout={2 * seconds}"):
                 terminal.show(f"possible cause: {cause}")
             raise
     if runner is not None:

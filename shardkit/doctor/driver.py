@@ -132,7 +132,7 @@ def _check_image(engine: Engine) -> Check:
         return Check(_NAME, "ok", f"{kind}: workers run in Beam's image, which installs your packages at each start")
     option = "--sdk_container_image" if engine.kind == "dataflow" else "--environment_config"
     remedy = (
-        f"build pipelines/image/Dockerfile and name the image by {option}, or give shardkit by --extra_package and "
+        f"build one with pipelines/image/build.sh and name it by {option}, or give shardkit by --extra_package and "
         "the packages of its extra `convert` by --requirements_file"
     )
     if engine.kind != "dataflow":

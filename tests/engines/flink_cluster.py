@@ -18,6 +18,7 @@ SETTINGS = {
     "taskmanager.host": "localhost",
     "taskmanager.numberOfTaskSlots": 1,
     "blob.service.cleanup.interval": 60,  # seconds; a TaskManager keeps the jars of each job, 155 MB
+    "cluster.evenly-spread-out-slots": "true",
     "heartbeat.interval": 2000,  # milliseconds
     "heartbeat.timeout": 10000,
     "restart-strategy.type": "fixed-delay",

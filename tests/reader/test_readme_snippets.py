@@ -56,6 +56,7 @@ HOLDS = {
     "convert-in-python": "not outcome.unchanged and outcome.manifest.splits['train'].num_examples > 150",
     "write-dataset": "len(shardkit.open('WRITTEN', 'validation')) == 48",
     "write-records": "shardkit.read_manifest('FROM_RECORDS').classes == ['circle', 'square', 'star', 'triangle']",
+    "from-bigquery": "len(shardkit.open('FROM_TABLE', 'validation')) == 24",
     "read-dataset": "len(open('embeddings-00000-of-00001').readlines()) == 48",
     "manifest": "len(manifest.classes) == 4",
     "sampler": "step == 1002 and len(batch) == 32",
@@ -68,6 +69,7 @@ HOLDS = {
 PRINTED = {
     "write-dataset": "192",
     "write-records": "192",
+    "from-bigquery": "['circle', 'star']",
     "exact-loss": "0.75",
     "keras-evaluation": "48",
     "convert-in-python": "240 4",
