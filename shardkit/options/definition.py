@@ -34,6 +34,7 @@ class Option:
         default: Value if nothing is given, and for rules: if the source is no dataset.
         default_text: What the help says about the default in place of the value, such as ``detected``.
         flag: Its flag: ``--max-side``.
+        other_flags: Other spellings of the flag.
         off_flag: The flag of False, ``--keep-metadata``; None if False is only the default.
         metavar: Placeholder of its value in the help; None for choices and switches.
         json_name: Its key in the options of a manifest; None if it is not there.
@@ -53,6 +54,7 @@ class Option:
     default: Any
     default_text: str | None
     flag: str
+    other_flags: tuple[str, ...]
     off_flag: str | None
     metavar: str | None
     json_name: str | None
@@ -95,6 +97,7 @@ def option(
     form: Form = Form(),  # noqa: B008 - frozen
     default_text: str | None = None,
     flag: str | None = None,
+    other_flags: tuple[str, ...] = (),
     off_flag: str | None = None,
     metavar: str | None = None,
     json_name: str | None = None,
@@ -112,6 +115,7 @@ def option(
         default=None,
         default_text=default_text,
         flag=flag or "",
+        other_flags=other_flags,
         off_flag=off_flag,
         metavar=metavar,
         json_name=json_name,

@@ -118,9 +118,11 @@ class Choice(Form):
 
     Attributes:
         words: The words.
+        other_names: What users of other tools write for a word, with the word, as pairs.
     """
 
     words: tuple[str, ...] = ()
+    other_names: tuple[tuple[str, str], ...] = ()
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -128,8 +130,9 @@ class Choice(Form):
         return self.words if self.none is None else (*self.words, self.none)
 
     def _read(self, option: str, given: Any) -> str:
-        if given in self.words:
-            return str(given)
+        word = dict(self.other_names).get(str(given).lower(), given)
+        if word in self.words:
+            return str(word)
         close = closest(str(given), self.choices)
         hint = f"; did you mean {close!r}?" if close else ""
         msg = f"{named(option)} must be one of {', '.join(map(repr, self.choices))}; found {given!r}{hint}"

@@ -32,7 +32,10 @@ class SourceArguments(Group):
         metadata=option(
             "layout of SOURCE, one of those that `shardkit help layouts` lists",
             heading="Source",
-            form=Choice(words=get_args(Layout)),
+            form=Choice(
+                words=get_args(Layout),
+                other_names=tuple((name, "class-folders") for name in ("imagefolder", "image-folder", "image_folder")),
+            ),
             metavar="NAME",
             default_text="detected",
             is_common=True,
@@ -71,7 +74,12 @@ class SourceArguments(Group):
     )
     unlabelled: bool = field(
         default=False,
-        metadata=option("images without labels, from any tree of folders", heading="Source", form=Switch()),
+        metadata=option(
+            "images without labels, from any tree of folders",
+            heading="Source",
+            form=Switch(),
+            other_flags=("--unlabeled",),
+        ),
     )
     readmit: bool = field(
         default=False,

@@ -33,6 +33,17 @@ class _WholeNumber(click.types.IntParamType):
         return value if value == self._form.none else super().convert(value, param, ctx)
 
 
+class _Word(click.Choice[str]):
+    """One of the words of a form, which also knows other names for them and suggests the closest."""
+
+    def __init__(self, form: Choice) -> None:
+        super().__init__(form.choices)
+        self._form = form
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._form.read((param.name if param else None) or "", value)
+
+
 def conversion_options(command: CommandName) -> Callable[[Command], Command]:
     """Return a decorator that adds all options of a command, and the argument for Beam's own options.
 
@@ -59,6 +70,7 @@ def click_option(defined: Option, *, of_dataset: bool = False) -> Callable[[Comm
     """
     return click.option(
         f"{defined.flag}/{defined.off_flag}" if defined.off_flag else defined.flag,
+        *defined.other_flags,
         defined.name,
         help=_help(defined, of_dataset=of_dataset and defined.rule is not None),
         **_kind(defined),
@@ -73,7 +85,7 @@ def _kind(defined: Option) -> dict[str, Any]:
     if isinstance(form, ClassNames):
         return {**settings, "type": click.Path(dir_okay=False, exists=True, path_type=Path)}
     if isinstance(form, Choice):
-        return {**settings, "type": click.Choice(form.choices)}
+        return {**settings, "type": _Word(form)}
     if isinstance(form, Number) and not isinstance(form, Side):  # which says what two numbers are for
         return {**settings, "type": _WholeNumber(form)}
     return settings
