@@ -12,7 +12,8 @@ import click
     help="Print JSON: the manifest without the lists of shards, or the list of --rejected.",
 )
 @click.option("--rejected", is_flag=True, help="List the rejected images: key, reason and message.")
-def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 - click's flags
+@click.option("--command", is_flag=True, help="Print the commands that made the dataset, to run them again.")
+def info(dataset: str, as_json: bool, rejected: bool, command: bool) -> None:  # noqa: FBT001 - click's flags
     """Show the contents of a dataset: splits, classes, counts, bytes, balance, image sizes."""
     from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.dataset.manifest import read_manifest
@@ -20,6 +21,12 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
     terminal = Terminal()
     with terminal.phase("reading", None):
         manifest = read_manifest(dataset)
+    if command:
+        from shardkit.dataset.made_by import commands_of
+
+        for line in commands_of(manifest):
+            click.echo(line)
+        return
     if rejected:
         from shardkit.cli.printing.dataset_summary import earlier_rejects_note, rejected_line_of, rejected_rows
 

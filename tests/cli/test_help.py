@@ -4,6 +4,7 @@ import re
 import pytest
 
 from shardkit.options.definition import HEADINGS, OPTIONS
+from shardkit.testing import write_class_folders
 
 from .calling import call
 
@@ -66,3 +67,12 @@ def test_help_keeps_the_case_of_values_and_shows_a_default_of_zero():
     assert " stratified: every class gets its share, within one image (a few with several labels). hash: " in shown
     assert "--seed N Seed for splits and for the assignment to shards. [default: 0]" in shown
     assert "`shardkit help layouts` lists" in shown
+
+
+def test_other_tools_names_for_options_are_understood_and_misspelt_words_get_a_suggestion(tmp_path):
+    write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
+    for given in (["--layout", "imagefolder"], ["--layout", "ImageFolder"], ["--unlabeled"]):
+        assert call("plan", tmp_path / "in", *given).exit_code == 0, given
+    misspelt = call("plan", tmp_path / "in", "--layout", "clas-folders")
+    assert misspelt.exit_code == 2
+    assert misspelt.stderr.endswith("found 'clas-folders'; did you mean 'class-folders'?\n")
