@@ -15,10 +15,12 @@ from apache_beam.transforms.periodicsequence import PeriodicImpulse
 import shardkit
 from shardkit import images, pipelines
 from shardkit.conversion.staging.staged_conversion import StagedConversion
+from shardkit.conversion.staging.stager import Stager
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError
 from shardkit.options.groups import Shards, Splits, Stored
 from shardkit.sources.opening import open_source
+from shardkit.storage import open_folder
 from shardkit.testing import digests_of, picture
 
 from ..cli.calling import SAMPLE_DATA, environment
@@ -136,6 +138,18 @@ def test_what_comes_out_is_the_manifest_the_shards_and_the_counters(written, row
     assert found["rejects"] == []
     assert (counters["images_checked"], counters["shards_written"]) == (NUM_ROWS, 4)
     assert counters["image_bytes_stored"] == sum(len(row.image) for row in rows)
+
+
+def test_what_an_attempt_staged_that_was_discarded_is_not_in_the_dataset(rows, written, tmp_path):
+    # Upstream gives other keys each time, and its bundle failed after some rows were staged.
+    options = pipelines.WriteDataset(tmp_path / "out", **OPTIONS)._staging
+    output = open_folder(str(tmp_path / "out"))
+    output.create()
+    stager = Stager(output, options)
+    assert [one for row in rows for one in stager.add(row._replace(key=f"{row.key}-of-another-attempt"))] == []
+    stager.flush()
+    write(tmp_path / "out", rows, **OPTIONS)
+    assert digests_of(tmp_path / "out") == digests_of(written[0])
 
 
 def test_no_image_bytes_pass_a_shuffle(rows, tmp_path, monkeypatch):
