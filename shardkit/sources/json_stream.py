@@ -55,6 +55,50 @@ def array_items(file: BinaryIO, url: str, wanted: Container[str]) -> Iterator[tu
         reader.fail("there is more text after the end of the object")
 
 
+def member_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iterator[tuple[str, str | None, Any]]:
+    """Yield (member of a JSON object, name or None, value) of all that is in the members that are objects or arrays.
+
+    Args:
+        file: The file.
+        url: Its name in messages.
+        decoder: Decoder of the values.
+
+    Raises:
+        DataError: The file is no JSON object; the message names file, line and character.
+    """
+    reader = _Reader(file, url, decoder)
+    if reader.peek() != "{":
+        reader.fail("expected an object, '{'")
+    for member in _names(reader):
+        start = reader.peek()
+        if start == "{":
+            for name in _names(reader):
+                yield member, name, reader.value()
+        elif start == "[":
+            reader.step()
+            while reader.peek() != "]":
+                yield member, None, reader.value()
+                if not reader.comma("]"):
+                    break
+            reader.step()
+        else:
+            reader.value()
+
+
+def _names(reader: "_Reader") -> Iterator[str]:
+    """Yield the name of each member of an object; the caller reads its value."""
+    reader.step()
+    while reader.peek() != "}":
+        name = reader.value()
+        if not isinstance(name, str) or reader.peek() != ":":
+            reader.fail('expected a name, "…":')
+        reader.step()
+        yield name
+        if not reader.comma("}"):
+            break
+    reader.step()
+
+
 def top_level_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iterator[tuple[str | None, Any]]:
     """Yield (name, value) of each member of a JSON object, or (None, element) of each element of an array.
 

@@ -369,7 +369,7 @@ def _(tree):
         tree.text(f"{own}Images.txt", text)
 
 
-@folder("NIH chest X-rays: images_001/images, Data_Entry_2017.csv and two lists of splits", today="refused")
+@folder("NIH chest X-rays: images_001/images, Data_Entry_2017.csv and two lists of splits")
 def _(tree):
     rows, lists = "Image Index,Finding Labels,Follow-up #,Patient ID,View Position\n", {"train": "", "test": ""}
     for number, labels in enumerate(("Cardiomegaly", "Cardiomegaly|Effusion", "No Finding", "Effusion") * 2):

@@ -13,7 +13,7 @@ def of_number(number):
     return ("train", "train", "train", "train", "val", "test")[number % 6]
 
 
-@folder("plant pathology: labels separated by blanks, some of two words", today="advised")
+@folder("plant pathology: labels separated by blanks, some of two words")
 def _(tree):
     rows = "image,labels\n"
     found = (("scab",), ("scab", "frog_eye_leaf_spot"), ("healthy",), ("rust", "complex"), ("rust",), ("complex",))
@@ -23,7 +23,7 @@ def _(tree):
     tree.text("train.csv", rows)
 
 
-@folder("PAD-UFES-20: imgs_part_1, imgs_part_2 and a metadata.csv of patients", "advised")
+@folder("PAD-UFES-20: imgs_part_1, imgs_part_2 and a metadata.csv of patients")
 def _(tree):
     rows = "patient_id,lesion_id,smoke,age,region,diagnostic,img_id,biopsed\n"
     for number in range(9):
@@ -33,7 +33,7 @@ def _(tree):
     tree.text("metadata.csv", rows)
 
 
-@folder("Stanford Online Products: Ebay_train.txt with a header and four columns", "advised", today="refused")
+@folder("Stanford Online Products: Ebay_train.txt with a header and four columns", "advised")
 def _(tree):
     lists = {"train": "image_id class_id super_class_id path\n", "test": "image_id class_id super_class_id path\n"}
     for number in range(8):
@@ -45,7 +45,7 @@ def _(tree):
         tree.text(f"Ebay_{own}.txt", text)
 
 
-@folder("DeepFashion: lists with a count and a header, splits in another one", today="refused")
+@folder("DeepFashion: lists with a count and a header, splits in another one")
 def _(tree):
     labels = "6\nimage_name  category_label\n"
     splits = "6\nimage_name evaluation_status\n"
@@ -83,7 +83,7 @@ def _(tree):
     tree.text("sports.csv", rows)
 
 
-@folder("butterflies: Training_set.csv with labels, Testing_set.csv without", today="advised")
+@folder("butterflies: Training_set.csv with labels, Testing_set.csv without")
 def _(tree):
     rows, test = "filename,label\n", "filename\n"
     for number in range(6):
@@ -96,7 +96,7 @@ def _(tree):
     tree.text("Testing_set.csv", test)
 
 
-@folder("fashion products: styles.csv with many columns, images.csv with links", "advised", today="refused")
+@folder("fashion products: styles.csv with many columns, images.csv with links", "advised")
 def _(tree):
     rows = "id,gender,masterCategory,subCategory,season,year,productDisplayName\n"
     links = "filename,link\n"
@@ -109,7 +109,7 @@ def _(tree):
     tree.text("images.csv", links)
 
 
-@folder("Fitzpatrick17k: stems that are hashes, three columns of labels", "advised", today="refused")
+@folder("Fitzpatrick17k: stems that are hashes, three columns of labels")
 def _(tree):
     rows = "md5hash,fitzpatrick_scale,label,nine_partition_label,url\n"
     for number in range(9):
@@ -121,7 +121,7 @@ def _(tree):
     tree.text("fitzpatrick17k.csv", rows)
 
 
-@folder("COVIDx: lists of patient, file, class and source", "advised", today="refused")
+@folder("COVIDx: lists of patient, file, class and source", "advised")
 def _(tree):
     for own in ("train", "test"):
         rows = ""
@@ -143,7 +143,7 @@ def _(tree):
         tree.text(f"{own}.csv", rows)
 
 
-@folder("CoOp: split_zhou.json of [path, label, class] by split", today="refused")
+@folder("CoOp: split_zhou.json of [path, label, class] by split")
 def _(tree):
     found = {"train": [], "val": [], "test": []}
     for number in range(12):
@@ -154,7 +154,7 @@ def _(tree):
     tree.text("split_zhou_Dogs.json", json.dumps(found))
 
 
-@folder("few-shot filelists: columns of names and labels in JSON", "advised", today="refused")
+@folder("few-shot filelists: columns of names and labels in JSON")
 def _(tree):
     names = [f"images/pic_{number}.jpg" for number in range(6)]
     for number, name in enumerate(names):
@@ -163,7 +163,7 @@ def _(tree):
     tree.text("base.json", json.dumps(made))
 
 
-@folder("MXNet: train.lst and val.lst of index, label and path", today="advised")
+@folder("MXNet: train.lst and val.lst of index, label and path", today="refused")
 def _(tree):
     lists = {"train": "", "val": ""}
     for number in range(9):
@@ -174,7 +174,7 @@ def _(tree):
         tree.text(f"data_{own}.lst", text)
 
 
-@folder("labels.csv and splits.csv, one column each", today="refused")
+@folder("labels.csv and splits.csv, one column each")
 def _(tree):
     labels, splits = "image,label\n", "image,split\n"
     for number in range(6):
@@ -198,7 +198,7 @@ def _(tree):
         tree.text(f"{own}_ids.txt", text)
 
 
-@folder("folds.csv of cross validation over class folders", today="advised")
+@folder("folds.csv of cross validation over class folders")
 def _(tree):
     rows = "image,fold\n"
     for name in BREEDS:
@@ -214,7 +214,7 @@ def _(tree):
     tree.text("bad_images.txt", "beagle/beagle_0.jpg\npug/pug_3.jpg\n")
 
 
-@folder("captions and a readme in JSON beside class folders, paths in both", today="advised")
+@folder("captions and a readme in JSON beside class folders, paths in both")
 def _(tree):
     found = []
     for name in BREEDS:

@@ -32,7 +32,7 @@ def _(tree):
     tree.text("sample_submission.csv", "image_id,label\n2216849948.jpg,4\n")
 
 
-@folder("Google Landmarks: train.csv with ids, images in folders by the first characters", today="refused")
+@folder("Google Landmarks: train.csv with ids, images in folders by the first characters")
 def _(tree):
     rows = "id,landmark_id\n"
     for number in range(6):
@@ -42,7 +42,7 @@ def _(tree):
     tree.text("train.csv", rows)
 
 
-@folder("JSON: class to files", today="refused")
+@folder("JSON: class to files")
 def _(tree):
     found = {}
     for name in BREEDS:
@@ -58,7 +58,7 @@ def _(tree):
     tree.text("labels.json", json.dumps(found))
 
 
-@folder("JSON: records under data", today="refused")
+@folder("JSON: records under data")
 def _(tree):
     found = []
     for name in BREEDS:
@@ -66,7 +66,7 @@ def _(tree):
     tree.text("dataset.json", json.dumps({"version": "1.0", "data": found}))
 
 
-@folder("StyleGAN's dataset.json: labels of pairs", today="wrong")
+@folder("StyleGAN's dataset.json: labels of pairs")
 def _(tree):
     found = []
     for label in (0, 1):
@@ -105,7 +105,7 @@ def _(tree):
     tree.text("CUB_200_2011/classes.txt", "".join(f"{n} {name}\n" for n, name in enumerate(names, 1)))
 
 
-@folder("FiftyOne: data/ and labels.json", today="refused")
+@folder("FiftyOne: data/ and labels.json")
 def _(tree):
     labels = {}
     for number in range(6):
@@ -143,7 +143,7 @@ def _(tree):
     tree.text("HAM10000_metadata.csv", rows)
 
 
-@folder("a table of Excel in Germany: semicolons, cp1252, decimal commas", today="refused")
+@folder("a table of Excel in Germany: semicolons, cp1252, decimal commas")
 def _(tree):
     rows = "Datei;Größe;Klasse\n"
     for number in range(6):
@@ -162,7 +162,7 @@ def _(tree):
     tree.text("labels.csv", rows)
 
 
-@folder("annotations.txt with a header", today="refused")
+@folder("annotations.txt with a header")
 def _(tree):
     rows = "image_name label\n"
     for number in range(6):
@@ -171,7 +171,7 @@ def _(tree):
     tree.text("annotations.txt", rows)
 
 
-@folder("paths of a Windows machine", today="advised")
+@folder("paths of a Windows machine")
 def _(tree):
     rows = "path,label\n"
     for number in range(6):
@@ -180,7 +180,7 @@ def _(tree):
     tree.text("labels.csv", rows)
 
 
-@folder("paths of another machine", today="advised")
+@folder("paths of another machine")
 def _(tree):
     rows = "path,label\n"
     for number in range(6):
@@ -199,7 +199,7 @@ def _(tree):
         tree.text(f"{split}.csv", rows)
 
 
-@folder("FairFace: fairface_label_train.csv and …_val.csv with several columns of labels", "advised", today="refused")
+@folder("FairFace: fairface_label_train.csv and …_val.csv with several columns of labels", "advised")
 def _(tree):
     for split, own in (("train", "train"), ("val", "validation")):
         rows = "file,age,gender,race,service_test\n"
@@ -256,7 +256,7 @@ def _(tree):
     tree.text("list_eval_partition.csv", parts)
 
 
-@folder("a movie posters table: genres separated by bars, ids as names", today="refused")
+@folder("a movie posters table: genres separated by bars, ids as names")
 def _(tree):
     rows = "imdbId,Title,Genre\n"
     genres = (("Action", "Drama"), ("Comedy",), ("Drama",))
@@ -266,7 +266,7 @@ def _(tree):
     tree.text("MovieGenre.csv", rows)
 
 
-@folder("planet: train_v2.csv with tags separated by blanks, a wrapper", today="advised")
+@folder("planet: train_v2.csv with tags separated by blanks, a wrapper")
 def _(tree):
     rows = "image_name,tags\n"
     tags = (("clear", "primary"), ("haze",), ("clear", "road"))
@@ -295,7 +295,7 @@ def _(tree):
     tree.text("ages.csv", rows)
 
 
-@folder("captions beside images", "advised", today="refused")
+@folder("captions beside images", "advised")
 def _(tree):
     rows = "image,caption\n"
     for number in range(6):
@@ -390,7 +390,7 @@ def _(tree):
     tree.text("data.csv", rows)
 
 
-@folder("Visual similarity lists: class,file reversed columns without a header", today="refused")
+@folder("Visual similarity lists: class,file reversed columns without a header")
 def _(tree):
     rows = ""
     for number in range(9):

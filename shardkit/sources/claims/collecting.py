@@ -15,7 +15,7 @@ from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_lik
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Folder, os_errors_as
 
 _TABLES = (*TABLE_ENDINGS, ".json", *TEXT_ENDINGS)
@@ -106,6 +106,22 @@ def _candidates(folder: Folder, excluded: str | None) -> Iterator[str]:
         level = sorted(below, key=lambda path: _OF_LISTS.search(path.rpartition("/")[2]) is None)
 
 
+def paths_below(folder: Folder, excluded: str | None) -> Iterator[str]:
+    """Yield the files of labels in the first few folders below a folder that hold no images.
+
+    Args:
+        folder: The folder.
+        excluded: Path below it that is not searched; None for none.
+    """
+    above, has_images = "", True
+    for path in itertools.islice(_candidates(folder, excluded), _MAX_FILES):
+        place = path.rpartition("/")[0]
+        if place != above:
+            above, has_images = place, any(is_image(entry.name) for entry in children(folder, place))
+        if place and not has_images:
+            yield path
+
+
 def look_at(folder: Folder, path: str, names: ImageNames) -> NamingFile | None:
     """Return what a file names; None if it names no image.
 
@@ -135,15 +151,32 @@ def _ways_to_read(folder: Folder, path: str) -> Sequence[TableFile]:
 def _best_column(path: str, file: TableFile, names: ImageNames) -> NamingFile | None:
     records = list(itertools.islice(file.all_records(), _NUM_RECORDS + 1))
     rows = [one.values for one in records[:_NUM_RECORDS] if one.problem is None]
-    best: tuple[int, dict[int, Found]] = 0, {}
-    for i in range(len(file.columns)):
-        found = find_column(file.columns[i], [row[i] for row in rows], names)
-        if len(found) > len(best[1]):
-            best = i, found
-    return NamingFile(path, file, *best, rows, len(records) <= _NUM_RECORDS) if best[1] else None
+    best = best_column(file.columns, rows, names)
+    return None if best is None else NamingFile(path, file, *best, rows, len(records) <= _NUM_RECORDS)
 
 
-def find_column(title: str, values: Sequence[Any], names: ImageNames) -> dict[int, Found]:
+def best_column(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], names: ImageNames
+) -> tuple[int, dict[int, Found]] | None:
+    """Return the column that names the most images, and these by record; None if none does.
+
+    Addresses on the Web count only if no other column names images: files are often called like the end of them.
+    """
+    of_web = [i for i in range(len(columns)) if rows and is_web_address(rows[0][i])]
+    for chosen in ([i for i in range(len(columns)) if i not in of_web], of_web):
+        found = {i: _find_column(columns[i], [row[i] for row in rows], names) for i in chosen}
+        best = max(found, key=lambda i: len(found[i]), default=None)
+        if best is not None and found[best]:
+            return best, found[best]
+    return None
+
+
+def is_web_address(value: Any) -> bool:
+    """Return whether a value is an address on the Web, which names no file."""
+    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
+
+
+def _find_column(title: str, values: Sequence[Any], names: ImageNames) -> dict[int, Found]:
     """Return the images that the values of a column name, by record; {} if they name too few.
 
     Args:

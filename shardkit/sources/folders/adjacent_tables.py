@@ -7,23 +7,31 @@ an index of class folders does, or has nothing to do with the images, as a log.
 
 import itertools
 import posixpath
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import printable
-from shardkit.sources.claims.collecting import find_column
+from shardkit.sources.claims.collecting import best_column, is_web_address, paths_below
 from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.json_files import json_kind
-from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table_file
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
+from shardkit.sources.tables.formats.values import is_number
+from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.tables.roles import read_prefix
+from shardkit.sources.tables.split_words import holds_splits
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
+_OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
+_FEW_RECORDS = 3  # of fewer, nothing repeats
+_DIGITS_OF_RANGES = 4
 _MAX_TABLES = 20  # in one folder; more of them belong to single images or to something else
 _NUM_VALUES = 100  # of a column, which are looked up
 _DOWNLOAD = "download the images first (for example with img2dataset) and put the file paths into the table"
@@ -39,6 +47,7 @@ class AdjacentTable:
         image_column: The column that names files below the folder; '' if none does.
         image_folders: Top folders that hold files which it names; '' for the folder itself.
         folder_column: Another column, which only repeats the names of the files' folders; '' for none.
+        label_columns: Other columns that may hold labels: no splits, numbers of folds, links or texts of one image.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
 
@@ -47,6 +56,7 @@ class AdjacentTable:
     image_column: str = ""
     image_folders: frozenset[str] = frozenset()
     folder_column: str = ""
+    label_columns: frozenset[str] = frozenset()
     problem: str = ""
 
     @property
@@ -93,11 +103,8 @@ class AdjacentTables:
     @property
     def remark(self) -> str:
         """What the user should know about the tables that are not used; '' for nothing."""
-        are_repeating = all(table.repeats_folders for table in self.naming) and not self.are_of_splits
         parts = [
-            (self.naming if are_repeating else (), "repeats the folders' names and is not used"),
             (self.unrelated, "names no image below the folder and is not used"),
-            (self.without_labels, "has no labels and is not used"),
         ]
         notes = [f"{printable(table.name)} {what}" for tables, what in parts for table in tables]
         notes += [f"{printable(table.name)} is not used: {table.problem}" for table in self.unusable]
@@ -107,15 +114,21 @@ class AdjacentTables:
 def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     """Read the beginning of each table in a folder and look its names up.
 
+    Tables in folders below count if there is none in the folder itself, and the folders are no classes.
+
     Args:
         folder: The folder.
         excluded: Path below it that is not searched; None for none.
     """
-    names = [one.name for one in children(folder) if not one.is_folder and _may_be_table(folder, one.name)]
-    if not 0 < len(names) <= _MAX_TABLES:
+    entries = children(folder)
+    names = [one.name for one in entries if not one.is_folder and _may_be_table(folder, one.name)]
+    if len(names) > _MAX_TABLES:
         return AdjacentTables()
-    files = ImageNames(folder, excluded)
+    files = ImageNames(folder, excluded, is_lazy=True)
     tables = [_look_at(folder, name, files) for name in names]
+    if not any(table.image_column for table in tables) and sum(one.is_folder for one in entries) > 1:
+        below = (path for path in paths_below(folder, excluded) if _may_be_table(folder, path))
+        tables += [one for one in (_look_at(folder, path, files) for path in below) if _is_source(folder, one)]
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
     naming = [table for table in tables if table.image_column]
@@ -126,24 +139,33 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
 
 def _may_be_table(folder: Folder, name: str) -> bool:
     kind = ending(name)
-    if kind != ".json":
-        return kind in TABLE_ENDINGS
+    if kind in TABLE_ENDINGS:
+        return True
     try:
-        return json_kind(folder, name) is not None
+        if kind in TEXT_ENDINGS:
+            return any(one.is_table for one in open_list_files(folder, name))
+        return kind == ".json" and json_kind(folder, name) is not None
     except ShardkitError:
         return False
+
+
+def _is_source(folder: Folder, table: AdjacentTable) -> bool:
+    """Return whether a table in a folder below says what the images are, and no folders do."""
+    return bool(table.label_columns and not table.repeats_folders and not are_classes(folder, table))
 
 
 def are_classes(folder: Folder, table: AdjacentTable) -> bool:
     """Return whether the folders of a table's images look like classes by their own names, too."""
     names = sorted(table.image_folders - {""})
     splits = splits_of(names)
-    return len([name for name in names if not (name in splits or is_unlabelled(name) or says_nothing(name))]) > 1
+    others = [name for name in names if not (name in splits or is_unlabelled(name) or says_nothing(name))]
+    # StyleGAN's 00000/ has the first thousand images.
+    return len(others) > 1 and not all(name.isdigit() and len(name) >= _DIGITS_OF_RANGES for name in others)
 
 
 def _has_no_labels(table: AdjacentTable, tables: Sequence[AdjacentTable]) -> bool:
     """Return whether a table has less columns than that of the training images, or is a form to fill in."""
-    if "submission" in table.name.lower() or not table.others:
+    if "submission" in table.name.lower() or not table.label_columns:
         return True
     is_test = set(splits_of([posixpath.splitext(table.name)[0]]).values()) == {"test"}
     return is_test and any(table.others < other.others for other in tables)
@@ -155,26 +177,37 @@ def _look_at(folder: Folder, name: str, files: ImageNames) -> AdjacentTable:
         rows = [record.values for record in itertools.islice(read_prefix(file), _NUM_VALUES)]
     except ShardkitError as error:  # a text file of another kind is no table of images
         return AdjacentTable(name, (), problem=str(error).splitlines()[0].removeprefix(f"{folder.url}/{name}: "))
-    best: tuple[int, dict[int, list[str]]] | None = None
-    for i in range(len(file.columns)):
-        images = find_column(file.columns[i], [row[i] for row in rows], files)
-        found = {row: one.paths for row, one in images.items()}
-        if found and (best is None or len(found) > len(best[1])):
-            best = i, found
+    best = best_column(file.columns, rows, files)
     if best is None:
-        addresses = [i for i in range(len(file.columns)) if rows and all(_is_web_address(row[i]) for row in rows)]
+        addresses = [i for i in range(len(file.columns)) if rows and all(is_web_address(row[i]) for row in rows)]
         problem = f"column {file.columns[addresses[0]]!r} contains URLs; {_DOWNLOAD}" if addresses else ""
         return AdjacentTable(name, file.columns, problem=problem)
-    column, found = best
+    column, images = best
+    found = {row: one.paths for row, one in images.items()}
     if all(str(rows[row][column]).isdigit() for row in found) and _are_folders(files, rows):
         return AdjacentTable(name, file.columns)  # the numbers and names of the classes
     top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
     of_folders = _folder_column(file.columns, rows, column, found)
-    return AdjacentTable(name, file.columns, file.columns[column], top, of_folders)
+    others = [i for i, title in enumerate(file.columns) if i != column and title]
+    labels = frozenset(file.columns[i] for i in others if _may_be_labels(file.columns[i], [row[i] for row in rows]))
+    return AdjacentTable(name, file.columns, file.columns[column], top, of_folders, labels)
 
 
-def _is_web_address(value: Any) -> bool:
-    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
+def _may_be_labels(title: str, values: Sequence[Any]) -> bool:
+    """Return whether a column may hold labels: it has a usual name for them, or its values repeat or are numbers."""
+    if named_like([title], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):
+        return True
+    texts = [str(value) for value in values if value not in (None, "")]
+    if holds_splits(title, texts) or _OF_FOLDS.search(title) or all(map(is_web_address, texts)):
+        return False
+    distinct = set(texts)
+    if len(texts) > 1 and len(distinct) == 1:
+        return False
+    if len(distinct) < len(texts) or len(texts) < _FEW_RECORDS:
+        return True
+    numbers = [float(text) for text in texts if is_number(text)]
+    is_index = numbers in (list(range(len(texts))), list(range(1, len(texts) + 1)))
+    return len(numbers) == len(texts) and not is_index
 
 
 def _folder_column(

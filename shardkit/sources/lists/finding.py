@@ -11,6 +11,7 @@ from shardkit.sources.listing import ending
 from shardkit.sources.lists.class_names import is_names_file
 from shardkit.sources.lists.list_files import ListFile, names_masks
 from shardkit.sources.lists.list_forms import Bases, find_form
+from shardkit.sources.tables.layout import open_list_files
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 
@@ -21,6 +22,7 @@ _SPLIT = re.compile(
     r"(?<![a-z])(trainval|training|train|validation|valid|val|dev|testing|test)(?:_?(?:list|set|split|images?|imgs?|files?|data))?(?![a-z])"
 )
 _LABELS = "labels"
+_FIELDS = re.compile(r"\t")  # MXNet's index and label
 _WHOLE = "trainval"
 _MAX_BASES = 40  # folders in which images are looked up
 _MAX_LISTS = 40  # text files that are looked at
@@ -97,10 +99,17 @@ def _found(folder: Folder, path: str) -> FoundList | None:
     word = _word(path)
     bases = bases_for(folder, posixpath.dirname(path), split_of_list(path))
     form = find_form(folder, folder, path, bases, needs_endings=word is None)
-    if form is None or (word is None and not form.has_labels) or names_masks(form):
+    if form is None or (word is None and not form.has_labels) or names_masks(form) or _is_table(folder, path, form):
         return None
     family, split, rest = word or (posixpath.splitext(posixpath.basename(path))[0], "", "")
     return FoundList(form, split, family, rest)
+
+
+def _is_table(folder: Folder, path: str, form: ListFile) -> bool:
+    """Return whether a file is a table of more than paths and labels: it has a header, or its labels are fields."""
+    tables = [one for one in open_list_files(folder, path) if one.is_table]
+    label = next(form.labels(), "") if form.has_labels else ""
+    return any(one.has_header for one in tables) or (bool(tables) and _FIELDS.search(label) is not None)
 
 
 def _word(path: str) -> tuple[str, str, str] | None:

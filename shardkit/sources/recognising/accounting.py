@@ -1,5 +1,6 @@
 """Account for every file that names images: lay lists of splits over the source, and say which files are not used."""
 
+import itertools
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,15 +9,17 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.claims.claim import Claim
 from shardkit.sources.claims.collecting import NamingFile, naming_files
 from shardkit.sources.claims.image_names import ImageNames, plain_word
-from shardkit.sources.claims.split_words import holds_splits, split_of_file
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.recognising.listed_splits import ListedSplits, SplitList
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.tables.layout import Table
+from shardkit.sources.tables.split_words import holds_splits, split_of_file
+from shardkit.sources.unlisted_images import NamedImages
 
-_WHOLE = "train"
+_COMPARED = 10_000  # keys at once
 _MAX_FOLDS = 4  # that a refusal names
 
 
@@ -59,6 +62,7 @@ def accounted(source: Source, opening: Opening) -> Source:
     used = set(source.label_files)
     if source.takes_splits:
         lists = {one.path: found for one in files if (found := _split_list(one, names, opening, used)) is not None}
+        lists = {path: one for path, one in lists.items() if _names_some(one, source)}
         if lists:
             source = _divided(source, lists, opening)
             used = set(source.label_files or ())
@@ -97,6 +101,20 @@ def _split_list(one: NamingFile, names: ImageNames, opening: Opening, used: set[
         num_parts,
         has_ending,
     )
+
+
+def _names_some(one: SplitList, source: Source) -> bool:
+    """Return whether a list names some image of a table, and not only images without labels, as Kaggle's test.csv."""
+    while isinstance(source, WrappedSource):
+        source = source.inner
+    if not isinstance(source, Table):
+        return True
+    named = NamedImages(end for ends in one.named().values() for end in ends)
+    keys = source.all_keys()
+    while some := list(itertools.islice(keys, _COMPARED)):
+        if named.contain([one.end_of(key) for key in some]).any():
+            return True
+    return False
 
 
 def _may_be_labels(one: NamingFile, others: Sequence[int]) -> bool:
@@ -173,10 +191,12 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
     of_splits = [i for i in one.others if holds_splits(columns[i], [row[i] for row in one.rows])]
     split = split_of_file(one.path)
     others = [i for i in one.others if i not in of_splits]
-    if others and all(_repeats(one, i) for i in others) and not of_splits and split is None:
+    if others and all(_repeats(one, i) for i in others) and not source.takes_splits:
         return replace(claim, gives="nothing", why="it repeats the names of the folders")
     if (split or of_splits) and not _may_be_labels(one, [i for i in others if not _repeats(one, i)]):
-        why = "several images have the same name" if source.takes_splits else "the source has splits without it"
+        why = "the source has splits without it"
+        if source.takes_splits:
+            why = "its images have no labels, or several have the same name"
         return replace(claim, gives="splits", why=why)
     if not others:
         return replace(claim, gives="nothing", why="it has only names, and its own name is not that of a split")

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.claims.image_names import written_path
-from shardkit.sources.claims.split_words import split_of_value
 from shardkit.sources.listing import Listing, Source, count_skipped, ending
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.split_words import split_of_value
 from shardkit.sources.unlisted_images import NamedImages, images_count
 from shardkit.sources.walking import join
 

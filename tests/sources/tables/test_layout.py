@@ -30,7 +30,7 @@ TABLES = {
     "bars": ("image|label\na.jpg|cat\n", [("a.jpg", None, "cat")]),
     "a delimiter inside quotes does not count": ('"image","label;a;b;c"\na.jpg,cat\n', "none of the columns"),
     "blanks behind commas": ('image, label\na.jpg, "cat, small"\n', [("a.jpg", None, "cat, small")]),
-    "blanks that belong to the name": ("image,label\na.jpg, cat\n", [("a.jpg", None, " cat")]),
+    "blanks around a separator": ("image,label\na.jpg , cat \n", [("a.jpg", None, "cat")]),
     "quotes": (
         'image,label\n"a, b.jpg","say ""cat"""\n"c.jpg","two\nlines"\nd.jpg,dog\n',
         [("a, b.jpg", None, 'say "cat"'), ("c.jpg", None, "two\nlines"), ("d.jpg", None, "dog")],
@@ -268,7 +268,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("image,label\na\nb\n", {}, "no records that can be read; line 2: it has 1 field"),
         ("image,label\na.jpg,x\n".encode("utf-16")[:-1], {}, "begins as UTF-16 and is damaged"),
         ("image,label\na.jpg,x\n".encode("utf-16-le"), {}, "line 1 cannot be read: it holds a NUL character"),
-        (b"im\xe4ge,label\na.jpg,x\n", {}, "line 1 cannot be read: it is not UTF-8"),
+        (b"im\xe4\x81ge,label\na.jpg,x\n", {}, "line 1 cannot be read: it is not UTF-8"),
         ('"image,label\na.jpg,x\n', {}, "line 1 cannot be read: a quote that opens here is never closed"),
         ("image,label,label\na.jpg,x,y\n", {}, "the column 'label' occurs twice; rename one of them"),
         (

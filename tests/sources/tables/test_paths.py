@@ -71,7 +71,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
 
 @given(st.text("ab./\\:\0\n é", max_size=12))
 def test_the_short_way_for_plain_paths_gives_what_the_long_one_does(path):
-    slashed = path.replace("\\", "/")
+    slashed = path.strip(" ").replace("\\", "/")  # blanks around a separator
     while slashed.startswith("./"):
         slashed = slashed[2:]
     if relative_path_problem(slashed):

@@ -11,7 +11,8 @@ from shardkit.sources.tables.labels.numbers import number_of
 from ..table_reading import rows, write, write_parquet
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(
-    lambda text: number_of(text, holds_text=True) == "name"  # 1.0 and 1 are one class
+    # 1.0 and 1 are one class, and blanks around a name are no part of it.
+    lambda text: number_of(text, holds_text=True) == "name" and text.strip(" \t") == text
 )
 LABELLED = st.lists(
     st.tuples(TEXTS, st.integers(-(2**63), 2**63 - 1), st.floats(width=32, allow_nan=False)), min_size=1

@@ -4,7 +4,8 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from typing import ClassVar
 
@@ -14,8 +15,8 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, counted
 from shardkit.sources.listing import ending
 from shardkit.sources.tables.column_names import is_split, plain
-from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, Line, read_lines
-from shardkit.sources.tables.formats.records import Record, TableFile, TablePart, check_columns
+from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, UTF_8, Line, encoding_of, read_lines
+from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, TablePart, check_columns
 from shardkit.sources.tables.formats.text_pieces import RecordRule, TextPiece, divide_text
 from shardkit.sources.tables.formats.values import kind_of_text, shown, type_of_kinds
 from shardkit.storage import Folder
@@ -24,6 +25,7 @@ _CHUNK_RECORDS = 8192  # records of which each different value is classified onc
 _DELIMITERS = (",", ";", "\t", "|")
 _SEPARATOR_LINE = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
 _PANDAS_INDEX = re.compile(r"Unnamed: [0-9]+")  # how pandas calls the index of a file that it wrote and read again
+_DECIMAL_COMMA = re.compile(r"-?[0-9]+(?:,[0-9]+)?")
 _WITH_SPLIT = ("split", "image_uri", "label")
 
 
@@ -35,6 +37,8 @@ class CsvFile(TableFile):
         delimiter: Character between fields.
         num_skipped: Number of records before the data: Excel's ``sep=;``, and the names of the columns.
         spaced: Whether a blank after the delimiter is ignored.
+        encoding: Encoding of the text; see `encoding_of`.
+        decimals: Columns of numbers such as ``0,5``, which records have as ``0.5``.
     """
 
     format_name: ClassVar[str] = "CSV"
@@ -43,9 +47,18 @@ class CsvFile(TableFile):
     delimiter: str
     num_skipped: int
     spaced: bool
+    encoding: str = UTF_8
+    decimals: tuple[int, ...] = ()
+
+    @property
+    def remark(self) -> str:
+        """See TableFile."""
+        return "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """See TableFile; pieces of about 8 MiB."""
+        if self.encoding != UTF_8:
+            return [part]
         rule = RecordRule(
             lambda lines: (record.line for record in split_records(lines, self.delimiter, spaced=self.spaced)),
             lambda data: b'"' not in data,
@@ -56,7 +69,8 @@ class CsvFile(TableFile):
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile; empty lines, and lines of delimiters only, are skipped."""
         piece = part if isinstance(part, TextPiece) else None
-        lines = piece.lines(self.folder, self.path) if piece else read_lines(self.folder, self.path)
+        whole = partial(read_lines, self.folder, self.path, encoding=self.encoding)
+        lines = piece.lines(self.folder, self.path) if piece else whole()
         records = split_records(lines, self.delimiter, spaced=self.spaced)
         for _ in range(self.num_skipped if piece is None or piece.start.number == 1 else 0):
             next(records)
@@ -70,7 +84,16 @@ class CsvFile(TableFile):
                     record.line, (), f"it has {counted(number, 'field')}, the table {counted(width, 'column')}"
                 )
             else:
-                yield record
+                yield self._with_points(record) if self.decimals else record
+
+    def _with_points(self, record: Record) -> Record:
+        if record.problem is not None:
+            return record
+        values = list(record.values)
+        for i in self.decimals:
+            if _DECIMAL_COMMA.fullmatch(values[i]):
+                values[i] = values[i].replace(",", ".")
+        return record._replace(values=values)
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         """See TableFile; inferred from the texts."""
@@ -159,7 +182,8 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
         DataError: The file is empty, its first line cannot be read, or it is a record of a form that needs a header.
     """
     url = f"{folder.url}/{path}"
-    lines = read_lines(folder, path)
+    encoding = encoding_of(folder, path)
+    lines = read_lines(folder, path, encoding=encoding)
     first = next((line for line in lines if line.problem or line.text.strip()), None)
     if first is None:
         msg = f"{url}: the table is empty"
@@ -195,7 +219,19 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     columns = found or check_columns(url, ["" if _PANDAS_INDEX.fullmatch(name) else name for name in names])
     kind = TsvFile if tabs else CsvFile
     num_skipped = bool(declared) + (not found)
-    return kind(folder, path, columns, delimiter, num_skipped, spaced=spaced)
+    file = kind(folder, path, columns, delimiter, num_skipped, spaced=spaced, encoding=encoding)
+    return file if delimiter == "," else replace(file, decimals=_decimals(file))
+
+
+def _decimals(file: CsvFile) -> tuple[int, ...]:
+    """Return the columns whose first values are numbers with a comma for the point: no other delimiter needs commas."""
+    records = [one.values for one in islice(file.records(0), PREFIX_RECORDS) if one.problem is None]
+    found = []
+    for i in range(len(file.columns)):
+        values = [values[i] for values in records if values[i]]
+        if values and all(map(_DECIMAL_COMMA.fullmatch, values)) and any("," in value for value in values):
+            found.append(i)
+    return tuple(found)
 
 
 def _is_comment(text: str, known: frozenset[str]) -> bool:
@@ -219,8 +255,8 @@ def _columns_without_header(first: list[str], known: frozenset[str]) -> tuple[st
         return None
     if len(first) == len(_WITH_SPLIT) and is_split(first[0]):
         return _WITH_SPLIT
-    if len(first) == len(_WITH_SPLIT) - 1 and _is_image(first[0]):
-        return _WITH_SPLIT[1:]
+    if len(first) == len(_WITH_SPLIT) - 1 and any(map(_is_image, first)):
+        return _WITH_SPLIT[1:] if _is_image(first[0]) else _WITH_SPLIT[:0:-1]
     return None
 
 

@@ -14,6 +14,7 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.json_stream import top_level_items
 from shardkit.sources.listing import ending
+from shardkit.sources.tables.formats.json_shapes import JsonShape, json_shape, shaped_records
 from shardkit.sources.tables.formats.lines import READ_BYTES, Line, read_lines
 from shardkit.sources.tables.formats.records import (
     MAX_COLUMNS,
@@ -82,6 +83,23 @@ class JsonFile(JsonLinesFile):
             items = top_level_items(file, self.url, _DECODER)
             for number, (name, value) in enumerate(items, 1):
                 yield number, _checked(value) if name is None else {_IMAGE: name, _LABEL: value}
+
+
+@dataclass(frozen=True, slots=True)
+class NestedJsonFile(JsonFile):
+    """A JSON object whose members hold the records; see `json_shapes`.
+
+    Attributes:
+        shape: How they do.
+    """
+
+    shape: JsonShape = "records"
+
+    def objects(self, part: TablePart = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        """See JsonLinesFile; numbers count the records, from 1."""
+        del part
+        records = shaped_records(self.folder, self.path, self.shape, _DECODER)
+        return ((number, _checked(record)) for number, record in enumerate(records, 1))
 
 
 _FIRST_NAME = re.compile(rb'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
@@ -168,6 +186,9 @@ def open_json(folder: Folder, path: str) -> JsonLinesFile:
         return open_json_lines(folder, path)
     if kind == "images":
         return JsonFile(folder, path, (_IMAGE, _LABEL))
+    if kind == "nested" and (shape := json_shape(folder, path, _DECODER)) is not None:
+        nested = NestedJsonFile(folder, path, (), shape)
+        return replace(nested, columns=_columns(nested, "element"))
     if kind in {None, "pandas"}:
         msg = (
             f'{url}: a table in JSON is a list of objects, [{{"image": "a.jpg", "label": "cat"}}, …], or an object of '
@@ -197,10 +218,11 @@ def _columns(file: JsonLinesFile, unit: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "pandas"] | None:
+def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "pandas", "nested"] | None:
     """Return which table a .json file is, from its first records; None if it is none, such as COCO's object.
 
-    "pandas" is a table in a form that is not read: columns or rows by their index.
+    "pandas" is a table in a form that is not read: columns or rows by their index. "nested" is an object that holds
+    the records in one of the `json_shapes`.
 
     Raises:
         DataError: The file is damaged at its beginning.
@@ -222,11 +244,9 @@ def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "
             return "lines"
         # The first name is looked at before its value is parsed: COCO's may be a list of gigabytes.
         name = _FIRST_NAME.match(start)
-        if name is None or ending(name[1].decode("utf-8", "replace")) not in IMAGE_ENDINGS:
-            return None
-        file.seek(0)
-        first = islice(top_level_items(file, url, _DECODER), PREFIX_RECORDS)
-        are_images = all(
-            name and ending(name) in IMAGE_ENDINGS and not isinstance(value, dict) for name, value in first
-        )
-        return "images" if are_images else None
+        if name is not None and ending(name[1].decode("utf-8", "replace")) in IMAGE_ENDINGS:
+            file.seek(0)
+            first = islice(top_level_items(file, url, _DECODER), PREFIX_RECORDS)
+            if all(name and ending(name) in IMAGE_ENDINGS and not isinstance(value, dict) for name, value in first):
+                return "images"
+    return None if json_shape(folder, path, _DECODER) is None else "nested"

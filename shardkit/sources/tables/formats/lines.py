@@ -12,6 +12,8 @@ from shardkit.storage import Folder, os_errors_as
 
 MAX_LINE_BYTES = 16 << 20  # 16 MiB
 READ_BYTES = 1 << 20  # 1 MiB
+UTF_8, WINDOWS = "utf-8", "cp1252"  # encodings of text
+_WESTERN_SIGNS = "°§€£©®–—‘’“”„…µ²³½¼¾ºª¿¡«»·×"
 UTF_8_MARK = codecs.BOM_UTF8
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -37,7 +39,12 @@ _new_line: Callable[[tuple[int, str, None]], Line] = partial(tuple.__new__, Line
 
 
 def read_lines(
-    folder: Folder, path: str, start: LineStart = FIRST_LINE, measure: Callable[[Iterator[int]], object] | None = None
+    folder: Folder,
+    path: str,
+    start: LineStart = FIRST_LINE,
+    measure: Callable[[Iterator[int]], object] | None = None,
+    *,
+    encoding: str = UTF_8,
 ) -> Iterator[Line]:
     """Yield lines, which end in LF, CR LF or CR; a byte order mark says whether the file is UTF-8 or UTF-16.
 
@@ -47,6 +54,7 @@ def read_lines(
         start: The first line; in UTF-16, only FIRST_LINE. A byte order mark is looked for there only.
         measure: Function that receives the sizes of the lines in bytes, in their order and before the lines. A line
             that is too long has the size of what was read of it.
+        encoding: UTF_8, or what `encoding_of` found.
 
     Raises:
         DataError: The file is damaged UTF-16.
@@ -75,7 +83,8 @@ def read_lines(
                 dropping = False
             if measure is not None:
                 measure(map(len, pieces))
-            yield from _lines(number + 1, pieces, may_be_bad=len(block) > MAX_LINE_BYTES or b"\0" in block)
+            may_be_bad = len(block) > MAX_LINE_BYTES or b"\0" in block
+            yield from _lines(number + 1, pieces, encoding, may_be_bad=may_be_bad)
             number += len(pieces)
             if dropping:
                 rest = b"\r" if rest.endswith(b"\r") else b""  # the line's end, unless a LF follows
@@ -89,14 +98,41 @@ def read_lines(
     pieces = [] if dropping else rest.splitlines(keepends=True)
     if measure is not None:
         measure(map(len, pieces))
-    yield from _lines(number + 1, pieces, may_be_bad=True)
+    yield from _lines(number + 1, pieces, encoding, may_be_bad=True)
 
 
-def _lines(number: int, pieces: Sequence[bytes], *, may_be_bad: bool) -> Iterator[Line]:
+def _lines(number: int, pieces: Sequence[bytes], encoding: str, *, may_be_bad: bool) -> Iterator[Line]:
     if not may_be_bad:
         with contextlib.suppress(UnicodeDecodeError):
-            return map(_new_line, zip(count(number), [*map(bytes.decode, pieces)], repeat(None)))
-    return map(_line, count(number), pieces)
+            return map(_new_line, zip(count(number), [*map(bytes.decode, pieces, repeat(encoding))], repeat(None)))
+    return map(_line, count(number), pieces, repeat(encoding))
+
+
+def encoding_of(folder: Folder, path: str) -> str:
+    """Return WINDOWS if the beginning of a file is text that Excel wrote on Windows in Western Europe, else UTF_8.
+
+    It is if no line with an umlaut and the like is UTF-8, and all of them are words in the other encoding. A file of
+    UTF-8 with a few damaged lines is not.
+
+    Raises:
+        MachineError: The disk or the network failed.
+    """
+    with os_errors_as("read the table", f"{folder.url}/{path}"), folder.open(path) as file:
+        head: bytes = file.read(READ_BYTES)
+    if head.isascii() or b"\0" in head or head.startswith((UTF_8_MARK, *UTF_16_MARKS)):
+        return UTF_8
+    for piece in head.splitlines():
+        if piece.isascii():
+            continue
+        try:
+            piece.decode(UTF_8)
+        except UnicodeDecodeError:
+            text = piece.decode(WINDOWS, "replace")
+            if not all(char.isascii() or char.isalpha() or char in _WESTERN_SIGNS for char in text):
+                return UTF_8
+        else:
+            return UTF_8
+    return WINDOWS
 
 
 def _utf_8_of_utf_16(first: bytes, read: Callable[[], bytes], url: str) -> Callable[[], bytes]:
@@ -116,11 +152,11 @@ def _utf_8_of_utf_16(first: bytes, read: Callable[[], bytes], url: str) -> Calla
     return lambda: next(texts, b"")
 
 
-def _line(number: int, piece: bytes) -> Line:
+def _line(number: int, piece: bytes, encoding: str) -> Line:
     if len(piece) > MAX_LINE_BYTES:
         return _too_long(number)
     try:
-        text = piece.decode()
+        text = piece.decode(encoding)
     except UnicodeDecodeError as error:
         found = piece[error.start : error.start + 1]
         text = piece.decode("utf-8", "replace").replace("\0", "\ufffd")

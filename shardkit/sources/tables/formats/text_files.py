@@ -10,6 +10,7 @@ img/1.jpg   3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from shardkit.naming import IMAGE_ENDINGS, counted
 from shardkit.sources.listing import ending
 from shardkit.sources.tables.column_names import plain
 from shardkit.sources.tables.formats.csv_files import CsvFile
-from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.lines import encoding_of, read_lines
 from shardkit.sources.tables.formats.records import Record, TablePart
 from shardkit.storage import Folder
 
@@ -57,7 +58,7 @@ class TextFile(CsvFile):
         """See TableFile; empty lines and comments are skipped."""
         del part, wanted
         width, skipped = len(self.columns), self.num_skipped
-        for line in read_lines(self.folder, self.path):
+        for line in read_lines(self.folder, self.path, encoding=self.encoding):
             if line.text.isspace() or (line.text.startswith("#") and not line.problem):
                 continue
             if skipped:
@@ -82,14 +83,16 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
         DataError: The file is damaged UTF-16.
         MachineError: The disk or the network failed.
     """
-    read = islice(read_lines(folder, path), _SAMPLE)
+    encoding = encoding_of(folder, path)
+    read = islice(read_lines(folder, path, encoding=encoding), _SAMPLE)
     lines = [one for one in read if not one.text.isspace() and not one.text.startswith("#")]
     if not lines or any(one.problem or len(one.text) > _LONGEST_LINE for one in lines):
         return []
     texts = [one.text for one in lines]
     has_count = len(texts) > 1 and texts[0].strip().isdigit() and not texts[1].strip().isdigit()
     texts = texts[has_count:]
-    found = [TextFile(folder, path, (IMAGE,), _LINE, int(has_count), spaced=False)]
+    made = partial(TextFile, folder, path, spaced=False, encoding=encoding)
+    found = [made((IMAGE,), _LINE, int(has_count))]
     for delimiter in _DELIMITERS:
         rows = [_fields(text, delimiter) for text in texts]
         width = len(rows[-1])
@@ -98,7 +101,7 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
         columns = _header(rows, known)
         names = columns or _invented(rows)
         num_skipped = has_count + bool(columns)
-        found.append(TextFile(folder, path, names, delimiter, num_skipped, spaced=False, has_header=bool(columns)))
+        found.append(made(names, delimiter, num_skipped, has_header=bool(columns)))
     return found
 
 

@@ -18,6 +18,7 @@ from shardkit.reject_reasons import BAD_VALUE
 from shardkit.sources.listing import BadRecord
 
 LARGEST_FLOAT32 = 3.4028235677973366e38  # halfway to what would round to infinity (IEEE 754)
+BLANKS = " \t"  # around a separator they are no part of a name
 _INT64 = range(-(2**63), 2**63)
 # 007 is a name and not a number: as an integer it would become 7.
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")

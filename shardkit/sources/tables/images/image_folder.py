@@ -15,7 +15,9 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.lookup import ImageLocation, NameResolver
 from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, is_file, search_nearby
+from shardkit.sources.tables.images.prefix_folders import find_prefix_folders
 from shardkit.sources.tables.images.prefixes import (
+    PathPrefix,
     folder_parts,
     is_drive,
     parse_prefixes,
@@ -24,8 +26,9 @@ from shardkit.sources.tables.images.prefixes import (
 )
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form, build_keys, root_of
 from shardkit.sources.tables.refusals import Choice, refuse
+from shardkit.sources.tables.split_words import split_of_file
 from shardkit.sources.walking import join
-from shardkit.storage import Folder
+from shardkit.storage import Folder, open_folder
 
 NUM_LOOKED_UP = 100  # images of the first records that are looked up; usually the first one exists
 _NUM_COUNTED = 20  # images that are looked up to find out whether a column names images at all
@@ -81,9 +84,13 @@ def place_images(
         DataError: The paths are of several kinds.
         MachineError: A folder cannot be listed.
     """
-    _refuse_drives(source, table_folder, options, first)
-    _refuse_copies(source, table_folder, options, first)
-    folder, keys = build_keys(source, table_folder, options, first, all_paths)
+    moved = _moved_here(table_folder, options, first)
+    if moved is None:
+        _refuse_drives(source, table_folder, options, first)
+        _refuse_copies(source, table_folder, options, first)
+        folder, keys = build_keys(source, table_folder, options, first, all_paths)
+    else:
+        folder, keys = table_folder, KeyBuilder(root_of(table_folder), prefixes=(moved,))
     good = [
         key for key in dict.fromkeys(_good_keys(keys, first)) if f"{folder.url}/{key}" != source
     ]  # the table is none
@@ -95,7 +102,10 @@ def place_images(
         return Placement(base, builder, location, tuple(files), tried)
 
     if files := list(_existing(folder, paths, all_of_them=counting)):
-        return placed(ImageLocation(), [f"{keys.root}{key}" for key in files], len(paths) if counting else 1)
+        there = "" if moved is None else f"; paths that began with {moved.old or '/'} are below {folder.url} now"
+        return placed(
+            ImageLocation(remark=there), [f"{keys.root}{key}" for key in files], len(paths) if counting else 1
+        )
     names = NameResolver(folder)
     if pairs := list(_named(names, paths, all_of_them=counting)):
         remark = f"; images are found by names without endings or in another case, such as {shown(pairs[0][0])}"
@@ -107,6 +117,8 @@ def place_images(
         nearby = search_nearby(folder, searched, also_above=options.root is None)
     if nearby is not None:
         if nearby.is_ambiguous:
+            nearby = _of_same_split(source, nearby)
+        if nearby.is_ambiguous:
             raise _several_folders(source, nearby)
         location = _location(nearby)
         files = [
@@ -115,9 +127,38 @@ def place_images(
             for one in sorted(held)
         ]
         return placed(location, files, len(searched), nearby.base)
+    if not keys.absolute_only and (spread := find_prefix_folders(folder)) is not None:
+        pairs = [(found, path) for path in searched if (found := spread.find(folder, path)) is not None]
+        if pairs:
+            remark = f"; images are in folders of their names' first characters, such as {shown(pairs[0][0])}"
+            location = ImageLocation(by_name=True, remark=remark, spread=spread)
+            return placed(location, [f"{keys.root}{found}" for found, _ in pairs], len(searched))
     start = table_folder if options.root is None else folder
     _refuse_missing(source, start, options, first, must=keys.absolute_only)
     return placed(ImageLocation(), (), len(paths))
+
+
+def _moved_here(table_folder: Folder, options: SourceOptions, first: Sequence[NumberedPath]) -> PathPrefix | None:
+    """Return what to replace in paths of another machine, so that all of them lead to images below the table's folder.
+
+    Returns:
+        The prefix; None if paths are relative, lead to images as they are, or the user says where the images are.
+    """
+    if options.root is not None or options.path_prefix:
+        return None
+    paths = [path for _, path in first[:NUM_LOOKED_UP]]
+    if not paths or not all(is_drive(path) or path.startswith("/") for path in paths):
+        return None
+    if not is_drive(paths[0]) and any(is_file(open_folder("/"), path.lstrip("/")) for path in paths[:_NUM_COUNTED]):
+        return None
+    place = _place_of_tail(table_folder, paths[0], len(shared_folder(paths)), also_above=False)
+    root = root_of(table_folder)
+    if place is None or not f"{place[1].rstrip('/')}/".startswith(root):
+        return None
+    below = place[1].rstrip("/")[len(root) :]
+    prefix = PathPrefix(_beginning(paths[0], place[0]).replace("\\", "/").rstrip("/"), below)
+    # One file of the same name may be another one.
+    return prefix if all(is_file(table_folder, replace_prefix(path, [prefix])) for path in paths) else None
 
 
 def _good_keys(keys: KeyBuilder, paths: Iterable[NumberedPath]) -> Iterator[str]:
@@ -153,6 +194,16 @@ def _location(nearby: Nearby) -> ImageLocation:
     inexact = ", by names without endings or in another case" if nearby.by_name else ""
     some = ", ".join(places[:3]) + (f" and {len(places) - 3} more folders" if len(places) > 3 else "")
     return ImageLocation(nearby.by_name, nearby.folders, f"; its images were found in {some}{inexact}")
+
+
+def _of_same_split(source: str, nearby: Nearby) -> Nearby:
+    """Return only the folder of the table's split, such as train/ for Training_set.csv, if all are of other splits."""
+    splits = [split_of_file(path) for path in nearby.folders]
+    split = split_of_file(source)
+    if split is None or None in splits or splits.count(split) != 1:
+        return nearby
+    at = splits.index(split)
+    return Nearby(nearby.base, (nearby.folders[at],), (nearby.found[at],), nearby.by_name)
 
 
 def _several_folders(source: str, nearby: Nearby) -> CallError:

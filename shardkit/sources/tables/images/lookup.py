@@ -11,6 +11,7 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord, ending, unicode_problem
 from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.tables.images.prefix_folders import PrefixFolders
 from shardkit.sources.walking import join, list_if_allowed
 from shardkit.storage import Folder
 
@@ -71,17 +72,19 @@ class ImageLocation:
     Attributes:
         by_name: Whether keys have to be resolved by NameResolver.
         folders: Folders that the table's paths start at; an image is in exactly one of them.
+        spread: How names without folders are spread over folders; None if they are not.
         remark: What the user should know about it; '' for nothing.
     """
 
     by_name: bool = False
     folders: tuple[str, ...] = ("",)
     remark: str = ""
+    spread: PrefixFolders | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether paths are keys as they are."""
-        return not self.by_name and self.folders == ("",)
+        return not self.by_name and self.folders == ("",) and self.spread is None
 
     def finder(self, folder: Folder) -> Callable[[str], str]:
         """Return the function that maps a table's path to the image's key; it may raise BadRecord.
@@ -90,6 +93,8 @@ class ImageLocation:
             folder: The folder that keys start at.
         """
         names = NameResolver(folder)
+        if (spread := self.spread) is not None:
+            return lambda path: names.find(join(spread.folder_of(path), path)) or path
         if len(self.folders) > 1:
             return lambda path: _only_one(path, [names.find(join(above, path)) for above in self.folders])
         [above] = self.folders

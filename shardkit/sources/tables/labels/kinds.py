@@ -13,7 +13,7 @@ from shardkit.sources.tables.column_names import is_called_like_classes
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.formats.values import is_number, shown
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
-from shardkit.sources.tables.labels.profile import decide_indicators, profile_of, separator_in
+from shardkit.sources.tables.labels.profile import decide_indicators, is_sure, profile_of, separator_in
 from shardkit.sources.tables.labels.reading import Labels, column_phrase
 from shardkit.sources.tables.refusals import Choice, refuse
 
@@ -57,6 +57,9 @@ def decide_labels(
             f"{named('label_separator')} must not be empty and cannot be combined with {named('label_type', 'number')}"
         )
         raise CallError(msg)
+    if separator is None and len(columns) == 1 and options.label_type == "auto":
+        guess = separator_in(found[0], names[0])
+        separator = guess if guess and is_sure(guess, names[0]) else None
     types = file.types(prefix, columns)
     # Columns of types that cannot be stored are not even read; a few odd values only reject their records.
     if not present and any(types[i] is None for i in columns):

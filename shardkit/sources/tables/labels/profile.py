@@ -19,6 +19,7 @@ FEW_RECORDS = 20  # of fewer records all classes may differ
 MAX_REPEATED = 0.95  # share of different values among the records above which they are names of single images
 _SEPARATORS = ("|", ";", ",", " ")
 _TAGS = re.compile(r"(?:tags|keywords|attributes|findings?)(?:[ _-]?labels)?$", re.IGNORECASE)
+_SEVERAL = re.compile(r"(?:^|[ _-])(?:labels|classes|categories|genres)$", re.IGNORECASE)
 _TRUE = {word for word, applies in INDICATORS.items() if applies}
 
 
@@ -86,10 +87,22 @@ def separator_in(values: Sequence[Any], column: str) -> str | None:
         is_clear = separator in "|;" or alone & parts
         if len(several) > 1 and is_clear and len(alone | parts) < len(texts):
             return separator
+        if separator in "|;" and alone & parts:
+            return separator
         num_parts = sum(len(text.split(separator)) for text in several)
         if are_tags and several and (separator in "|;" or len(parts) < num_parts):
             return separator
     return None
+
+
+def is_sure(separator: str, column: str) -> bool:
+    """Return whether texts with a separator are several classes: no class is called ``cat|dog``, and tags are several.
+
+    Args:
+        separator: What separator_in returned.
+        column: The column's name; in the plural it holds several classes, too.
+    """
+    return separator in "|;" or _TAGS.search(column) is not None or (separator == " " and bool(_SEVERAL.search(column)))
 
 
 def decide_indicators(

@@ -13,7 +13,7 @@ from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, target_field
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.tables.formats.records import enumerated
-from shardkit.sources.tables.formats.values import as_float, as_text, shown
+from shardkit.sources.tables.formats.values import BLANKS, as_float, as_text, shown
 from shardkit.sources.tables.labels.numbers import number_of
 
 Kind = Literal["class", "classes", "indicators", "one-hot", "numbers"]
@@ -133,7 +133,7 @@ class Labels:
             raise BadRecord(BAD_LABEL, msg) from None
         if not name or name.isspace() or (isinstance(value, float) and math.isnan(value)):
             raise _no_label(column)
-        return name
+        return name.strip(BLANKS)  # ``cat `` after a comma is ``cat``
 
     def _numbered(self, number: int, column: str) -> str:
         if number == -1:
