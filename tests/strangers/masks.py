@@ -52,7 +52,7 @@ def _(tree):
     tree.text("metadata.csv", "id,year,make\n00087a6bd4dc,2009,BMW\n")
 
 
-@folder("COVID-19 radiography: each class with images/ and masks/", "advised", today="refused")
+@folder("COVID-19 radiography: each class with images/ and masks/", "advised")
 def _(tree):
     for name in ("COVID", "Normal"):
         for number in range(1, 5):

@@ -8,8 +8,8 @@ an index of class folders does, or has nothing to do with the images, as a log.
 import itertools
 import posixpath
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shardkit.errors import ShardkitError
@@ -47,6 +47,7 @@ class AdjacentTable:
         image_column: The column that names files below the folder; '' if none does.
         image_folders: Top folders that hold files which it names; '' for the folder itself.
         folder_column: Another column, which only repeats the names of the files' folders; '' for none.
+        numbers_folders: Whether another column has a number for each of these folders, which are classes.
         label_columns: Other columns that may hold labels: no splits, numbers of folds, links or texts of one image.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
@@ -56,13 +57,14 @@ class AdjacentTable:
     image_column: str = ""
     image_folders: frozenset[str] = frozenset()
     folder_column: str = ""
+    numbers_folders: bool = False
     label_columns: frozenset[str] = frozenset()
     problem: str = ""
 
     @property
     def repeats_folders(self) -> bool:
-        """Whether a column only repeats the names of the files' folders."""
-        return bool(self.folder_column)
+        """Whether a column only repeats the files' folders, by their names or numbers."""
+        return bool(self.folder_column) or self.numbers_folders
 
     @property
     def others(self) -> frozenset[str]:
@@ -190,7 +192,19 @@ def _look_at(folder: Folder, name: str, files: ImageNames) -> AdjacentTable:
     of_folders = _folder_column(file.columns, rows, column, found)
     others = [i for i, title in enumerate(file.columns) if i != column and title]
     labels = frozenset(file.columns[i] for i in others if _may_be_labels(file.columns[i], [row[i] for row in rows]))
-    return AdjacentTable(name, file.columns, file.columns[column], top, of_folders, labels)
+    table = AdjacentTable(name, file.columns, file.columns[column], top, of_folders, label_columns=labels)
+    values = {i: {row: rows[row][i] for row in found} for i in others if file.columns[i] in labels}
+    numbers = any(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
+    return replace(table, numbers_folders=numbers and are_classes(folder, table))
+
+
+def _are_numbers_of_folders(values: Mapping[int, Any], found: Mapping[int, Sequence[str]]) -> bool:
+    """Return whether values are numbers, one for each folder of the files, which are no splits."""
+    if not all(is_number(str(value)) for value in values.values()):
+        return False
+    pairs = {(str(value), posixpath.dirname(found[row][0])) for row, value in values.items()}
+    folders = {folder for _, folder in pairs}
+    return len(pairs) == len(folders) == len({value for value, _ in pairs}) > 1 and not splits_of(sorted(folders))
 
 
 def _may_be_labels(title: str, values: Sequence[Any]) -> bool:

@@ -360,6 +360,9 @@ def _refuse_annotated(
         CallError: It does; the message has the command that reads it as class folders.
     """
     below = [(name, label_folders(folder, name, excluded)) for name in splits]
+    # In GTSRB, Final_Training/Images/ has the classes.
+    inside = {name: label_folders(folder, _innermost(folder, name, excluded), excluded) for name in splits}
+    below = [(name, inside[name] if len(inside[name]) > 1 else inner) for name, inner in below]
     # Test images without labels may be in test/images/.
     labels = [(name, inner) for name, inner in below if splits[name] != "test" or len(inner) > 1]
     if not splits and len(names) == 1:

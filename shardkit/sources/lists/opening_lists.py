@@ -34,6 +34,8 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder, open_folder
 
+_MAX_FOLDS = 3  # folds that a refusal names
+_MAX_GLOBS = 4  # files that a command leaves out one by one
 _MAX_FOLDERS = 8  # folders that are searched for names of the classes
 _MIN_LINES = 20  # below, labels need not repeat
 _MIN_NUMBERED = 3
@@ -218,6 +220,36 @@ def _one_kind(folder: Folder, found: Sequence[FoundList], options: SourceOptions
     raise RefusalError(f"{printable(folder.url)}: it has lists of several kinds of labels ({paths}, …)", commands)
 
 
+def _folds(folder: Folder, found: Sequence[FoundList], options: SourceOptions) -> list[Change]:
+    """Return the calls that read the lists of one fold, and that without any list."""
+    folds: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        folds.setdefault((one.family, one.rest), []).append(one.form.path)
+    commands = []
+    for paths in [*folds.values()][:_MAX_FOLDS]:
+        others = tuple(f"/{one.form.path}" for one in found if one.form.path not in paths)
+        changed = {"ignore": (*options.ignore, *_shortened(others, paths))}
+        commands.append(Change(f"the splits of {' and '.join(paths)}", changed, sources=(folder.url,)))
+    every = tuple(f"/{one.form.path}" for one in found)
+    without = {"ignore": (*options.ignore, *_shortened(every, []))}
+    return [*commands, Change("all images by folder, without these splits", without, sources=(folder.url,))]
+
+
+def _shortened(paths: tuple[str, ...], kept: Sequence[str]) -> tuple[str, ...]:
+    """Return globs that match some paths and none that is kept: a glob of the last characters for many of them."""
+    stems = [posixpath.splitext(path)[0] for path in kept]
+    ends = {stem[-1:] for stem in stems}
+    places = {posixpath.split(path)[0] + "/*" for path in paths}
+    kinds = {posixpath.splitext(path)[1] for path in paths}
+    if len(paths) <= _MAX_GLOBS or len(places) > 1 or len(kinds) > 1:
+        return paths
+    [place], [kind] = places, kinds
+    if not kept:
+        return (f"{place}{kind}",)
+    is_plain = len(ends) == 1 and all(posixpath.splitext(path)[0][-1:] not in ends for path in paths)
+    return (f"{place}[!{ends.pop()}]{kind}",) if is_plain else paths
+
+
 def _of_other_splits(without: Sequence[FoundList], chosen: Sequence[FoundList]) -> list[FoundList]:
     splits = {one.split for one in chosen}
     return [one for one in without if one.split not in splits]
@@ -240,12 +272,8 @@ def _one_per_split(folder: Folder, found: list[FoundList], options: SourceOption
     splits = [one.split for one in found]
     if twice := next((split for split in splits if splits.count(split) > 1), None):
         paths = [printable(one.form.path) for one in found if one.split == twice]
-        commands = [
-            Change(f"only {path}", {"root": folder.url}, sources=(f"{folder.url}/{path}",)) for path in paths[:4]
-        ]
         problem = f"{printable(folder.url)}: {len(paths)} lists are for {twice}, such as {paths[0]} and {paths[1]}"
-        remedy = "keep the lists of one fold here and move the lists of other folds to another folder"
-        raise RefusalError(problem, commands, remedy=remedy)
+        raise RefusalError(problem, _folds(folder, found, options))
     if options.layout is None and found[0].word and "train" not in splits:
         names = " and ".join(printable(one.form.path) for one in found)
         commands = [

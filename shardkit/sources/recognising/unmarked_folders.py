@@ -70,7 +70,7 @@ def open_unmarked_folder(
         beside = look_at_tables(folder, excluded)
         if any(not table.repeats_folders for table in beside.naming):
             return _open_tables(folder, beside, options, place)
-        if beside.are_of_splits:
+        if beside.are_of_splits and all(table.folder_column for table in beside.naming):
             return _open_split_lists(folder, beside, options)
         if (only := _only_folder(folder, excluded)) and (layout := recognise(opening.below(only).folder)) is not None:
             return opening.below(only), layout

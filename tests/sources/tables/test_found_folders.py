@@ -75,14 +75,19 @@ def test_a_name_in_two_of_the_folders_rejects_its_record(tmp_path):
 
 
 def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each(tmp_path):
-    files = ["d/test_images/0.jpg", "d/train_images/0.jpg"]
-    path = table(tmp_path, "d/train.csv", ["0.jpg"], files)
+    files = ["d/cats_images/0.jpg", "d/dogs_images/0.jpg"]
+    path = table(tmp_path, "d/dogs.csv", ["0.jpg"], files)
     with pytest.raises(CallError, match=r"image names of the table, such as '0.jpg', exist in 2 folders") as error:
         opened(path)
     # The folder that is called like the table comes first.
-    roots = [str(tmp_path / "d" / name) for name in ("train_images", "test_images")]
+    roots = [str(tmp_path / "d" / name) for name in ("dogs_images", "cats_images")]
     assert offered(error.value) == [{"root": root} for root in roots]
     assert read_source(path, root=roots[0]).table["key"].to_pylist() == ["0.jpg"]
+
+
+def test_of_folders_of_splits_that_have_the_same_names_a_table_means_the_one_of_its_split(tmp_path):
+    path = table(tmp_path, "d/train.csv", ["0.jpg"], ["d/test_images/0.jpg", "d/train_images/0.jpg"])
+    assert read_source(path).table["key"].to_pylist() == ["train_images/0.jpg"]
 
 
 def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):

@@ -17,9 +17,27 @@ from shardkit.sources.claims.claim import Claim
 
 _MAX_UNREAD_SHARE = 10  # files that are not read: at most one in ten
 _KINDS_SHOWN = 5
+_CLAIMS_SHOWN = 3  # files that are not used for the same reason
 # Files that describe images: one for each image is usual, as in exports of photo libraries.
 _DESCRIPTIONS = frozenset(
-    {".csv", ".html", ".ini", ".json", ".jsonl", ".log", ".mat", ".md", ".tsv", ".txt", ".xml", ".xmp", ".yaml", ".yml"}
+    {
+        *(
+            ".csv",
+            ".db",
+            ".html",
+            ".ini",
+            ".json",
+            ".jsonl",
+            ".log",
+            ".lst",
+            ".mat",
+            ".md",
+            ".ndjson",
+            ".parquet",
+            ".pkl",
+        ),
+        *(".pkl", ".sqlite", ".tsv", ".txt", ".xlsx", ".xml", ".xmp", ".yaml", ".yml"),
+    }
 )
 
 
@@ -52,10 +70,17 @@ def check_unread(rejected: pa.Table, num_rows: int, skipped: Mapping[str, int]) 
 
 
 def check_claims(claims: Sequence[Claim]) -> Iterator[Finding]:
-    """Yield a finding for each file that names images and is not used."""
+    """Yield a finding for each file that names images and is not used, and one for many of them that are alike."""
+    alike: dict[str, list[Claim]] = {}
     for claim in claims:
         if not claim.is_used:
-            yield Finding("unused_file", "warns", f"{claim.sentence} and is not used: {claim.why}")
+            alike.setdefault(claim.why, []).append(claim)
+    for why, some in alike.items():
+        for claim in some[:_CLAIMS_SHOWN]:
+            yield Finding("unused_file", "warns", f"{claim.sentence} and is not used: {why}")
+        if others := some[_CLAIMS_SHOWN:]:
+            what = f"{counted(len(others), 'more file')} such as {others[0].path}"
+            yield Finding("unused_file", "warns", f"{what}: named images, and not used for the same reason")
 
 
 def _endings(keys: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -7,6 +7,7 @@ img/1.jpg   3
 0<tab>3.000000<tab>cat/1.jpg MXNet: no header
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,14 @@ from shardkit.sources.tables.column_names import plain
 from shardkit.sources.tables.formats.csv_files import CsvFile
 from shardkit.sources.tables.formats.lines import encoding_of, read_lines
 from shardkit.sources.tables.formats.records import Record, TablePart
+from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
 TEXT_ENDINGS = (".txt", ".lst")
 IMAGE = "image"  # name of the column of images in a file without a header
+LABEL = "label"
+_OF_IMAGES = re.compile(r"(?:image|img|file)_?(?:name|path|file)?s?|names|paths", re.IGNORECASE)
+_OF_LABELS = ("labels", "label", "classes", "targets", "image_labels")
 _LINE = "\n"  # the delimiter of a file whose lines are names
 _BLANKS = " "
 _DELIMITERS = ("\t", ",", ";", "|", _BLANKS)
@@ -39,16 +44,20 @@ class TextFile(CsvFile):
 
     Attributes:
         has_header: Whether a line names the columns.
+        companion: Another file with as many lines, whose lines are the second column; '' for none.
     """
 
     format_name: ClassVar[str] = "text"
 
     has_header: bool = False
+    companion: str = ""
 
     @property
     def is_table(self) -> bool:
         """Whether it is a table and no list of paths and labels: it has a header, or more fields."""
-        return len(self.columns) > 1 and (self.has_header or len(self.columns) > _FIELDS_OF_LISTS)
+        return len(self.columns) > 1 and (
+            self.has_header or bool(self.companion) or len(self.columns) > _FIELDS_OF_LISTS
+        )
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """See TableFile; one part."""
@@ -57,6 +66,9 @@ class TextFile(CsvFile):
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile; empty lines and comments are skipped."""
         del part, wanted
+        if self.companion:
+            yield from self._beside()
+            return
         width, skipped = len(self.columns), self.num_skipped
         for line in read_lines(self.folder, self.path, encoding=self.encoding):
             if line.text.isspace() or (line.text.startswith("#") and not line.problem):
@@ -69,6 +81,12 @@ class TextFile(CsvFile):
             if problem is None and len(values) != width:
                 problem = f"it has {counted(len(values), 'field')}, other lines have {width}"
             yield Record(line.number, () if problem else values, problem)
+
+    def _beside(self) -> Iterator[Record]:
+        """Yield the lines of both files side by side."""
+        read = partial(read_lines, self.folder, encoding=self.encoding)
+        for name, label in zip(read(self.path), read(self.companion), strict=False):
+            yield Record(name.number, (name.text.strip(), label.text.strip()), name.problem or label.problem)
 
 
 def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile]:
@@ -93,6 +111,8 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
     texts = texts[has_count:]
     made = partial(TextFile, folder, path, spaced=False, encoding=encoding)
     found = [made((IMAGE,), _LINE, int(has_count))]
+    if companion := _companion(folder, path):
+        found.append(made((IMAGE, LABEL), _LINE, 0, companion=companion))
     for delimiter in _DELIMITERS:
         rows = [_fields(text, delimiter) for text in texts]
         width = len(rows[-1])
@@ -103,6 +123,20 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
         num_skipped = has_count + bool(columns)
         found.append(made(names, delimiter, num_skipped, has_header=bool(columns)))
     return found
+
+
+def _companion(folder: Folder, path: str) -> str:
+    """Return the file with the labels of the lines: labels.txt next to images.txt; '' if there is none."""
+    above, _, name = path.rpartition("/")
+    if _OF_IMAGES.search(name) is None:
+        return ""
+    wanted = {_OF_IMAGES.sub(word, name).lower() for word in _OF_LABELS}
+    names = [one.name for one in children(folder, above) if one.name.lower() in wanted and one.name != name]
+    if len(names) != 1:
+        return ""
+    other = join(above, names[0])
+    nums = [sum(1 for _ in read_lines(folder, one)) for one in (path, other)]
+    return other if nums[0] == nums[1] and nums[0] > 1 else ""
 
 
 def _fields(text: str, delimiter: str) -> list[str]:

@@ -20,7 +20,7 @@ from shardkit.sources.tables.labels.profile import (
 from shardkit.sources.tables.labels.reading import Labels
 from shardkit.sources.tables.refusals import Choice, refuse
 
-_SAYS_LABEL = re.compile(r"label|class|categor", re.IGNORECASE)
+_SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
 _MAX_CHOICES = 8  # commands of a refusal
 _MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
 
@@ -51,7 +51,7 @@ def find_labels(
     usual = [i for i in named_like(file.columns, LABEL_COLUMNS) if i in free]
     likely = [i for i in named_like(file.columns, LIKELY_LABEL_COLUMNS) if i in free and i not in usual]
     if not usual:  # category_label, super_class_id
-        likely += [i for i in free if _SAYS_LABEL.search(file.columns[i]) and i not in likely]
+        likely += [i for i in free if _SAYS_LABEL.fullmatch(file.columns[i]) and i not in likely]
     if len(usual) != 1 or likely:
         profiles = {i: profile_of(file, prefix, i) for i in [*usual, *likely]}
         agreeing = [i for i in profiles if profiles[i].may_be_label and _fits(profiles[i], options)]
