@@ -383,7 +383,7 @@ def _(tree):
     tree.text("test_list.txt", lists["test"])
 
 
-@folder("DTD: images/<class>, labels/train1.txt … of ten folds", "advised", today="refused")
+@folder("DTD: images/<class>, labels/train1.txt … of ten folds", "advised")
 def _(tree):
     lists = {f"{own}{fold}": "" for own in ("train", "val", "test") for fold in (1, 2)}
     for name in ("banded", "blotchy"):

@@ -163,7 +163,7 @@ def _(tree):
     tree.text("base.json", json.dumps(made))
 
 
-@folder("MXNet: train.lst and val.lst of index, label and path", today="refused")
+@folder("MXNet: train.lst and val.lst of index, label and path")
 def _(tree):
     lists = {"train": "", "val": ""}
     for number in range(9):

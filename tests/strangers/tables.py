@@ -74,7 +74,7 @@ def _(tree):
     tree.text("dataset.json", json.dumps({"labels": found}))
 
 
-@folder("images.txt and labels.txt line by line", today="refused")
+@folder("images.txt and labels.txt line by line")
 def _(tree):
     paths, labels = [], []
     for number in range(6):
@@ -286,7 +286,7 @@ def _(tree):
     tree.text("train.csv", rows)
 
 
-@folder("ages as numbers: regression")
+@folder("ages as numbers: regression", today="refused")
 def _(tree):
     rows = "file,age\n"
     for number in range(9):

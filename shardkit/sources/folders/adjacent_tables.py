@@ -48,6 +48,7 @@ class AdjacentTable:
         image_folders: Top folders that hold files which it names; '' for the folder itself.
         folder_column: Another column, which only repeats the names of the files' folders; '' for none.
         numbers_folders: Whether another column has a number for each of these folders, which are classes.
+        num_rows: Number of rows that name files.
         label_columns: Other columns that may hold labels: no splits, numbers of folds, links or texts of one image.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
@@ -58,6 +59,7 @@ class AdjacentTable:
     image_folders: frozenset[str] = frozenset()
     folder_column: str = ""
     numbers_folders: bool = False
+    num_rows: int = 0
     label_columns: frozenset[str] = frozenset()
     problem: str = ""
 
@@ -131,6 +133,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     if not any(table.image_column for table in tables) and sum(one.is_folder for one in entries) > 1:
         below = (path for path in paths_below(folder, excluded) if _may_be_table(folder, path))
         tables += [one for one in (_look_at(folder, path, files) for path in below) if _is_source(folder, one)]
+    tables = _with_numbers_of_others(tables)
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
     naming = [table for table in tables if table.image_column]
@@ -194,8 +197,14 @@ def _look_at(folder: Folder, name: str, files: ImageNames) -> AdjacentTable:
     labels = frozenset(file.columns[i] for i in others if _may_be_labels(file.columns[i], [row[i] for row in rows]))
     table = AdjacentTable(name, file.columns, file.columns[column], top, of_folders, label_columns=labels)
     values = {i: {row: rows[row][i] for row in found} for i in others if file.columns[i] in labels}
-    numbers = any(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
-    return replace(table, numbers_folders=numbers and are_classes(folder, table))
+    numbers = bool(values) and all(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
+    return replace(table, numbers_folders=numbers and are_classes(folder, table), num_rows=len(found))
+
+
+def _with_numbers_of_others(tables: list[AdjacentTable]) -> list[AdjacentTable]:
+    """Return the tables, without numbers of folders where these may be so by chance: each is in one row or two."""
+    sure = {one.columns for one in tables if one.numbers_folders and one.num_rows >= 2 * len(one.image_folders)}
+    return [replace(one, numbers_folders=one.numbers_folders and one.columns in sure) for one in tables]
 
 
 def _are_numbers_of_folders(values: Mapping[int, Any], found: Mapping[int, Sequence[str]]) -> bool:
@@ -220,7 +229,7 @@ def _may_be_labels(title: str, values: Sequence[Any]) -> bool:
     if len(distinct) < len(texts) or len(texts) < _FEW_RECORDS:
         return True
     numbers = [float(text) for text in texts if is_number(text)]
-    is_index = numbers in (list(range(len(texts))), list(range(1, len(texts) + 1)))
+    is_index = all(b - a == 1 for a, b in itertools.pairwise(numbers))
     return len(numbers) == len(texts) and not is_index
 
 
