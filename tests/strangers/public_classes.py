@@ -63,7 +63,7 @@ def _(tree):
         tree.images(f"val/{name}/{name[:5]}-v{{}}.jpg", 2, name, "validation")
 
 
-@folder("Stanford Online Products: folders of kinds, lists with product numbers", "advised")
+@folder("Stanford Online Products: folders of kinds, lists with product numbers", "advised", today="refused")
 def _(tree):
     rows = {"train": "", "test": ""}
     rows = dict.fromkeys(rows, "image_id class_id super_class_id path\n")
@@ -100,7 +100,7 @@ def _(tree):
         tree.text(f"cell_images/{name}/Thumbs.db", "thumbs")
 
 
-@folder("horse-or-human and validation-horse-or-human in one folder", "advised", today="refused")
+@folder("horse-or-human and validation-horse-or-human in one folder", "advised")
 def _(tree):
     for name in ("horses", "humans"):
         tree.images(f"horse-or-human/{name}/{name}{{:02}}-1.png", 3, name, "train")

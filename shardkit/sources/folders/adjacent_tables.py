@@ -229,8 +229,9 @@ def _may_be_labels(title: str, values: Sequence[Any]) -> bool:
     if len(distinct) < len(texts) or len(texts) < _FEW_RECORDS:
         return True
     numbers = [float(text) for text in texts if is_number(text)]
-    is_index = all(b - a == 1 for a, b in itertools.pairwise(numbers))
-    return len(numbers) == len(texts) and not is_index
+    if len(numbers) < len(texts):
+        return False
+    return bool(numbers[0] % 1) or any(b - a != 1 for a, b in itertools.pairwise(numbers))  # no index
 
 
 def _folder_column(

@@ -11,8 +11,9 @@ from shardkit.sources.listing import ending
 from shardkit.sources.lists.class_names import is_names_file
 from shardkit.sources.lists.list_files import ListFile, names_masks
 from shardkit.sources.lists.list_forms import Bases, find_form
+from shardkit.sources.lists.records import read_fields
 from shardkit.sources.tables.layout import open_list_files
-from shardkit.sources.walking import children, folders_in, join
+from shardkit.sources.walking import children, folders_in, is_image, join
 from shardkit.storage import Folder
 
 _ENDINGS = LAYOUTS["list"].endings or ()
@@ -120,6 +121,14 @@ def _word(path: str) -> tuple[str, str, str] | None:
     return stem[: matches[0].start()], matches[0][1], stem[matches[0].end() :]
 
 
+def _is_of_classes(folder: Folder, path: str) -> bool:
+    """Return whether a file has the names of the classes; labels.txt may also have names and classes of images."""
+    if not is_names_file(posixpath.basename(path)):
+        return False
+    first = next(read_fields(folder, path), None)
+    return first is None or not any(map(is_image, first.values))
+
+
 def _candidates(folder: Folder) -> Iterator[str]:
     num = 0
     entries = children(folder)
@@ -127,6 +136,6 @@ def _candidates(folder: Folder) -> Iterator[str]:
     for place in places:
         for entry in entries if not place else children(folder, place):
             is_list = not entry.is_folder and ending(entry.name) in _ENDINGS and entry.num_bytes > 0
-            if is_list and not is_names_file(entry.name) and num < _MAX_LISTS:
+            if is_list and num < _MAX_LISTS and not _is_of_classes(folder, join(place, entry.name)):
                 num += 1
                 yield join(place, entry.name)

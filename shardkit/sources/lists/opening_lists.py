@@ -277,7 +277,11 @@ def _one_per_split(folder: Folder, found: list[FoundList], options: SourceOption
     if options.layout is None and found[0].word and "train" not in splits:
         names = " and ".join(printable(one.form.path) for one in found)
         commands = [
-            Change(f"all images by folder, without {names}", {"layout": "class-folders"}, sources=(folder.url,)),
+            Change(
+                f"all images by folder, without {names}",
+                {"layout": "class-folders", "ignore": (*options.ignore, *(f"/{one.form.path}" for one in found))},
+                sources=(folder.url,),
+            ),
             Change("only the images of these lists", {"layout": "list"}, sources=(folder.url,)),
         ]
         raise RefusalError(f"{printable(folder.url)}: {names} has no list of training images next to it", commands)

@@ -84,7 +84,8 @@ def _split_list(one: NamingFile, names: ImageNames, opening: Opening, used: set[
     others = [i for i in one.others if i not in of_splits and not _repeats(one, i)]
     if split is None and not of_splits:
         return None
-    if _may_be_labels(one, others):
+    # With --layout class-folders, the user says that the folders are the labels.
+    if _may_be_labels(one, others) and opening.options.layout != "class-folders":
         return None
     num_parts = min(found.num_parts for found in one.found.values())
     has_ending = one.form != "name without ending"

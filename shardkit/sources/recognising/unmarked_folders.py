@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from shardkit.errors import CallError
 from shardkit.layouts import Layout
+from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
@@ -138,7 +139,10 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
     if beside.are_of_splits:
         if options.image_column is None:
             options = replace(options, image_column=beside.naming[0].image_column)
-        with offering(place):
+        others: tuple[Change, ...] = ()
+        if all(are_classes(folder, table) for table in beside.naming):
+            others = (place.tree({"layout": "class-folders"}, "each folder is a class, with these splits"),)
+        with offering(place, others):
             split_tables = open_split_tables(folder, beside.of_splits, options)
         if options.classes is None:
             named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
@@ -191,8 +195,12 @@ def _open_table(
 
 
 @contextlib.contextmanager
-def offering(place: SourcePlace) -> Iterator[None]:
+def offering(place: SourcePlace, others: tuple[Change, ...] = ()) -> Iterator[None]:
     """Let commands that would read one table read the folder: the splits are in other files.
+
+    Args:
+        place: The folder's place.
+        others: More commands to offer.
 
     Raises:
         RefusalError: The same, with the folder as SOURCE.
@@ -202,6 +210,7 @@ def offering(place: SourcePlace) -> Iterator[None]:
     except RefusalError as error:
         refusal = error.refusal
         changes = [replace(one, sources=(place.shown,)) for one in refusal.changes]
+        changes += others
         raise RefusalError(refusal.problem, changes, remedy=refusal.remedy, appendix=refusal.appendix) from error
 
 

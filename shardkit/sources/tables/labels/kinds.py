@@ -59,7 +59,7 @@ def decide_labels(
         raise CallError(msg)
     if separator is None and len(columns) == 1 and options.label_type == "auto":
         guess = separator_in(found[0], names[0])
-        separator = guess if guess and is_sure(guess, names[0]) else None
+        separator = guess if guess and is_sure(guess, found[0], names[0]) else None
     types = file.types(prefix, columns)
     # Columns of types that cannot be stored are not even read; a few odd values only reject their records.
     if not present and any(types[i] is None for i in columns):

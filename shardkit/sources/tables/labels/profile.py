@@ -87,7 +87,7 @@ def separator_in(values: Sequence[Any], column: str) -> str | None:
         is_clear = separator in "|;" or alone & parts
         if len(several) > 1 and is_clear and len(alone | parts) < len(texts):
             return separator
-        if separator in "|;" and alone & parts:
+        if alone & parts and (separator in "|;" or (separator == " " and _SEVERAL.search(column))):
             return separator
         num_parts = sum(len(text.split(separator)) for text in several)
         if are_tags and several and (separator in "|;" or len(parts) < num_parts):
@@ -95,14 +95,22 @@ def separator_in(values: Sequence[Any], column: str) -> str | None:
     return None
 
 
-def is_sure(separator: str, column: str) -> bool:
+def is_sure(separator: str, values: Sequence[Any], column: str) -> bool:
     """Return whether texts with a separator are several classes: no class is called ``cat|dog``, and tags are several.
+
+    A column in the plural holds several classes if splitting gives fewer names than there are texts: the class
+    ``hockey`` next to ``field hockey`` is no part of it.
 
     Args:
         separator: What separator_in returned.
-        column: The column's name; in the plural it holds several classes, too.
+        values: The texts.
+        column: The column's name.
     """
-    return separator in "|;" or _TAGS.search(column) is not None or (separator == " " and bool(_SEVERAL.search(column)))
+    if separator in "|;" or _TAGS.search(column) is not None:
+        return True
+    texts = {value.strip() for value in values if isinstance(value, str) and value.strip()}
+    parts = {part for text in texts for part in text.split(separator)}
+    return separator == " " and _SEVERAL.search(column) is not None and len(parts) < len(texts)
 
 
 def decide_indicators(
