@@ -63,7 +63,7 @@ def _(tree):
         tree.images(f"val/{name}/{name[:5]}-v{{}}.jpg", 2, name, "validation")
 
 
-@folder("Stanford Online Products: folders of kinds, lists with product numbers", "advised", today="refused")
+@folder("Stanford Online Products: folders of kinds, lists with product numbers", "advised")
 def _(tree):
     rows = {"train": "", "test": ""}
     rows = dict.fromkeys(rows, "image_id class_id super_class_id path\n")
