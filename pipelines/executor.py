@@ -6,11 +6,12 @@ from typing import Any
 
 import apache_beam as beam
 
+from shardkit.errors import CallError
 from shardkit.parallel.for_each import Divided, Work
-from shardkit.parallel.progress import Phase
+from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.stages import Begin, JobStage
 from shardkit.pipelines.options import RunnerConfig
-from shardkit.pipelines.progress import run_with_progress
+from shardkit.pipelines.progress import run_with_progress, submit
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,22 @@ class BeamExecutor:
         pipeline = self.runner.pipeline()
         _ = pipeline | "Job" >> RunStages(stages)
         run_with_progress(self.runner, pipeline, phase)
+
+    def refuse_submitting(self) -> None:
+        """See Engine."""
+        if self.runner.engine.ends_with_driver:
+            msg = (
+                f"--no-wait: a job of --runner={self.runner.engine.runner} ends with this process; it goes on without "
+                "it on Dataflow, or behind the --job_endpoint of a job server that runs already, with workers of its "
+                "own (--environment_type other than LOOPBACK)"
+            )
+            raise CallError(msg)
+
+    def submit_job(self, stages: Sequence[JobStage], listener: ProgressListener) -> None:
+        """See Engine."""
+        pipeline = self.runner.pipeline()
+        _ = pipeline | "Job" >> RunStages(stages)
+        submit(self.runner, pipeline, listener)
 
 
 @dataclass

@@ -101,6 +101,8 @@ class RunnerConfig:
         log: EngineLog,
         started: Callable[[Any], None] = lambda _: None,
         seconds: float | None = None,
+        *,
+        waits: bool = True,
     ) -> None:
         """Run a pipeline made by `pipeline` to its end.
 
@@ -109,6 +111,7 @@ class RunnerConfig:
             log: Receives the engine's messages.
             started: Function that is called with Beam's result when the engine has taken the job.
             seconds: Time after which TimeOverError is raised; None to wait.
+            waits: Whether to wait for the end; otherwise the engine has taken the job.
 
         Raises:
             CallError: An option of the job server has a wrong value.
@@ -118,7 +121,7 @@ class RunnerConfig:
             with interruptible(seconds):
                 pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
                 started(pipeline.result)
-                state = pipeline.result.wait_until_finish()
+                state = pipeline.result.wait_until_finish() if waits else None
         except SystemExit as error:  # argparse, on options that it learned from the job server
             msg = "the job server refuses the value of one of its options; see the line above"
             raise CallError(msg) from error

@@ -10,7 +10,7 @@ from apache_beam import Pipeline
 
 from shardkit.doctor.failure import likely_causes
 from shardkit.doctor.flink_job import look_at_job
-from shardkit.parallel.progress import NoAnswerError, Phase, Show, show_once, show_while
+from shardkit.parallel.progress import NoAnswerError, Phase, ProgressListener, Show, show_once, show_while
 from shardkit.pipelines.engine_log import EngineLog, engine_log
 from shardkit.pipelines.interruptions import TimeOverError
 from shardkit.pipelines.job_link import job_link
@@ -65,6 +65,19 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
             done.set()
             poll.join()
         show_once(show, phase)  # the final numbers
+
+
+def submit(runner: RunnerConfig, pipeline: Pipeline, listener: ProgressListener) -> None:
+    """Give a pipeline to its engine, and say the job's name.
+
+    Raises:
+        MachineError: See RunnerConfig.run.
+    """
+    with engine_log() as log:
+        runner.run(pipeline, log, waits=False)
+    listener.say(f"the engine has taken the job {job_name(pipeline)}")
+    if link := job_link(pipeline.result):
+        listener.say(f"the job's page: {link}")
 
 
 def _stop(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:

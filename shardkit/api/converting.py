@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from shardkit.conversion.arguments import read_arguments, with_options
 from shardkit.conversion.option_values import conversion_values, location, source_locations, source_texts
@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from shardkit.conversion.arguments import ConvertArguments, PlanArguments
     from shardkit.conversion.planning.plan import Plan
-    from shardkit.conversion.writing.conversion import Outcome
+    from shardkit.conversion.writing.conversion import Conversion, Outcome
     from shardkit.options.call import Call, Change
 
-__all__ = ["convert", "plan"]
+__all__ = ["convert", "plan", "submit"]
+
+T = TypeVar("T")
 
 
 @with_options("convert")
@@ -48,6 +50,35 @@ def convert(
             holds a different dataset and `overwrite` is off.
         MachineError: The disk, the network or the runner failed. Finished shards are kept for the next call.
     """
+    return _with_conversion(source, output, options, lambda conversion: conversion.run())
+
+
+def submit(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    **options: "Unpack[ConvertArguments]",
+) -> None:
+    """Begin a conversion on an engine, and return when the engine has taken the job: ``convert --no-wait``.
+
+    Args:
+        source: See `convert`.
+        output: See `convert`.
+        **options: See `convert`; `beam_options` names the engine.
+
+    Raises:
+        CallError: See `convert`; or the job would end with this process.
+        DataError: The output holds a different dataset and `overwrite` is off.
+        MachineError: The disk, the network or the runner failed.
+    """
+    _with_conversion(source, output, options, lambda conversion: conversion.submit())
+
+
+def _with_conversion(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    options: "ConvertArguments",
+    act: "Callable[[Conversion], T]",
+) -> "T":
     given = read_arguments("convert", options)
     require_extra("convert", "converting")
     from shardkit.api.advice import answering
@@ -66,7 +97,7 @@ def convert(
         listener = options.get("listener") or Silent()
         source_options, converting = conversion_values(source_url, given, listener.say, also)
         places = {"SOURCE": source_url, "OUTPUT": output_url}
-        return Conversion(
+        conversion = Conversion(
             source_url,
             output_url,
             converting,
@@ -76,7 +107,8 @@ def convert(
             overwrite=given.get("overwrite", False),
             listener=listener,
             call=call,
-        ).run()
+        )
+        return act(conversion)
 
 
 @with_options("plan")

@@ -1,5 +1,6 @@
 """The command ``shardkit convert SOURCE OUTPUT``: convert a source to a dataset, and print its summary."""
 
+import shlex
 from typing import Any
 
 import click
@@ -12,7 +13,19 @@ from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_
 @click.argument("source")
 @click.argument("output")
 @conversion_options("convert")
-def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any) -> None:  # noqa: FBT001 - click's flag
+@click.option(
+    "--no-wait",
+    is_flag=True,
+    help="Return when the engine has taken the job; `shardkit info OUTPUT` tells how it goes.",
+)
+def convert(
+    source: str,
+    output: str,
+    quiet: bool,  # noqa: FBT001 - click's flags
+    log_format: str,
+    no_wait: bool,  # noqa: FBT001
+    **given: Any,
+) -> None:
     """Convert labelled images into balanced TFRecord shards with a manifest.
 
     SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), a table, a list,
@@ -24,11 +37,15 @@ def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any
 
     To use a runner of Apache Beam, add --runner and its options after SOURCE and OUTPUT.
     """
-    from shardkit.api.converting import convert
+    from shardkit.api.converting import convert, submit
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
     sources = sources_of(source, given)
+    if no_wait:
+        submit(sources, output, **arguments_from(given, source, output), listener=terminal)
+        terminal.say(f"`shardkit info {shlex.quote(output)}` tells how it goes")
+        return
     outcome = convert(sources, output, **arguments_from(given, source, output), listener=terminal)
     from shardkit.cli.printing.summary import conversion_summary
 

@@ -14,13 +14,22 @@ import click
 @click.option("--rejected", is_flag=True, help="List the rejected images: key, reason and message.")
 @click.option("--command", is_flag=True, help="Print the commands that made the dataset, to run them again.")
 def info(dataset: str, as_json: bool, rejected: bool, command: bool) -> None:  # noqa: FBT001 - click's flags
-    """Show the contents of a dataset: splits, classes, counts, bytes, balance, image sizes."""
+    """Show the contents of a dataset: splits, classes, counts, bytes, balance, image sizes.
+
+    Of a folder that `convert` has not finished, show the step, finished shards, rejects and the last sign of life, and
+    exit with 1.
+    """
     from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.dataset.manifest import read_manifest
+    from shardkit.errors import ManifestError
 
     terminal = Terminal()
     with terminal.phase("reading", None):
-        manifest = read_manifest(dataset)
+        try:
+            manifest = read_manifest(dataset)
+        except ManifestError:
+            _show_unfinished(dataset, as_json=as_json)
+            raise
     if command:
         from shardkit.dataset.made_by import commands_of
 
@@ -51,3 +60,19 @@ def info(dataset: str, as_json: bool, rejected: bool, command: bool) -> None:  #
     with terminal.phase("reading", None):  # the indexes
         summary = info_summary(manifest, dataset)
     terminal.show(summary)
+
+
+def _show_unfinished(path: str, *, as_json: bool) -> None:
+    """Show the state of an unfinished conversion, and exit; do nothing if there is none."""
+    from shardkit.cli.terminal import echo_json
+    from shardkit.conversion.writing.unfinished import find_unfinished
+    from shardkit.storage import open_folder
+
+    state = find_unfinished(open_folder(path))
+    if state is None:
+        return
+    if as_json:
+        echo_json({"unfinished": state.as_json()})
+    else:
+        click.echo("\n".join([f"{path}: a conversion that is not finished", *state.lines()]))
+    click.get_current_context().exit(1)

@@ -75,6 +75,13 @@ class Engine:
         return self._is_local and not self.job_endpoint
 
     @property
+    def ends_with_driver(self) -> bool:
+        """Whether a job cannot go on without the process that submits it."""
+        if self.kind == "dataflow":
+            return False
+        return self.job_service is None or self.environment == "LOOPBACK"
+
+    @property
     def job_service(self) -> Address | None:
         """The address of ``--job_endpoint``; None if there is none, or it is "embed"."""
         return parse_address(self.job_endpoint or "")

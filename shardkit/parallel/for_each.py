@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
 from shardkit.options.words import Style, message_style, written_as
+from shardkit.parallel.detached import end_run, kept_alive
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.parallel.progress import Phase
 from shardkit.parallel.run_token import Fence, Run, RunToken
@@ -156,6 +157,7 @@ class Guard:
         refuses_unlike: See `for_each`.
         style: How the driver writes options in messages; the worker's messages are for the same user.
         is_of_one: Whether one worker decides for all, so that the data that it refuses are not those of its host.
+        is_detached: Whether the driver has left; see `detached`.
     """
 
     folder: Folder
@@ -164,6 +166,7 @@ class Guard:
     refuses_unlike: bool = True
     style: Style = field(default_factory=message_style)
     is_of_one: bool = False
+    is_detached: bool = False
 
     def call(self, function: Callable[..., Iterable[Any] | None], item: Any) -> Iterator[Any]:
         """Yield what a function of an item and a Fence gives.
@@ -172,7 +175,8 @@ class Guard:
         """
         fence = Fence(self.folder, self.run, is_remote=self.driver is not None)
         style = contextlib.nullcontext() if self.driver is None else written_as(self.style)
-        with contextlib.suppress(StaleRunError), style:
+        alive = kept_alive(fence) if self.is_detached else contextlib.nullcontext()
+        with contextlib.suppress(StaleRunError), style, alive:
             try:
                 if self.refuses_unlike:
                     fence.check()
@@ -181,7 +185,10 @@ class Guard:
             except StaleRunError:
                 raise
             except (ShardkitError, OSError, JobEnd) as error:
-                report_failure(error, fence, names_host=not (self.is_of_one and isinstance(error, DataError)))
+                names_host = not (self.is_of_one and isinstance(error, DataError))
+                report_failure(error, fence, names_host=names_host, is_untold=self.is_detached)
+                if self.is_detached:
+                    end_run(fence, keeps_work=not isinstance(error, JobEnd))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +230,14 @@ def call_for(work: Callable[[Any], Iterable[Any] | None], item: Any) -> None:
     deque(work(item) or (), maxlen=0)
 
 
-def report_failure(error: Exception, fence: Fence, *, names_host: bool = True) -> None:
+def report_failure(error: Exception, fence: Fence, *, names_host: bool = True, is_untold: bool = False) -> None:
     """Write an error, or the end of the job, into the work folder; the driver then stops all workers.
 
     Args:
         error: The error.
         fence: The worker's fence.
         names_host: Whether the worker's host is named, except by an error of the call.
+        is_untold: Whether there is no driver that tells the user.
     """
     if isinstance(error, JobEnd):
         fence.write(FAILURE, json.dumps({"end": type(error).__name__, "written": error.as_json()}).encode())
@@ -238,7 +246,7 @@ def report_failure(error: Exception, fence: Fence, *, names_host: bool = True) -
     names_host = names_host and exit_code != CallError.exit_code
     found = with_host(str(error), fence) if names_host else str(error)
     with os_errors_as("report an error", f"{fence.folder.url}/{naming.WORK_FOLDER}"):
-        failure: dict[str, Any] = {"error": found, "exit_code": exit_code}
+        failure: dict[str, Any] = {"error": found, "exit_code": exit_code, "is_untold": is_untold}
         if isinstance(error, RefusalError | RefusedDataError):
             failure["refusal"] = error.refusal.as_json()
         fence.write(FAILURE, json.dumps(failure).encode())
@@ -253,6 +261,14 @@ def with_host(said: str, fence: Fence) -> str:
 def has_failed(folder: Folder) -> bool:
     """Return whether a worker has reported a failure."""
     return folder.stat(FAILURE) is not None
+
+
+def untold_failure(folder: Folder) -> str | None:
+    """Return why a job without a driver failed, if nobody has started it again; None if it did not."""
+    if not has_failed(folder):
+        return None
+    failure = json.loads(folder.read(FAILURE))
+    return str(failure["error"]) if failure.get("is_untold") else None
 
 
 def stop_after_failure(run: Run) -> None:

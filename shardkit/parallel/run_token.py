@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from shardkit import naming
 from shardkit.errors import MachineError, StaleRunError
@@ -127,6 +128,8 @@ class Run:
         self.folder = folder
         self._writing, self._stopped = threading.Lock(), threading.Event()
         self.token = RunToken(value or secrets.token_hex(16))
+        self.is_detached = False
+        self._is_left = False
 
     def start(self, plan_digest: str = "") -> RunToken:
         """Write the token, with the digest of the plan once there is one, and return it for the workers.
@@ -137,6 +140,15 @@ class Run:
             self.token = replace(self.token, plan_digest=plan_digest)
             self._write()
         return self.token
+
+    @contextlib.contextmanager
+    def left(self) -> Iterator[None]:
+        """Begin a job that goes on when this process ends, unless the block fails; see `detached`."""
+        self.is_detached = True
+        self.start()
+        yield
+        self._is_left = True
+        self._stopped.set()
 
     def stop_workers(self) -> None:
         """Stop all workers of this run without giving up the output."""
@@ -192,7 +204,7 @@ class Run:
         """Remove the file, so that workers stop; keep the file of another run."""
         self._stopped.set()
         with self._writing:
-            found = _read(self.folder)
+            found = None if self._is_left else _read(self.folder)
             if found is not None and found[0].value == self.token.value:
                 self.folder.remove(PATH)
 
@@ -218,6 +230,7 @@ class Run:
             "plan_digest": self.token.plan_digest,
             "host": platform.node(),
             "process": os.getpid(),
+            **({"is_detached": True} if self.is_detached else {}),
         }
         with self.folder.atomic_write(PATH) as file:
             file.write(json.dumps(described).encode())
@@ -231,7 +244,8 @@ def claimed(output: Folder) -> Iterator[Run]:
         MachineError: Another run claims it. Hold the lock of a local folder: a token found there is of a dead run.
     """
     is_local = isinstance(output, LocalFolder)
-    if not is_local:
+    there = _read(output)
+    if not is_local or (there is not None and there.is_detached):
         refuse_live(output)
     run = Run(output)
     run.start()
@@ -245,7 +259,7 @@ def claimed(output: Folder) -> Iterator[Run]:
 
 
 def refuse_live(output: Folder, value: str | None = None) -> None:
-    """Refuse an object store's folder that another run writes into.
+    """Refuse an object store's folder that another run writes into, or any folder that a job without a driver does.
 
     Args:
         output: The folder.
@@ -266,19 +280,30 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
     output.remove(probe)
     seconds = 0.0 if now is None else (now.mtime_ns - found.mtime_ns) / 1e9
     if seconds < STALE_SECONDS:
+        who = f"a job that host {described.host} submitted" if described.is_detached else "another shardkit"
+        where = "" if described.is_detached else f", on host {described.host}"
         msg = (
-            f"{output.url}: another shardkit is writing into this folder, on host {described[1]}, last heard of "
+            f"{output.url}: {who} is writing into this folder{where}, last heard of "
             f"{seconds:.0f} s ago; wait for it to end. If it was killed, try again {STALE_SECONDS:.0f} s after that"
         )
         raise MachineError(msg)
 
 
-def _read(output: Folder) -> tuple[RunToken, str] | None:
-    """Return the token in the output and the driver's host; None if there is no token."""
+class _Found(NamedTuple):
+    """A run's file: the token, the driver's host, and whether the job goes on without a driver."""
+
+    token: RunToken
+    host: str
+    is_detached: bool
+
+
+def _read(output: Folder) -> _Found | None:
+    """Return what is in the run's file; None if there is none."""
     try:
         fields = json.loads(output.read(PATH))
-        return RunToken(fields["token"], fields["plan_digest"]), str(fields["host"])
+        token = RunToken(fields["token"], fields["plan_digest"])
+        return _Found(token, str(fields["host"]), fields.get("is_detached") is True)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError):
-        return RunToken(""), "unknown"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return _Found(RunToken(""), "unknown", is_detached=False)

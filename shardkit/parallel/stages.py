@@ -4,15 +4,19 @@ In this process the stages run one after the other. On an engine they are one jo
 begins with is computed by a task of its own, on one worker, and results travel as files between the stages.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
+from shardkit.errors import CallError
+from shardkit.parallel.detached import has_published
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import (
     FAILURE,
     Executor,
     Guard,
+    JobEnd,
     Work,
     for_each,
     guarded,
@@ -21,7 +25,7 @@ from shardkit.parallel.for_each import (
     stop_after_failure,
 )
 from shardkit.parallel.job_progress import StagePhase, job_phase
-from shardkit.parallel.progress import Phase
+from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.storage import Folder
 
@@ -52,10 +56,25 @@ class Begin:
 
     items: Callable[[Fence], Iterable[Any] | None]
     guard: Guard
+    is_end: bool = False  # of a job without a driver
 
     def __call__(self) -> Iterator[Any]:
-        """Yield the items; none if the run has ended or has failed."""
-        return self.guard.call(self._begin, None)
+        """Yield the items; none if the run has ended or has failed.
+
+        Raises:
+            ShardkitError: At the end of a job without a driver: it has failed, which the engine shows.
+        """
+        yield from self.guard.call(self._begin, None)
+        if self.is_end:
+            self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        folder = self.guard.folder
+        if has_published(folder):
+            return
+        with contextlib.suppress(JobEnd):
+            raise_failure(folder)
+            Fence(folder, self.guard.run, is_remote=True).check()
 
     def _begin(self, _: None, fence: Fence) -> Iterable[Any] | None:
         return None if has_failed(fence.folder) else self.items(fence)
@@ -86,6 +105,22 @@ class Engine(Executor, Protocol):
         Args:
             stages: The stages.
             phase: The phase of the whole job, for the progress.
+
+        Raises:
+            MachineError: The engine failed.
+        """
+        ...
+
+    def refuse_submitting(self) -> None:
+        """Raise CallError if jobs end with this process."""
+        ...
+
+    def submit_job(self, stages: Sequence[JobStage], listener: ProgressListener) -> None:
+        """Begin one job, and return when the engine has taken it.
+
+        Args:
+            stages: The stages.
+            listener: Is told the job's name.
 
         Raises:
             MachineError: The engine failed.
@@ -146,12 +181,43 @@ def _run_job(
         raise_failure(run.folder)
 
 
+def engine_without_driver(executor: Executor) -> Engine:
+    """Return an executor whose jobs go on when this process ends.
+
+    Raises:
+        CallError: This one's do not.
+    """
+    if not isinstance(executor, Engine):
+        msg = "--no-wait is for jobs on an engine: add --runner and its options, or leave it out"
+        raise CallError(msg)
+    executor.refuse_submitting()
+    return executor
+
+
+def submit_stages(
+    engine: Engine, run: Run, stages: Sequence[Stage], listener: ProgressListener, *, reads: Sequence[Folder] = ()
+) -> None:
+    """Begin a job that goes on without this process; see run_stages.
+
+    Its last stage has to end the run, by `detached.end_run`.
+
+    Raises:
+        MachineError: The engine failed.
+    """
+    run.folder.remove(FAILURE)  # of an earlier run
+    guard = Guard(run.folder, run.token, DriverView.of(reads), is_detached=True)
+    with run.left():
+        engine.submit_job(job_stages(stages, guard), listener)
+
+
 def job_stages(stages: Sequence[Stage], guard: Guard) -> list[JobStage]:
     """Return stages for an engine."""
     return [
         JobStage(
             stage.name,
-            Begin(stage.items, replace(guard, is_of_one=True)) if callable(stage.items) else stage.items,
+            Begin(stage.items, replace(guard, is_of_one=True), is_end=guard.is_detached and stage is stages[-1])
+            if callable(stage.items)
+            else stage.items,
             None if stage.work is None else guarded(stage.work, guard),
         )
         for stage in stages

@@ -139,6 +139,10 @@ class LocalFolder(Folder):
                 os.remove(temporary)
             raise
 
+    def touch(self, path: str) -> None:
+        """Give a file the present time; OSError if it does not exist."""
+        os.utime(self.os_path(path))
+
     def remove(self, path: str) -> None:
         """See Folder."""
         with contextlib.suppress(FileNotFoundError):

@@ -5,8 +5,10 @@ refusals that need no decoding come before decoding; the manifest is written las
 """
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.parts import PARTS
@@ -31,16 +33,17 @@ from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
-from shardkit.parallel.for_each import Executor
+from shardkit.parallel.for_each import Executor, untold_failure
 from shardkit.parallel.job_progress import StagePhase
 from shardkit.parallel.progress import Phase, ProgressListener, Silent
 from shardkit.parallel.run_token import Run, claimed
-from shardkit.parallel.stages import Engine, Stage, run_stages
+from shardkit.parallel.stages import Engine, Stage, engine_without_driver, run_stages, submit_stages
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
-from shardkit.sources.recognising.several_sources import named_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +107,23 @@ class Conversion:
                 holds a different conversion and `overwrite` is off.
             MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
         """
+        return self._into_output(self._convert)
+
+    def submit(self) -> None:
+        """Begin the conversion as a job that goes on without this process.
+
+        Raises:
+            CallError: See run; or the executor is no engine whose jobs go on.
+            DataError: The output holds a different conversion and `overwrite` is off.
+            MachineError: The disk, the network or the engine failed.
+        """
+        self._into_output(partial(self._submit, engine_without_driver(self.executor)))
+
+    def _into_output(self, work: Callable[[Source, Folder, Run], T]) -> T:
+        """Claim the output, and do the work."""
         refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
-        sources = [named_source(one).url for one in (self.source_url, *self.source_options.also)]
-        if output.resolve("") in {open_folder(one).resolve("") for one in sources}:
+        if output.resolve("") == open_folder(self.source_url).resolve(""):
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
             raise CallError(msg)
         # First: an output that is a label folder would make the rest of the source look misread.
@@ -121,8 +137,10 @@ class Conversion:
         # Remove temporary files only after the token is written: before, a live writer might still rename its own.
         with os_errors_as("write into the output", output.url), locked(output), claimed(output) as run:
             remove_temporaries(output)
+            if why := untold_failure(output):
+                self.listener.say(f"the job that was submitted before has failed: {why}", "warning")
             try:
-                outcome = self._convert(source, output, run)
+                return work(source, output, run)
             except StaleRunError:
                 raise
             except ShardkitError:
@@ -133,31 +151,37 @@ class Conversion:
                     if not is_resumable and output.stat(REJECTED_IN_WORK) is None:
                         run.finish()
                 raise
-            self.log.write(output)
-            # This also removes the lock: a process that waits for it finds a finished dataset.
-            run.finish()
-            return outcome
 
     def _convert(self, source: Source, output: Folder, run: Run) -> Outcome:
-        self.listener.say(source.describe())
-        output.remove(REJECTED_IN_WORK)  # of an earlier run
-        output.remove(planned_dataset.PATH)
         notes = Notes(self.listener, self.log)
-        workers_notes = WorkersNotes(output, notes, self.call)
+        workers_notes = self._begin(source, output, notes)
         try:
-            stages = self._stages(source, output, notes)
+            stages = self._stages(source, output, None if isinstance(self.executor, Engine) else notes)
             run_stages(self.executor, run, stages, reads=[source.folder], watch=workers_notes.pass_on)
+            num_finished, is_unchanged = read_planned(output, self.options).finished_before, False
         except AlreadyConvertedError as there:
-            workers_notes.pass_on()
-            manifest = read_manifest(output.url)
-            return Outcome(manifest, self.log.seconds, there.num_shards, unchanged=True, findings=notes.findings)
+            num_finished, is_unchanged = there.num_shards, True
         finally:
             workers_notes.pass_on()
-        planned = read_planned(output, self.options)
         manifest = read_manifest(output.url)
-        return Outcome(manifest, self.log.seconds, planned.finished_before, findings=notes.findings)
+        self.log.write(output)
+        # This also removes the lock: a process that waits for it finds a finished dataset.
+        run.finish()
+        return Outcome(manifest, self.log.seconds, num_finished, unchanged=is_unchanged, findings=notes.findings)
 
-    def _stages(self, source: Source, output: Folder, notes: Notes) -> list[Stage]:
+    def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
+        self._begin(source, output, Notes())
+        stages = self._stages(source, output, None, is_detached=True)
+        submit_stages(engine, run, stages, self.listener, reads=[source.folder])
+
+    def _begin(self, source: Source, output: Folder, notes: Notes) -> WorkersNotes:
+        """Remove what an earlier run has left of its results, except what this one goes on with."""
+        self.listener.say(source.describe())
+        output.remove(REJECTED_IN_WORK)
+        output.remove(planned_dataset.PATH)
+        return WorkersNotes(output, notes, self.call)
+
+    def _stages(self, source: Source, output: Folder, notes: Notes | None, *, is_detached: bool = False) -> list[Stage]:
         existing = self._refuse_output(source, output)
         is_explicit = self.takes_any_classes or chooses_reading(self.source_options, self.options)
         taking = InventoryStage.of(
@@ -173,7 +197,8 @@ class Conversion:
             is_explicit,
             self.addition,
             self.call,
-            None if isinstance(self.executor, Engine) else notes,
+            notes,
+            is_detached,
         )
         inventory = StagePhase(lambda: True, lambda: taking.phase(self.listener))
         planning = StagePhase(

@@ -85,6 +85,25 @@ def _reports(work: Folder) -> Reports:
     return Reports(work, "notes")
 
 
+def write_workers_log(output: Folder) -> None:
+    """Write the events and messages of a job without a driver into the log of a dataset."""
+    log = RunLog()
+    for written in _read_all(output):
+        log.extend(written["events"])
+        for text, level in written["said"]:
+            log.add("said", text=text, level=level)
+    log.write(output)
+
+
+def workers_messages(output: Folder) -> list[str]:
+    """Return the messages of a job's steps so far."""
+    return [text for written in _read_all(output) for text, _ in written["said"]]
+
+
+def _read_all(output: Folder) -> list[dict[str, Any]]:
+    return [json.loads(output.read(report.path)) for report in _reports(output).found()]
+
+
 class WorkersNotes:
     """Passes the notes of workers on, each once, while a job runs and at its end."""
 

@@ -46,9 +46,10 @@ from shardkit.conversion.writing.rejected import enforce_limit
 from shardkit.conversion.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.conversion.writing.shard import WriteJob, WriteOptions
 from shardkit.conversion.writing.source_plan import InventoryReader, plan_inventory
-from shardkit.conversion.writing.step_notes import Notes, worker_notes
+from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
 from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
+from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
 from shardkit.parallel.run_token import Fence, RunToken
 from shardkit.reject_reasons import UNREADABLE
@@ -90,6 +91,7 @@ class ConversionSteps:
         addition: The dataset that the examples are appended to; None for a new dataset.
         call: The user's call, for the findings; None where it is not known.
         notes: Receives what the steps tell, if the driver runs them; None on workers.
+        is_detached: Whether the driver has left, so that publishing ends the run.
     """
 
     source: Source
@@ -102,6 +104,7 @@ class ConversionSteps:
     addition: Addition | None = None
     call: Call | None = None
     notes: Notes | None = None
+    is_detached: bool = False
 
     def plan(self, fence: Fence) -> Iterator[PlannedShard]:
         """Decide the split, shard and position of every example, and write the plan; yield the shards to write.
@@ -204,6 +207,10 @@ class ConversionSteps:
         planned = read_planned(self.output, self.options)
         with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():
             self._publish(planned, fence, notes)
+        if self.is_detached:
+            with self._errors():
+                write_workers_log(self.output)
+                end_run(fence, keeps_work=False)
 
     def _publish(self, planned: PlannedDataset, fence: Fence, notes: Notes) -> None:
         tasks = planned.tasks

@@ -1,0 +1,102 @@
+"""Look at a conversion that is not finished: which step it is in, how far it is, and whether it lives or has failed.
+
+Everything is found in the files of the output, so it does not matter which process or engine does the work.
+"""
+
+import itertools
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.planned_dataset import PlannedDataset, find_planned
+from shardkit.conversion.writing import inventory_tasks
+from shardkit.conversion.writing.output.shard_reports import REPORTS, LateRejectsCount
+from shardkit.conversion.writing.reject_limit import counted_rejects
+from shardkit.conversion.writing.step_notes import workers_messages
+from shardkit.naming import MANIFEST, WORK_FOLDER, counted
+from shardkit.parallel.for_each import untold_failure
+from shardkit.storage import Folder
+
+Step = Literal["checking", "planning", "writing", "publishing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """The state of an unfinished conversion.
+
+    Attributes:
+        step: The step that it is in.
+        num_images: Number of images known so far, with rejected ones; before planning those that are listed.
+        num_checked: Number of images that are checked.
+        num_shards: Number of shards; None before planning.
+        num_finished_shards: Number of those that are finished.
+        num_rejected: Number of images rejected so far.
+        seconds: Seconds since something was written, by this host's clock.
+        error: Why the job failed, if it was submitted and failed; None otherwise.
+        messages: What the steps of a job had to say.
+    """
+
+    step: Step
+    num_images: int
+    num_checked: int
+    num_shards: int | None
+    num_finished_shards: int
+    num_rejected: int
+    seconds: float
+    error: str | None
+    messages: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the state as JSON values."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """Return the state as lines of text."""
+        done = f"{self.num_checked:,} of {counted(self.num_images, 'image')} checked"
+        if self.num_shards is not None:
+            done = f"{self.num_finished_shards:,} of {counted(self.num_shards, 'shard')} finished"
+        said = [f"{self.step}: {done}, {self.num_rejected:,} rejected", f"last sign of life {self.seconds:.0f} s ago"]
+        if self.error is not None:
+            said.append(f"the job has failed: {self.error}")
+        return [*self.messages, *said]
+
+
+def find_unfinished(output: Folder) -> Unfinished | None:
+    """Return the state of an unfinished conversion into a folder; None if there is none."""
+    if output.stat(MANIFEST) is not None or output.stat(WORK_FOLDER) is None:
+        return None
+    planned = find_planned(output, ConvertOptions())  # its options are not looked at
+    num_checked = parts.count_rows(output)
+    num_listed = inventory_tasks.listed_rows(output).total()
+    step: Step = "planning" if inventory_tasks.is_taken(output) else "checking"
+    num_finished, num_rejected = 0, inventory_tasks.rejected_rows(output).total()
+    if planned is not None:
+        num_finished = _num_finished(output, planned)
+        step = "publishing" if num_finished == len(planned.tasks) else "writing"
+        late = LateRejectsCount(output, planned.digest).count()
+        num_listed, num_rejected = planned.num_listed, len(counted_rejects(planned.rejected)) + late
+    return Unfinished(
+        step=step,
+        num_images=num_listed,
+        num_checked=num_checked if planned is None else planned.num_listed,
+        num_shards=None if planned is None else len(planned.tasks),
+        num_finished_shards=num_finished,
+        num_rejected=num_rejected,
+        seconds=_seconds_since_sign_of_life(output),
+        error=untold_failure(output),
+        messages=tuple(workers_messages(output)),
+    )
+
+
+def _num_finished(output: Folder, planned: PlannedDataset) -> int:
+    there = {entry.name for entry in output.scan()}
+    return sum(task.name.index in there for task in planned.tasks)
+
+
+def _seconds_since_sign_of_life(output: Folder) -> float:
+    folders = ("", WORK_FOLDER, parts.PARTS, REPORTS)
+    entries = itertools.chain.from_iterable(map(output.scan, folders))
+    newest = max((entry.mtime_ns for entry in entries if not entry.is_folder), default=0)
+    return max(0.0, time.time() - newest / 1e9)

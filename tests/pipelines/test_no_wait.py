@@ -1,0 +1,72 @@
+"""What a job without a driver leaves for `info` and for the next `convert`; tests/engines has a driver that leaves."""
+
+import json
+
+import pytest
+
+from shardkit.doctor.engine import Engine
+from shardkit.testing import digests_of, write_class_folders
+
+from ..cli.calling import IN_PROCESS_RUNNER, call
+from .crashing import interrupt, nothing_left
+
+
+@pytest.fixture
+def goes_on(monkeypatch):
+    """The runner in this process counts as an engine: the job has ended when it is submitted."""
+    monkeypatch.setattr(Engine, "ends_with_driver", False)
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    root = write_class_folders(tmp_path_factory.mktemp("photographs"), {"ant": 9, "bee": 9})
+    (root / "bee" / "003.png").write_bytes(b"no picture")
+    return root
+
+
+@pytest.mark.usefixtures("goes_on")
+def test_the_sentence_of_a_job_that_failed_is_told_by_the_engine_by_info_and_by_the_next_convert(photographs, tmp_path):
+    words = ["convert", photographs, tmp_path / "out", "--max-rejected"]
+    sentence = "1 of 18 images and records are bad, more than --max-rejected 0 allows"
+    failed = call(*words, "0", "--no-wait", IN_PROCESS_RUNNER)
+    assert failed.exit_code == 3
+    assert "raise --max-rejected; nothing was published" in failed.stderr, "the engine does not show why"
+    shown = call("info", tmp_path / "out")
+    assert shown.exit_code == 1
+    assert "planning: 18 of 18 images checked, 1 rejected\nlast sign of life " in shown.stdout
+    assert f"the job has failed: {sentence}" in shown.stdout
+    [state] = json.loads(call("info", tmp_path / "out", "--json").stdout).values()
+    assert (state["step"], state["num_images"], state["num_rejected"]) == ("planning", 18, 1)
+    later = call(*words, "1")
+    assert later.exit_code == 0
+    assert f"the job that was submitted before has failed: {sentence}" in later.stderr
+    assert nothing_left(tmp_path / "out")
+
+
+@pytest.mark.usefixtures("goes_on")
+def test_it_publishes_and_of_a_finished_conversion_leaves_nothing(photographs, tmp_path):
+    words = ["convert", photographs, tmp_path / "out", "--max-rejected", "1", "--no-wait", IN_PROCESS_RUNNER]
+    for _ in range(2):
+        result = call(*words)
+        assert result.exit_code == 0, result.output
+        assert nothing_left(tmp_path / "out")
+    assert call("convert", photographs, tmp_path / "threads", "--max-rejected", "1").exit_code == 0
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
+
+
+def test_info_shows_how_far_an_interrupted_conversion_is(photographs, tmp_path, monkeypatch):
+    words = ["--max-rejected", "1", "--shards", "4"]
+    interrupt(monkeypatch, photographs, tmp_path / "out", *words, shards=3)
+    shown = call("info", tmp_path / "out")
+    assert shown.exit_code == 1
+    assert "writing: 3 of 4 shards finished, 1 rejected" in shown.stdout
+    assert call("convert", photographs, tmp_path / "out", *words).exit_code == 0
+    assert call("info", tmp_path / "out").exit_code == 0
+
+
+@pytest.mark.parametrize("runner", [[], [IN_PROCESS_RUNNER]], ids=["threads", "in-process"])
+def test_without_an_engine_that_goes_on_it_is_refused_before_anything_is_written(runner, photographs, tmp_path):
+    result = call("convert", photographs, tmp_path / "out", "--no-wait", *runner)
+    assert result.exit_code == 2
+    assert "--no-wait" in result.stderr
+    assert not (tmp_path / "out").exists()
