@@ -20,7 +20,7 @@ from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_before import StagedBefore, has_staged_images
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.stager import OF_IMAGE, StagedPart, Stager, StagingOptions
+from shardkit.conversion.staging.stager import OF_IMAGE, StagedPart, Stager, StagingOptions, begin_staging
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.conversion.writing.steps import PlannedShard
@@ -254,7 +254,7 @@ class _StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         """Open the output, and read what an earlier run left there."""
         self._output = open_folder(self._output_url)
         with os_errors_as("write into the output", self._output_url):
-            self._output.create()
+            begin_staging(self._output)
             self._before = self._shared.acquire(self._find_staged) if self._resumes else None
 
     def _find_staged(self) -> StagedBefore:

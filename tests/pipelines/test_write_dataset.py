@@ -15,7 +15,7 @@ from apache_beam.transforms.periodicsequence import PeriodicImpulse
 import shardkit
 from shardkit import images, pipelines
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.stager import Stager
+from shardkit.conversion.staging.stager import Stager, begin_staging
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError
 from shardkit.options.groups import Shards, Splits, Stored
@@ -144,7 +144,7 @@ def test_what_an_attempt_staged_that_was_discarded_is_not_in_the_dataset(rows, w
     # Upstream gives other keys each time, and its bundle failed after some rows were staged.
     options = pipelines.WriteDataset(tmp_path / "out", **OPTIONS)._staging
     output = open_folder(str(tmp_path / "out"))
-    output.create()
+    begin_staging(output)
     stager = Stager(output, options)
     assert [one for row in rows for one in stager.add(row._replace(key=f"{row.key}-of-another-attempt"))] == []
     stager.flush()

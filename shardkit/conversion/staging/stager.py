@@ -35,7 +35,7 @@ from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_r
 from shardkit.conversion.staging.rows import GivenRow, Kind, RowReader, values_of
 from shardkit.conversion.staging.staged_before import StagedBefore
 from shardkit.dataset.foreign.inferring import LayoutOverrides
-from shardkit.errors import DataError
+from shardkit.errors import DataError, StaleRunError
 from shardkit.hashing import canonical_json
 from shardkit.images.boxes import mask_orientation
 from shardkit.naming import printable
@@ -56,6 +56,7 @@ from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried
 
 STAGED = f"{naming.WORK_FOLDER}/staged"
+_BEGUN = f"{STAGED}/begun"
 FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are written
 FILE_ROWS = 1 << 14
 _VERSION = 1
@@ -114,6 +115,20 @@ class StagingOptions:
         return f"{STAGED}/{hashlib.sha256(canonical_json(decides)).hexdigest()[:16]}"
 
 
+def begin_staging(output: Folder) -> None:
+    """Create the folder of staged images; each worker process calls this once.
+
+    A worker that an engine has given up and that still runs when the dataset is published must not make it again.
+
+    Args:
+        output: The output folder.
+    """
+    output.create()
+    if output.stat(_BEGUN) is None:
+        with output.atomic_write(_BEGUN):
+            pass  # the file is empty
+
+
 class Stager:
     """Stages the rows of a bundle. Memory is bounded by FILE_BYTES and one image."""
 
@@ -121,7 +136,7 @@ class Stager:
         """Stage rows.
 
         Args:
-            output: The output folder, which must exist.
+            output: The output folder, in which staging has begun; see `begin_staging`.
             options: How rows are staged.
             before: The images that an earlier run staged; None if there are none.
         """
@@ -229,6 +244,7 @@ class Stager:
         """Write the images and the rows so far; None if there are no rows.
 
         Raises:
+            StaleRunError: The folder of staged images was removed, so another run, or another attempt, has published.
             MachineError: The disk or the network failed.
         """
         if not self._rows:
@@ -236,6 +252,7 @@ class Stager:
         kind, key = next(iter(self._kinds.items()), (None, ""))
         schema = staged_schema(kind or "label")  # without a good row, there is no annotation in it
         with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
+            self._refuse_ended()
             path = self._write_images() if self._images else None
             for row in self._rows:
                 if row.get(STORED_BYTES.name) is not None and row[PATH.name] is None:
@@ -248,6 +265,14 @@ class Stager:
         reading = next(iter(self._readings), "")
         self._begin()
         return StagedPart(name, kind or "", reading, key)
+
+    def _refuse_ended(self) -> None:
+        if self._output.stat(_BEGUN) is None:
+            msg = (
+                f"{self._output.url}/{STAGED}: the folder of staged images was removed, so another run has published "
+                "or cleared this output; if no other pipeline writes into it, run this one again"
+            )
+            raise StaleRunError(msg)
 
     def _write_images(self) -> str:
         """Write the images into one file, unless it is there; return its path."""

@@ -9,7 +9,7 @@ import pytest
 
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import RowReader, values_of
-from shardkit.conversion.staging.stager import Stager, StagingOptions
+from shardkit.conversion.staging.stager import Stager, StagingOptions, begin_staging
 from shardkit.dataset.example import bytes_feature, encode, int64_feature
 from shardkit.errors import CallError, DataError
 from shardkit.images import BadImage, StoredForm
@@ -134,6 +134,7 @@ def test_records_that_are_read_in_different_ways_are_refused(tmp_path):
         features = {name: bytes_feature([IMAGE]), "label": int64_feature((1,)), "key": bytes_feature([name.encode()])}
         stager = Stager(open_folder(str(tmp_path)), StagingOptions(StoredForm(), 1 << 20))
         assert [*stager.add(encode(features)), *stager.finish()] == []
+        begin_staging(open_folder(str(tmp_path)))
         parts.append(stager.flush())
     with pytest.raises(DataError) as refused:
         refuse_readings({one.reading: one.key for one in parts})

@@ -6,8 +6,10 @@ from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.staging import stager as staging
 from shardkit.conversion.staging.staged_before import StagedBefore
-from shardkit.conversion.staging.stager import OF_IMAGE, STAGED, Stager, StagingOptions
+from shardkit.conversion.staging.stager import OF_IMAGE, STAGED, Stager, StagingOptions, begin_staging
+from shardkit.errors import StaleRunError
 from shardkit.images import StoredForm
+from shardkit.naming import WORK_FOLDER
 from shardkit.storage import open_folder
 from shardkit.testing import picture
 
@@ -20,7 +22,9 @@ ROWS = [
 
 @pytest.fixture
 def output(tmp_path):
-    return open_folder(str(tmp_path))
+    folder = open_folder(str(tmp_path))
+    begin_staging(folder)
+    return folder
 
 
 def staged(output, *bundles, options=OPTIONS, before=None):
@@ -34,11 +38,9 @@ def staged(output, *bundles, options=OPTIONS, before=None):
 
 
 def files(output):
-    return {
-        f"{folder.name}/{entry.name}"
-        for folder in output.scan(STAGED)
-        for entry in output.scan(f"{STAGED}/{folder.name}")
-    }
+    """Sizes of the files of images by path."""
+    folders = [one.name for one in output.scan(STAGED) if one.is_folder]
+    return {f"{name}/{entry.name}": entry.num_bytes for name in folders for entry in output.scan(f"{STAGED}/{name}")}
 
 
 def test_a_bundle_that_is_tried_again_writes_the_same_files(output):
@@ -82,6 +84,15 @@ def test_files_and_memory_are_bounded(output, monkeypatch):
         assert list(stager.add(row)) == []
         if stager.is_full:
             names.append(stager.flush().name)
-    sizes = [entry.num_bytes for folder in output.scan(STAGED) for entry in output.scan(f"{STAGED}/{folder.name}")]
+    sizes = files(output).values()
     assert len(names) == len(sizes) > 5
     assert all(2000 <= size < 2000 + max(len(row["image"]) for row in ROWS) for size in sizes)
+
+
+def test_a_worker_that_still_runs_when_the_dataset_is_published_leaves_nothing(output, tmp_path):
+    late = Stager(output, OPTIONS)
+    assert list(late.add(ROWS[0])) == []
+    output.remove_tree(WORK_FOLDER)
+    with pytest.raises(StaleRunError, match="another run has published or cleared this output"):
+        late.flush()
+    assert list(tmp_path.iterdir()) == []
