@@ -87,21 +87,23 @@ def _with_conversion(
     beam_options = tuple(options.get("beam_options", ()))
     call = Call("convert", source_texts(source), os.fspath(output), given, beam_options)
     with answering(call, _planning(call)):
-        source_url, *also = source_locations(source)
-        output_url = location("OUTPUT", output)
         from shardkit.api.executors import make_executor
         from shardkit.conversion.writing.conversion import Conversion
         from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
         from shardkit.parallel.progress import Silent
 
         listener = options.get("listener") or Silent()
+        output_url = location("OUTPUT", output)
+        # Before a store is asked what SOURCE is: that may take a minute to fail, and the paths alone may be wrong.
+        places = dict(zip(("SOURCE",), call.sources, strict=False)) | {"OUTPUT": output_url}
+        executor = make_executor(beam_options, given.get("workers"), listener.say, **places)
+        source_url, *also = source_locations(source)
         source_options, converting = conversion_values(source_url, given, listener.say, also)
-        places = {"SOURCE": source_url, "OUTPUT": output_url}
         conversion = Conversion(
             source_url,
             output_url,
             converting,
-            make_executor(beam_options, given.get("workers"), listener.say, **places),
+            executor,
             source_options=source_options,
             limit=RejectLimit.parse(given.get("max_rejected", DEFAULT_MAX_REJECTED)),
             overwrite=given.get("overwrite", False),

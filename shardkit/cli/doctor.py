@@ -52,13 +52,13 @@ def doctor(source: str, output: str, timeout: int | None, beam_options: tuple[st
     from shardkit.naming import counted
 
     terminal = Terminal(quiet=False)
-    source, output = source_location(source), location("OUTPUT", output)
+    source, output = location("SOURCE", source), location("OUTPUT", output)
     runner = _runner(beam_options)
     checks: list[Check] = []
     # Each step needs what the one before checked: a path that nobody can reach cannot be listed.
     for step in (
         lambda: () if runner is None else check_runner(runner.engine, SOURCE=source, OUTPUT=output),
-        lambda: (*check_resources(source, output), *_check_output(output)),
+        lambda: (*check_resources(source_location(source), output), *_check_output(output)),
         lambda: _check_workers(runner, source, output, terminal, timeout),
     ):
         for check in step():
