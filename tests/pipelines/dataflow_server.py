@@ -34,7 +34,7 @@ class DataflowServer(ThreadingHTTPServer):
         return f"http://localhost:{self.server_port}"
 
     def __enter__(self):
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
         return super().__enter__()
 
     def __exit__(self, *error):

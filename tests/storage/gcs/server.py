@@ -259,7 +259,7 @@ def main():
             "no_proxy": "127.0.0.1,localhost",
             "NO_PROXY": "127.0.0.1,localhost",
         }
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         sys.stdout.write(json.dumps(environment) + "\n")
         sys.stdout.flush()
         sys.stdin.read()
