@@ -8,6 +8,7 @@ the dataset was published with exit code 0. Runners also replace handlers, and t
 import contextlib
 import math
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 from shardkit.errors import CallError
 
 TICK_SECONDS = 0.2
-AGAIN_SECONDS = 1.0  # time to clean up before the next exception
+AGAIN_SECONDS = 10.0  # before an exception that nobody lost is raised again: Beam takes 5 s to end a job server
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -73,6 +74,7 @@ class _Watch:
             if callable(handler):  # neither ignored, as by nohup, nor the system's
                 self._before[number] = handler
                 signal.signal(number, self._handle)
+        self._unraisable, sys.unraisablehook = sys.unraisablehook, self._on_unraisable
         self._alarm = signal.signal(signal.SIGALRM, self._tick)
         self._timer = signal.setitimer(signal.ITIMER_REAL, TICK_SECONDS, TICK_SECONDS)
 
@@ -85,6 +87,7 @@ class _Watch:
         signal.signal(signal.SIGALRM, self._alarm or signal.SIG_DFL)
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = self._unraisable
 
     def _handle(self, number: int, frame: Any) -> None:
         try:
@@ -92,6 +95,12 @@ class _Watch:
         except BaseException as error:
             self.raised, self._again = error, time.monotonic() + AGAIN_SECONDS
             raise
+
+    def _on_unraisable(self, lost: Any) -> None:
+        if lost.exc_value is self.raised:  # Python has no other place for it; the next tick has
+            self._again = 0.0
+        else:
+            self._unraisable(lost)
 
     def _tick(self, *_: Any) -> None:
         if self._is_over:

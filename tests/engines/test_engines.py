@@ -16,6 +16,7 @@ from shardkit.testing import digests_of, write_class_folders
 
 from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, call, convert, environment, is_one_sentence, run
 from ..pipelines.crashing import interrupt, start_until
+from .processes import below, command
 
 OPTIONS = ["--shards", "3", "--resize", "6"]
 # A worker in a process of its own sees nothing of this one's memory: neither options nor modules that were imported.
@@ -80,6 +81,57 @@ def test_prism_writes_the_same_bytes(source, by_default, tmp_path):
     assert done.returncode == 0, done.stderr
     assert digests_of(tmp_path / "out") == digests_of(by_default)
     assert call("verify", tmp_path / "out", "--deep").exit_code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("SHARDKIT_PRISM" not in os.environ, reason="SHARDKIT_PRISM names no prism, see pipelines/README.md")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "ctrl-c"])
+def test_prism_ends_with_a_run_that_is_interrupted(number, source, tmp_path):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, see test_killing
+    prism = ["--runner=PrismRunner", f"--prism_location={os.environ['SHARDKIT_PRISM']}"]
+    programs = []
+
+    def runs(pid):
+        return os.environ["SHARDKIT_PRISM"] in command(pid)[:1]
+
+    def is_up():
+        programs[:] = filter(runs, below(os.getpid()))
+        return programs
+
+    driver = start_until(is_up, "convert", source, tmp_path / "out", *OPTIONS, *prism)
+    signal.signal(signal.SIGINT, before)
+    driver.send_signal(number)
+    _, said = driver.communicate(timeout=TIMEOUT_SECONDS)
+    assert driver.returncode == 130, said
+    assert list(filter(runs, programs)) == []
+    assert "may still run" not in said.decode()
+
+
+# Ctrl-C at so many seconds after the submission has begun.
+SUBMITTING = """
+import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import apache_beam
+from shardkit.__main__ import main
+seconds, submit = float(sys.argv.pop(1)), apache_beam.Pipeline.run
+def run(pipeline, *arguments, **more):
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return submit(pipeline, *arguments, **more)
+apache_beam.Pipeline.run = run
+main()
+"""
+
+
+@pytest.mark.slow  # tests/pipelines/test_interruptions.py has what happens to Ctrl-C, without an engine
+def test_ctrl_c_during_a_submission_is_never_lost(source, job_service, tmp_path):
+    for i in range(20):
+        words = ["convert", source, tmp_path / str(i), *OPTIONS, *portable(job_service, *LOOPBACK)]
+        done = subprocess.run(
+            [sys.executable, "-c", SUBMITTING, str(0.015 * i), *map(str, words)],
+            env=environment(), capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False,
+        )  # fmt: skip
+        assert done.returncode == 130, done.stderr
+        assert not (tmp_path / str(i) / "manifest.json").exists()
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Ctrl-C ends a job whatever Python, Beam and a runner do with the exception of its handler."""
 
 import signal
+import sys
 import time
 
 import pytest
@@ -13,13 +14,14 @@ from shardkit.pipelines.interruptions import TimeOverError, interruptible
 def handlers(monkeypatch):
     """Ctrl-C raises KeyboardInterrupt, and the handlers and the timer of the caller are there again afterwards."""
     monkeypatch.setattr(interruptions, "TICK_SECONDS", 0.02)
-    monkeypatch.setattr(interruptions, "AGAIN_SECONDS", 0.05)
+    hook = sys.unraisablehook
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     alarm = signal.getsignal(signal.SIGALRM)
     yield
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
     assert signal.getsignal(signal.SIGALRM) is alarm
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert sys.unraisablehook is hook
 
 
 class Finalised:
@@ -54,6 +56,13 @@ def taken_by_a_runner():
     waits()
 
 
+def swallowed_by_a_runner():
+    try:
+        signal.raise_signal(signal.SIGINT)
+    except KeyboardInterrupt:
+        waits()
+
+
 def passed_on_as_an_error():
     try:
         signal.raise_signal(signal.SIGINT)
@@ -61,11 +70,16 @@ def passed_on_as_an_error():
         raise RuntimeError("KeyboardInterrupt [while running 'Work']") from None
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("job", [lost_before_the_end, lost_in_the_middle, taken_by_a_runner, passed_on_as_an_error])
 def test_ctrl_c_ends_the_job(job):
     with pytest.raises(KeyboardInterrupt), interruptible():
         job()
+
+
+def test_ctrl_c_that_is_swallowed_is_raised_again_after_a_while(monkeypatch):
+    monkeypatch.setattr(interruptions, "AGAIN_SECONDS", 0.05)
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        swallowed_by_a_runner()
 
 
 def test_ctrl_c_leaves_time_to_clean_up():
@@ -75,7 +89,7 @@ def test_ctrl_c_leaves_time_to_clean_up():
         try:
             signal.raise_signal(signal.SIGINT)
         finally:
-            time.sleep(0.03)
+            time.sleep(0.1)
             cleaned.append(True)
 
     with pytest.raises(KeyboardInterrupt), interruptible():

@@ -11,10 +11,11 @@ from apache_beam.options.pipeline_options import PipelineOptions
 import shardkit
 from shardkit import pipelines
 
-from ..cli.calling import IN_PROCESS_RUNNER, SAMPLE_DATA
+from ..cli.calling import CHECKOUT, IN_PROCESS_RUNNER, SAMPLE_DATA
 
 pytest.importorskip("pandas", reason="Beam YAML needs apache-beam[yaml]")
-PROVIDERS = yaml.safe_load((Path(pipelines.__file__).parent / "transforms.yaml").read_text(encoding="utf-8"))
+SHIPPED = (Path(pipelines.__file__).parent / "transforms.yaml").read_text(encoding="utf-8")
+PROVIDERS = yaml.safe_load(SHIPPED)
 
 
 def run(*transforms):
@@ -49,3 +50,9 @@ def test_a_dataset_is_written_and_read_by_a_pipeline_in_yaml(tmp_path):
     read = [json.loads(line) for line in found.read_text().splitlines()]
     assert sorted(one["key"] for one in read) == [f"star/{i}" for i in range(3)]
     assert {(one["label"], one["side"], one["has_image"]) for one in read} == {(1, 16, True)}
+
+
+def test_the_page_shows_the_providers_that_are_shipped():
+    page = (CHECKOUT / "pipelines" / "README.md").read_text(encoding="utf-8")
+    [shown] = [block for block in page.split("```") if "\nproviders:\n" in block]
+    assert yaml.safe_load(shown.removeprefix("text"))["providers"] == PROVIDERS
