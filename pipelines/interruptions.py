@@ -12,7 +12,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
+
+from apache_beam.utils import subprocess_server
 
 from shardkit.errors import CallError
 
@@ -89,11 +92,15 @@ class _Watch:
             signal.signal(number, handler)
         sys.unraisablehook = self._unraisable
 
-    def _handle(self, number: int, frame: Any) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         try:
             self._before[number](number, frame)
         except BaseException as error:
-            self.raised, self._again = error, time.monotonic() + AGAIN_SECONDS
+            self.raised = error
+            if _is_starting_a_server(frame):
+                self._again = 0.0
+                return
+            self._again = time.monotonic() + AGAIN_SECONDS
             raise
 
     def _on_unraisable(self, lost: Any) -> None:
@@ -102,8 +109,8 @@ class _Watch:
         else:
             self._unraisable(lost)
 
-    def _tick(self, *_: Any) -> None:
-        if self._is_over:
+    def _tick(self, _: int, frame: FrameType | None) -> None:
+        if self._is_over or _is_starting_a_server(frame):
             return
         for number in self._before:
             if signal.getsignal(number) != self._handle:  # Beam's job servers end the server first
@@ -114,3 +121,12 @@ class _Watch:
         if self.raised is not None and now >= self._again:
             self._again = now + AGAIN_SECONDS
             raise self.raised
+
+
+def _is_starting_a_server(frame: FrameType | None) -> bool:
+    """Return whether Beam starts a process that it has not noted yet: an exception would leave it running for ever."""
+    while frame is not None:
+        if (frame.f_code.co_filename, frame.f_code.co_name) == (subprocess_server.__file__, "get"):
+            return True
+        frame = frame.f_back
+    return False
