@@ -2,7 +2,7 @@
 
 A refusal names changes of the call. Before they are printed, each is planned on the listing, without decoding or
 writing anything: one that would be refused itself, or give one class, is not offered; one that loses images or a split
-says so.
+says so. Where the changes give different numbers of classes, each says how many.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 if TYPE_CHECKING:
     from shardkit.conversion.planning.plan import Plan
 
-_MOST_OFFERED = 3
+_MOST_OFFERED = 4
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
 
 Planned = Callable[[Change], "Plan"]
@@ -67,15 +67,17 @@ class _Found:
         change: The change.
         num_examples: Number of its examples; None if it was not planned.
         splits: Names of its splits.
+        num_classes: Number of its classes.
     """
 
     change: Change
     num_examples: int | None = None
     splits: frozenset[str] = frozenset()
+    num_classes: int = 0
 
 
 def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Change, ...]:
-    """Return the changes that work, those that keep the most images first, at most three.
+    """Return the changes that work, those that keep the most images first, at most four.
 
     Args:
         changes: Changes of the call.
@@ -93,7 +95,8 @@ def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Ch
             continue
         if len(plan.classes) == 1 and not _confirms(change):
             continue
-        found.append(_Found(change, plan.num_examples, frozenset(split.name for split in plan.splits)))
+        names = frozenset(split.name for split in plan.splits)
+        found.append(_Found(change, plan.num_examples, names, len(plan.classes)))
     counts = [one.num_examples for one in found if one.num_examples is not None]
     most = max(counts, default=0)
     # Splits that a change names are those that it is about.
@@ -101,7 +104,9 @@ def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Ch
         *(one.splits for one in found if one.num_examples == most and "splits" not in one.change.options)
     )
     ranked = sorted(found, key=lambda one: -(most if one.num_examples is None else one.num_examples))
-    return tuple(_told(one, most, every) for one in ranked[:_MOST_OFFERED])
+    shown = ranked[:_MOST_OFFERED]
+    differ = len({one.num_classes for one in shown if one.num_classes}) > 1
+    return tuple(_told(one, most, every, tells_classes=differ) for one in shown)
 
 
 def values_with(call: Call, change: Change) -> dict[str, Any]:
@@ -131,11 +136,13 @@ def _confirms(change: Change) -> bool:
     return "layout" in change.options or "classes" in change.options
 
 
-def _told(found: _Found, most: int, splits: frozenset[str]) -> Change:
-    """Return the change with what it loses in its meaning."""
+def _told(found: _Found, most: int, splits: frozenset[str], *, tells_classes: bool) -> Change:
+    """Return the change with its number of classes, and with what it loses, in its meaning."""
     change, loses = found.change, []
     if found.num_examples is None:
         return change
+    if tells_classes and found.num_classes:
+        loses.append(f"{counted(found.num_classes, 'class')}, {counted(found.num_examples, 'image')}")
     if found.num_examples < most:
         loses.append(f"leaves out {most - found.num_examples:,} of {counted(most, 'image')}")
     if lost := [] if change.options.get("splits") else sorted(splits - found.splits):

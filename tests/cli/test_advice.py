@@ -75,10 +75,11 @@ def test_every_call_of_a_refusal_in_python_runs(name, tmp_path, monkeypatch):
 
 def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(tmp_path, monkeypatch):
     monkeypatch.chdir(written(tmp_path, dict.fromkeys(f"s/part{i}/{c}/{j}.jpg" for i, c, j in PARTS)))
-    *_, level, folders, one_part = call("plan", "s").stderr.splitlines()
+    *_, level, folders, larger, smaller = call("plan", "s").stderr.splitlines()
     assert level.endswith("--class-level 2         # cat/, dog/ are classes, in every folder")
     assert folders.endswith("--layout class-folders  # part1/, part2/ are classes")
-    assert one_part.endswith("only part1 is read; leaves out 10 of 16 images")
+    assert larger.endswith("only part2 is read; leaves out 6 of 16 images")
+    assert smaller.endswith("only part1 is read; leaves out 10 of 16 images")
 
 
 def test_a_change_that_gives_one_class_is_not_offered(tmp_path):
@@ -111,7 +112,7 @@ def test_every_command_of_a_refused_append_runs(tmp_path, monkeypatch):
     refused = call("append", "data", "more")
     printed = commands(refused.stderr)
     # Folders of a class of the dataset are no classes, so that reading is not offered.
-    assert [command[3:] for command in printed] == [["--class-level", "2"], []]
+    assert [command[3:] for command in printed] == [["--class-level", "2"], [], []]
     assert "only part1 is read; leaves out 4 of 8 images" in refused.stderr
     for number, command in enumerate(printed):
         shutil.copytree("data", f"data{number}")

@@ -41,7 +41,7 @@ def _(tree):
     tree.unlearnt("Bildschirmfoto vom 2023-05-02.png")
 
 
-@folder("half-finished labels: a folder of unsorted images", "advised", today="wrong")
+@folder("half-finished labels: a folder of unsorted images")
 def _(tree):
     for name in PETS:
         tree.images(f"{name}/{name}{{}}.jpg", 4, name)
@@ -49,7 +49,7 @@ def _(tree):
         tree.unlearnt(f"unsorted/IMG_{number:04}.jpg")
 
 
-@folder("New folder and New folder (2)", "advised", today="refused")
+@folder("New folder and New folder (2)", "advised")
 def _(tree):
     for name in ("New folder", "New folder (2)"):
         tree.images(f"{name}/{len(name)}IMG_{{:04}}.jpg", 3)
@@ -61,21 +61,21 @@ def _(tree):
         tree.images(f"my dataset/{name}/{name[-1]}{{}}.png", 4, name)
 
 
-@folder("German: Training, Validierung, Test", "advised", today="refused")
+@folder("German: Training, Validierung, Test")
 def _(tree):
     for split, own in (("Training", "train"), ("Validierung", "validation"), ("Test", "test")):
         for name in ("Hund", "Katze", "Vögel"):
             tree.images(f"Bilder/{split}/{name}/{split}{{}}.jpg", 2, name, own)
 
 
-@folder("Spanish: entrenamiento, validacion, prueba", "advised", today="refused")
+@folder("Spanish: entrenamiento, validacion, prueba")
 def _(tree):
     for split, own in (("entrenamiento", "train"), ("validacion", "validation"), ("prueba", "test")):
         for name in ("gato", "perro"):
             tree.images(f"{split}/{name}/{split}{{}}.jpg", 2, name, own)
 
 
-@folder("Chinese: 训练集 and 测试集", "advised", today="refused")
+@folder("Chinese: 训练集 and 测试集")
 def _(tree):
     for split, own in (("训练集", "train"), ("测试集", "test")):
         for name in ("猫", "狗"):
@@ -125,7 +125,7 @@ def _(tree):
     tree.image("fox/fox.jpg", "fox")
 
 
-@folder("a project: data/raw, data/processed, models, notebooks", "advised", today="refused")
+@folder("a project: data/raw, data/processed, models, notebooks", "advised")
 def _(tree):
     for name in PETS:
         tree.images(f"pets/data/raw/{name}/{name}{{}}.jpg", 3, name)
@@ -168,7 +168,7 @@ def _(tree):
             tree.files[path.replace("pets/", "pets_backup/")] = tree.files[path]
 
 
-@folder("Google Takeout: photographs by year with a .json each", "advised", today="wrong")
+@folder("Google Takeout: photographs by year with a .json each", "advised")
 def _(tree):
     for year in ("2019", "2020"):
         for path in tree.images(f"Takeout/Google Photos/Photos from {year}/IMG_{year}{{}}.jpg", 3):
@@ -235,7 +235,7 @@ def _(tree):
     tree.text("System Volume Information/IndexerVolumeGuid", "x")
 
 
-@folder("class folders with days inside", today="advised")
+@folder("class folders with days inside")
 def _(tree):
     for name in PETS:
         for day in ("2020-01-01", "2020-01-02"):

@@ -55,7 +55,7 @@ def _(tree):
     tree.text("LOC_synset_mapping.txt", "n01440764 tench, Tinca tinca\nn01443537 goldfish, Carassius auratus\n")
 
 
-@folder("iNaturalist 2021: folders of the whole taxonomy and a JSON without boxes", today="refused")
+@folder("iNaturalist 2021: folders of the whole taxonomy and a JSON without boxes")
 def _(tree):
     names = ("00000_Animalia_Annelida_Lumbricus_terrestris", "00001_Animalia_Chordata_Turdus_merula")
     for name in names:
@@ -84,7 +84,7 @@ def _(tree):
         tree.images(f"style-transfer-preprocessed-512/{name}/{name}{{}}-{other}1.png", 3, name)
 
 
-@folder("Kather: tiles in class folders, and a folder of whole slides beside", "advised", today="wrong")
+@folder("Kather: tiles in class folders, and a folder of whole slides beside", "advised")
 def _(tree):
     for name in ("01_TUMOR", "02_STROMA", "08_EMPTY"):
         tree.images(f"Kather_texture_2016_image_tiles_5000/{name}/1A4_CRC_{{}}.tif", 3, name)
@@ -167,14 +167,14 @@ def _(tree):
             tree.images(f"core50_128x128/{session}/{name}/C_0{session[1]}_0{name[1]}_{{:03}}.png", 2, name)
 
 
-@folder("Chars74K: GoodImg/Bmp and BadImag/Bmp with the same samples", "advised", today="wrong")
+@folder("Chars74K: GoodImg/Bmp and BadImag/Bmp with the same samples", "advised")
 def _(tree):
     for kind in ("GoodImg", "BadImag"):
         for name in ("Sample001", "Sample002"):
             tree.images(f"English/Img/{kind}/Bmp/{name}/img{name[-3:]}-{kind[0]}{{:05}}.png", 2, name)
 
 
-@folder("COIL-100: object and angle in the file name", "advised", today="refused")
+@folder("COIL-100: object and angle in the file name", "advised")
 def _(tree):
     for name in ("obj1", "obj2", "obj13"):
         for angle in (0, 5, 10):

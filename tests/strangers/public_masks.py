@@ -37,7 +37,7 @@ def _(tree):
         pairs(tree, f"{split}_imgs/{split}/{{}}.jpg", f"{split}_mask/{split}/{{}}.png", 3, own, start=start)
 
 
-@folder("LoveDA: Rural and Urban with images_png and masks_png", today="wrong")
+@folder("LoveDA: Rural and Urban with images_png and masks_png", "advised", today="refused")
 def _(tree):
     for split, own, start in (("Train", "train", 0), ("Val", "validation", 20)):
         for scene, more in (("Rural", 0), ("Urban", 10)):
@@ -87,7 +87,7 @@ def _(tree):
     tree.text("ISIC2018_Task1-2_Training_Input/LICENSE.txt", "CC-0\n")
 
 
-@folder("CelebAMask-HQ: a drawing for each part of each face", "refused", today="wrong")
+@folder("CelebAMask-HQ: a drawing for each part of each face", "advised")
 def _(tree):
     for number in range(3):
         tree.image(f"CelebAMask-HQ/CelebA-HQ-img/{number}.jpg")

@@ -7,6 +7,8 @@ from typing import Any
 from shardkit.options.call import Change
 from shardkit.sources.walking import join
 
+FORCED = {"layout": "class-folders"}  # options that read each folder as a class
+
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:

@@ -4,6 +4,7 @@ One name proves little: ``train_station`` is a class among classes. The names of
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from shardkit.naming import split_of_folder
@@ -11,20 +12,28 @@ from shardkit.naming import split_of_folder
 # The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
 _GLUED = re.compile(r"(train|training|val|valid|validation|test|testing)(?:sets?|data|images?|imgs?|samples?)")
-_ALSO = {"validate": "validation"}
+_ALSO = {
+    "validate": "validation",
+    # In other languages, without accents.
+    **dict.fromkeys(("entrainement", "entrenamiento", "addestramento", "treinamento", "treino"), "train"),
+    **dict.fromkeys(("训练", "训练集", "訓練", "訓練集", "학습", "обучение"), "train"),
+    **dict.fromkeys(("validierung", "validacion", "validacao", "convalida"), "validation"),
+    **dict.fromkeys(("验证", "验证集", "検証", "검증"), "validation"),
+    **dict.fromkeys(("prueba", "pruebas", "teste", "测试", "测试集", "テスト", "테스트", "тест"), "test"),
+}
 # Words that say nothing about the content: with a split's word, they are a split.
 _SAY_NOTHING = frozenset(
     {
         *("clean", "cleaned", "cropped", "data", "dataset", "datasets", "file", "files", "final", "folder", "full"),
-        *("image", "images", "img", "imgs", "jpeg", "jpg", "labeled", "labelled", "new", "orig", "original", "part"),
-        *("photo", "photos", "pic", "pics", "picture", "pictures", "png", "processed", "raw", "resized", "sample"),
-        *("samples", "set", "sets", "small", "split", "subset", "the", "x", "all", "my"),
+        *("image", "images", "img", "imgs", "jpeg", "jpg", "labeled", "labelled", "mini", "new", "orig", "original"),
+        *("part", "photo", "photos", "pic", "pics", "picture", "pictures", "png", "processed", "raw", "resized"),
+        *("sample", "samples", "set", "sets", "small", "split", "subset", "the", "x", "all", "my"),
     }
 )
 _UNLABELLED = frozenset(
     {
         *("predict", "prediction", "predictions", "pred", "preds", "unlabeled", "unlabelled", "unsup", "unsupervised"),
-        *("submission", "submissions"),
+        *("submission", "submissions", "unsorted"),
     }
 )
 # Folders of a project next to its data.
@@ -112,7 +121,14 @@ def mix_splits(names: Sequence[str]) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORDS.findall(name)]
+    return [word.lower() for word in _WORDS.findall(_without_accents(name))]
+
+
+def _without_accents(name: str) -> str:
+    """Return a name with ``validacion`` for ``validación``; scripts whose marks are letters stay as they are."""
+    if name.isascii():
+        return name
+    return unicodedata.normalize("NFC", re.sub("(?<=[A-Za-z])[\u0300-\u036f]+", "", unicodedata.normalize("NFD", name)))
 
 
 def _split(word: str) -> str | None:

@@ -239,7 +239,7 @@ REFUSED = {
     "the classes may be one level lower": (
         ["part1/cat/1.jpg", "part1/dog/2.jpg", "part2/cat/3.jpg", "part2/dog/4.jpg"],
         "part1/, part2/ hold folders such as cat/, dog/; either of the two levels may be the class",
-        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/part1 OUT"],
+        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/part1 OUT", "SOURCE/part2 OUT"],
     ),
     "the classes may be one level lower in the splits": (
         [

@@ -37,7 +37,7 @@ MASK_SUFFIX = re.compile(
     r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|anno(?:tations?)?|labelids|labeltrainids)\Z", re.IGNORECASE
 )
 _IMAGE_SUFFIXES = ("", "_0000", "_image", "_img", "_rgb", "_sat")  # "_0000" is nnU-Net's first channel
-_SAYS_MASKS = re.compile(r"mask|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+SAYS_MASKS = re.compile(r"mask|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
 _NUM_MATCHED = 400  # files whose stems are compared
 _MIN_MATCHED = 0.8  # of the masks
 _MAX_FOLDERS = 12  # folders next to each other that may be pairs
@@ -149,7 +149,7 @@ def _pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
     names = folders_in(folder, base)
     if not 1 < len(names) <= _MAX_FOLDERS:
         return
-    said = [name for name in names if _SAYS_MASKS.search(name)]
+    said = [name for name in names if SAYS_MASKS.search(name)]
     for masks, images in itertools.product(said, names):
         if images in said:
             continue

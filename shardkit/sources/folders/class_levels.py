@@ -1,0 +1,151 @@
+"""Decide at which level of a tree the classes are; a tree in which two levels may be it is refused with both readings.
+
+cat/images/1.jpg                       one folder in each: parts of the class
+cat/2021-03-01/1.jpg                   days are no classes: parts of the class
+fish/ray/1.jpg, trees/oak/1.jpg        either level
+amazon/mug/1.jpg, dslr/mug/1.jpg       either level; also amazon/ alone
+tiles/tumour/1.jpg, slides/1.jpg       tiles/ alone, or the upper level
+0/a/0a1b.jpg                           neither: the first characters of the files' names
+"""
+
+import posixpath
+
+from shardkit.errors import CallError
+from shardkit.naming import printable
+from shardkit.options.call import Change
+from shardkit.refusals import RefusalError
+from shardkit.sources.folders.class_folders import label_folders
+from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
+from shardkit.sources.folders.no_classes import are_dates, are_ranges
+from shardkit.sources.folders.source_place import FORCED, SourcePlace
+from shardkit.sources.folders.split_folders import says_nothing
+from shardkit.sources.walking import join
+from shardkit.storage import Folder
+
+
+def refuse_unclear_level(
+    folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace, *, are_in_split: bool = False
+) -> None:
+    """Refuse a tree in which classes may be at several levels.
+
+    Args:
+        folder: Root of the tree.
+        tops: The first few folders of its upper level.
+        excluded: Path of the output; None for none.
+        place: The tree's place in the source.
+        are_in_split: Whether the folders are in a split's folder, so that no other can be read alone.
+
+    Raises:
+        RefusalError: The readings.
+    """
+    _refuse_prefixes(folder, tops, place)
+    inner = {top: label_folders(folder, top, excluded) for top in tops}
+    if lower := _lower_levels(folder, tops, excluded):
+        is_common = len(tops) > 1 and len(set.intersection(*map(set, inner.values()))) > 1
+        alone = [] if are_in_split or not is_common else _alone(tops, inner, place)
+        raise _several_levels(place, tops, lower, alone)
+    if not are_in_split:
+        _refuse_uneven(folder, inner, place)
+
+
+def _refuse_prefixes(folder: Folder, tops: list[str], place: SourcePlace) -> None:
+    """Refuse 0/a/, 1/f/, …: images spread over folders by the first characters of their names.
+
+    Raises:
+        RefusalError: The folders, and those in them, have names of one character.
+    """
+    inner = [name for path in tops for name in label_folders(folder, path, None)]
+    names = [*(posixpath.basename(path) for path in tops), *inner]
+    if not inner or len(tops) < 2 or any(len(name) > 1 for name in names):
+        return
+    if any(holds_image(folder, path) for path in tops):
+        first = join(tops[0], inner[0])
+        problem = (
+            f"{place.shown}: {printable(first)}/ and the like look like the first characters of the files' names, not "
+            "like classes"
+        )
+        remedy = "if a table has the labels, write the images' paths into it, such as 0/a/0a1b.jpg"
+        changes = [
+            place.whole({"unlabelled": True}, "images without labels"),
+            place.tree(FORCED, "each folder is a class"),
+        ]
+        raise RefusalError(problem, changes, remedy=remedy)
+
+
+def _lower_levels(folder: Folder, tops: list[str], excluded: str | None) -> dict[int, list[str]]:
+    """Return the names of folders at each lower level that may be the classes, by level; {} if the upper ones are.
+
+    They are if images lie in them, or if each has one inner folder only: both levels then divide the images alike.
+
+    Args:
+        folder: Root of the tree.
+        tops: The first few folders of the upper level, which is 1.
+        excluded: Path of the output; None for none.
+    """
+    found: dict[int, list[str]] = {}
+    is_divided, paths = False, tops
+    for level in range(2, MAX_DEPTH + 2):
+        inner = {path: label_folders(folder, path, excluded) for path in paths}
+        if not paths or not all(inner.values()) or any(has_images(folder, path) for path in paths):
+            break
+        is_divided = is_divided or any(len(names) > 1 for names in inner.values())
+        names = sorted({name for below in inner.values() for name in below})
+        if is_divided and _may_be_classes(names, inner):
+            found[level] = names
+        paths = [join(path, name) for path, below in inner.items() for name in below[:NUM_SAMPLED]]
+    return found
+
+
+def _several_levels(
+    place: SourcePlace, tops: list[str], lower: dict[int, list[str]], others: list[Change]
+) -> CallError:
+    folders = " and ".join(listed(names) for names in lower.values())
+    num = "two" if len(lower) == 1 else "several"
+    problem = (
+        f"{place.shown}: {listed(tops)} hold folders such as {folders}; either of the {num} levels may be the class"
+    )
+    changes = [
+        place.tree({"class_level": level}, f"{listed(names)} are classes, in every folder")
+        for level, names in lower.items()
+    ]
+    upper = place.tree(FORCED, f"{listed(tops)} are classes")
+    return RefusalError(problem, [changes[0], upper, *changes[1:], *others])
+
+
+def _may_be_classes(names: list[str], inner: dict[str, list[str]]) -> bool:
+    """Return whether folders of a lower level may be classes: dates are none, and names that all upper folders have."""
+    if are_dates(names) or are_ranges(names):
+        return False
+    repeat = len(inner) > 1 and len({tuple(below) for below in inner.values()}) == 1
+    return len(names) > 1 and (repeat or len([name for name in names if not says_nothing(name)]) > 1)
+
+
+def _alone(tops: list[str], inner: dict[str, list[str]], place: SourcePlace) -> list[Change]:
+    return [
+        change
+        for top in tops
+        for change in place.inside([top], f"{listed(inner[top])} are classes, and only {top} is read")
+    ]
+
+
+def _refuse_uneven(folder: Folder, inner: dict[str, list[str]], place: SourcePlace) -> None:
+    """Refuse folders of images next to a folder in which folders divide the images.
+
+    Raises:
+        RefusalError: There is such a folder; the changes read it alone, or all.
+    """
+    flat = [top for top, names in inner.items() if not names and has_images(folder, top)]
+    deep = [
+        top
+        for top, names in inner.items()
+        if not has_images(folder, top)
+        and len([name for name in names if holds_image(folder, join(top, name))]) > 1
+        and _may_be_classes([name for name in names if not name.isdecimal()], {})
+    ]
+    if not flat or not deep:
+        return
+    problem = (
+        f"{place.shown}: {listed(deep)} {'holds' if len(deep) == 1 else 'hold'} folders such as "
+        f"{listed(inner[deep[0]])}, and {listed(flat)} only images, so the class may be at either level"
+    )
+    raise RefusalError(problem, [*_alone(deep, inner, place), place.tree(FORCED, "each folder at the top is a class")])
