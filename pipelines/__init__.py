@@ -20,14 +20,16 @@ try:
 finally:
     logging.disable(logging.NOTSET)
 
-from shardkit.pipelines.example import Box, Example, Reject  # noqa: E402 - after Beam is loaded silently
-from shardkit.pipelines.read_dataset import ReadDataset  # noqa: E402
-from shardkit.pipelines.write_dataset import (  # noqa: E402
+from shardkit.pipelines.elements import (  # noqa: E402 - after Beam is loaded silently
+    Box,
+    Example,
     PublishedDataset,
-    WriteDataset,
+    Reject,
     WrittenDataset,
     WrittenShard,
 )
+from shardkit.pipelines.read_dataset import ReadDataset  # noqa: E402
+from shardkit.pipelines.write_dataset import WriteDataset  # noqa: E402
 
 __all__ = [
     "Box",

@@ -15,7 +15,7 @@ from shardkit.dataset.manifest import Shard, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
 from shardkit.errors import RecordError
 from shardkit.pipelines.counters import NAMESPACE
-from shardkit.pipelines.example import Reject
+from shardkit.pipelines.elements import Reject
 from shardkit.records.ranges import RANGE_BYTES, DamagedExample, RangeReader, split_ranges
 from shardkit.records.record import Schema
 from shardkit.reject_reasons import DAMAGED

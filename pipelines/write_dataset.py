@@ -2,25 +2,22 @@
 
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import apache_beam as beam
-from apache_beam import coders
 from apache_beam.metrics import Metrics
 from apache_beam.transforms.error_handling import ErrorHandler
-from apache_beam.transforms.window import GlobalWindow, GlobalWindows
+from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
-from apache_beam.utils.shared import Shared
-from apache_beam.utils.windowed_value import WindowedValue
 
 from shardkit.conversion.arguments import read_arguments
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
-from shardkit.conversion.staging.staged_before import StagedBefore, has_staged_images
+from shardkit.conversion.staging.staged_before import has_staged_images
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.stager import OF_IMAGE, StagedPart, Stager, StagingOptions, begin_staging
+from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.conversion.writing.steps import PlannedShard
@@ -32,54 +29,11 @@ from shardkit.naming import MANIFEST
 from shardkit.options.groups import Shards, Splits, Stored, TFRecord
 from shardkit.options.values import Dedupe
 from shardkit.pipelines.counters import NAMESPACE
-from shardkit.pipelines.example import Reject
+from shardkit.pipelines.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
+from shardkit.pipelines.staging import REJECTS, GatherParts, StageImages, tagged_rejects
 from shardkit.storage import open_folder, os_errors_as
 
-_REJECTS = "rejects"  # tag of an output
-_SHARDS = "shards"  # likewise
-
-
-class PublishedDataset(NamedTuple):
-    """A dataset that was written.
-
-    Attributes:
-        path: Path of its manifest.json.
-        digest: The manifest's digest: ``FOLDER@sha256:digest`` names the dataset as it is now.
-        num_examples: Number of examples of all splits.
-        num_rejected: Number of rejected images and boxes.
-    """
-
-    path: str
-    digest: str
-    num_examples: int
-    num_rejected: int
-
-
-class WrittenShard(NamedTuple):
-    """A shard of a dataset that was written; the path is relative to the dataset's folder."""
-
-    split: str
-    path: str
-    num_examples: int
-    num_bytes: int
-
-
-class WrittenDataset(NamedTuple):
-    """What `WriteDataset` returns: PCollections, which are complete once the dataset is published.
-
-    Attributes:
-        manifest: One `PublishedDataset`.
-        shards: A `WrittenShard` for each shard.
-        rejects: A `Reject` for each image and box that is left out, with its key and the reason.
-    """
-
-    manifest: Any
-    shards: Any
-    rejects: Any
-
-
-for _type in (PublishedDataset, WrittenShard):
-    coders.registry.register_coder(_type, coders.RowCoder)
+_SHARDS = "shards"  # tag of an output
 
 
 @dataclass
@@ -184,15 +138,15 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         job = StagedConversion(
             self._output_url, self._options, self._limit, self.overwrite, token=secrets.token_hex(16)
         )
-        stage = _StageImages(self._output_url, self._staging, resumes=resumes)
+        stage = StageImages(self._output_url, self._staging, resumes=resumes)
         staged = (
             rows
             | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
-            | "StageImages" >> beam.ParDo(stage).with_outputs(_REJECTS, main="parts")  # StagedPart
+            | "StageImages" >> beam.ParDo(stage).with_outputs(REJECTS, main="parts")  # StagedPart
         )
-        parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(_ToSet())  # [part]
+        parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(GatherParts())  # [part]
         planned = parts | "PlanShards" >> beam.ParDo(_plan, job).with_outputs(
-            _REJECTS, main="shards"
+            REJECTS, main="shards"
         )  # (PlannedShard, run)
         written = (
             planned["shards"]
@@ -202,10 +156,10 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         )
         after = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
         published = parts | "Publish" >> beam.ParDo(_publish, job, after).with_outputs(
-            _SHARDS, _REJECTS, main="manifest"
+            _SHARDS, REJECTS, main="manifest"
         )  # PublishedDataset
         rejects = (
-            (staged[_REJECTS], planned[_REJECTS], published[_REJECTS])
+            (staged[REJECTS], planned[REJECTS], published[REJECTS])
             | "CollectRejects" >> beam.Flatten()
             | "TypeRejects" >> beam.Map(_same).with_output_types(Reject)
         )
@@ -241,86 +195,11 @@ def _same(one: Any) -> Any:
     return one
 
 
-class _StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
-    """Rows to the names of parts of the inventory."""
-
-    def __init__(self, output_url: str, options: StagingOptions, *, resumes: bool) -> None:
-        self._output_url, self._options, self._resumes = output_url, options, resumes
-        self._shared = Shared()
-        self._images = Metrics.counter(NAMESPACE, "images_checked")
-        self._bytes = Metrics.counter(NAMESPACE, "image_bytes_stored")
-
-    def setup(self) -> None:
-        """Open the output, and read what an earlier run left there."""
-        self._output = open_folder(self._output_url)
-        with os_errors_as("write into the output", self._output_url):
-            begin_staging(self._output)
-            self._before = self._shared.acquire(self._find_staged) if self._resumes else None
-
-    def _find_staged(self) -> StagedBefore:
-        return StagedBefore(self._output, self._options.folder, OF_IMAGE)
-
-    def start_bundle(self) -> None:
-        """Begin with no rows."""
-        self._stager = Stager(self._output, self._options, self._before)
-
-    def process(self, row: Any) -> Iterator[Any]:
-        """Stage a row; yield what is rejected, and the name of a part that is full."""
-        num_bytes = self._stager.num_bytes
-        yield from _tagged(self._stager.add(row))
-        self._images.inc()
-        self._bytes.inc(self._stager.num_bytes - num_bytes)
-        if self._stager.is_full:
-            yield from self._flushed()
-
-    def finish_bundle(self) -> Iterator[Any]:
-        """Write the rest."""
-        window = GlobalWindow()
-        for reject in _tagged(self._stager.finish()):
-            value = WindowedValue(reject.value, window.max_timestamp(), [window])
-            yield beam.pvalue.TaggedOutput(_REJECTS, value)
-        for part in self._flushed():
-            yield WindowedValue(part, window.max_timestamp(), [window])
-
-    def _flushed(self) -> list[tuple[str, ...]]:
-        part = self._stager.flush()
-        # A plain tuple, which every engine encodes.
-        return [] if part is None else [tuple(part)]
-
-
-class _ToSet(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
-    """Names of parts to one set."""
-
-    def create_accumulator(self) -> set[tuple[str, ...]]:
-        """Return an empty set."""
-        return set()
-
-    def add_input(self, found: set[tuple[str, ...]], part: tuple[str, ...]) -> set[tuple[str, ...]]:
-        """Add a part."""
-        found.add(part)
-        return found
-
-    def merge_accumulators(self, several: Iterable[set[tuple[str, ...]]]) -> set[tuple[str, ...]]:
-        """Return the parts of several sets."""
-        return set().union(*several)
-
-    def extract_output(self, found: set[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """Return the parts in their order."""
-        return sorted(found)
-
-
-def _tagged(rejects: Iterable[Reject]) -> Iterator[Any]:
-    """Yield rejects under their tag, and count them by reason."""
-    for reject in rejects:
-        Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
-        yield beam.pvalue.TaggedOutput(_REJECTS, reject)
-
-
 def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[Any]:
     """Yield the shards to write, and what planning rejected."""
     staged = [StagedPart(*one) for one in gathered]
     shards, rejects = job.plan(staged)
-    yield from _tagged(rejects)
+    yield from tagged_rejects(rejects)
     run = job.run_of(staged)
     for shard in shards:
         yield shard, run
@@ -344,7 +223,7 @@ def _publish(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_wri
     """Yield the dataset once its shards are written, the shards, and what their writers rejected."""
     del num_written
     manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered]))
-    yield from _tagged(rejects)
+    yield from tagged_rejects(rejects)
     for split, shard in manifest.shards():
         found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
         yield beam.pvalue.TaggedOutput(_SHARDS, found)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import apache_beam as beam
@@ -14,8 +15,10 @@ from apache_beam.transforms.periodicsequence import PeriodicImpulse
 
 import shardkit
 from shardkit import images, pipelines
+from shardkit.conversion.arguments import argument_names
 from shardkit.conversion.staging.staged_conversion import StagedConversion
-from shardkit.conversion.staging.stager import Stager, begin_staging
+from shardkit.conversion.staging.staged_part import begin_staging
+from shardkit.conversion.staging.stager import Stager
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError
 from shardkit.options.groups import Shards, Splits, Stored
@@ -249,6 +252,16 @@ def test_rows_that_contradict_each_other_are_refused(changed, said, rows, tmp_pa
 def test_no_rows_are_refused(tmp_path):
     with pytest.raises(Exception, match="the PCollection has no rows"):
         write(tmp_path / "out", [])
+
+
+def test_the_options_are_those_of_convert():
+    names = {one.name for one in fields(pipelines.WriteDataset)} - {"output"}
+    assert names < set(argument_names("convert"))
+    # The others say how a source is listed, which images of a dataset are taken, and how the work runs.
+    assert set(argument_names("convert")) - names == {
+        *("layout", "root", "ignore", "readmit", "table", "folders", "selection"),
+        *("check", "workers", "beam_options", "listener"),
+    }
 
 
 def test_wrong_calls_are_refused_when_the_pipeline_is_made(rows, tmp_path):

@@ -70,7 +70,13 @@ class StagedBefore:
 def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Table:
     """Return the rows of a part with an image in a folder."""
     table, _ = parts.read_parts(output, [name])
-    table = table.select([column for column in columns if column in table.column_names])
+    found = {name: table[name] for name in columns if name in table.column_names}
+    # Dictionaries of different parts differ in the type of their indices, too.
+    plain = {
+        name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for name, column in found.items()
+    }
+    table = pa.table(plain)
     return table.filter(pc.fill_null(pc.starts_with(table[PATH.name], folder), fill_value=False))
 
 

@@ -12,8 +12,8 @@ from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
 from shardkit.conversion.staging.staged_inventory import StagedInventory
+from shardkit.conversion.staging.staged_part import StagedPart
 from shardkit.conversion.staging.staged_source import StagedSource
-from shardkit.conversion.staging.stager import StagedPart
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.shard_reports import late_rejects
 from shardkit.conversion.writing.reject_limit import RejectLimit

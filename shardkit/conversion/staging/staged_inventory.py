@@ -10,8 +10,8 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import KINDS
+from shardkit.conversion.staging.staged_part import StagedPart, refuse_kinds
 from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
-from shardkit.conversion.staging.stager import StagedPart, refuse_kinds
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError
 from shardkit.parallel.progress import ProgressListener, Silent

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.schema import MASK_SHA256
 from shardkit.conversion.staging.rows import Kind
-from shardkit.conversion.staging.stager import staged_schema
+from shardkit.conversion.staging.staged_part import staged_schema
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.columns import CONTENT_SHA256, GROUP

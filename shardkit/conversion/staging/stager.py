@@ -7,20 +7,18 @@ the inventory, has a row for each image; only its name travels on.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import google_crc32c
 import pyarrow as pa
 
-from shardkit import images, naming, software
+from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_file
-from shardkit.conversion.inventory.columns import MASK_PATH
 from shardkit.conversion.inventory.digests import columns_digest
 from shardkit.conversion.inventory.row_boxes import place_boxes
-from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject, inventory_schema
+from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject
 from shardkit.conversion.inventory.source_files import ReadImage
 from shardkit.conversion.inventory.staged_images import (
     STAGED_FIELDS,
@@ -34,99 +32,29 @@ from shardkit.conversion.inventory.staged_images import (
 from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_readings
 from shardkit.conversion.staging.rows import GivenRow, Kind, RowReader, values_of
 from shardkit.conversion.staging.staged_before import StagedBefore
-from shardkit.dataset.foreign.inferring import LayoutOverrides
-from shardkit.errors import DataError, StaleRunError
+from shardkit.conversion.staging.staged_part import (
+    STAGED,
+    StagedPart,
+    StagingOptions,
+    refuse_ended,
+    refuse_kinds,
+    staged_schema,
+)
 from shardkit.hashing import canonical_json
 from shardkit.images.boxes import mask_orientation
-from shardkit.naming import printable
 from shardkit.sources.columns import (
-    ANNOTATED_HEIGHT,
-    ANNOTATED_WIDTH,
     CHECKED_FIELDS,
-    GROUP,
-    LABEL_NAMES,
-    LISTING_SCHEMA,
     OFFSET,
     PATH,
-    UNLABELLED,
-    objects_field,
 )
 from shardkit.sources.listing import BadRecord, Listing, encodable_path
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried
 
-STAGED = f"{naming.WORK_FOLDER}/staged"
-_BEGUN = f"{STAGED}/begun"
 FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are written
 FILE_ROWS = 1 << 14
-_VERSION = 1
-_COLUMNS_OF: dict[Kind, list[pa.Field]] = {
-    "label": [],
-    "labels": [LABEL_NAMES],
-    "boxes": [objects_field(), ANNOTATED_WIDTH, ANNOTATED_HEIGHT],
-    "mask": [pa.field(MASK_PATH, pa.string())],
-    "unlabelled": [UNLABELLED],
-}
 # What is known of an image and its mask once both are staged, whatever the row says of them.
 OF_IMAGE = [*(field.name for field in [*STAGED_FIELDS, *CHECKED_FIELDS]), MASK_SHA256.name, LAST_CLASS.name]
-
-
-def staged_schema(kind: Kind) -> pa.Schema:
-    """Return the columns of staged rows with an annotation of a kind."""
-    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *_COLUMNS_OF[kind], *STAGED_FIELDS]))
-
-
-class StagedPart(NamedTuple):
-    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records.
-
-    Attributes:
-        name: Its name.
-        kind: Kind of the annotations.
-        reading: Which features of records were read; see `records.ReadRecord`.
-        key: A key.
-    """
-
-    name: str
-    kind: str
-    reading: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class StagingOptions:
-    """What decides how rows are staged.
-
-    Attributes:
-        form: How images are stored.
-        max_file_bytes: Size above which an image or a mask is rejected.
-        is_unlabelled: Whether rows have no annotation.
-        features: What the user says about the features of records.
-    """
-
-    form: images.StoredForm
-    max_file_bytes: int
-    is_unlabelled: bool = False
-    features: LayoutOverrides = field(default_factory=LayoutOverrides)
-
-    @property
-    def folder(self) -> str:
-        """The folder of the images that are stored in this form, below the output."""
-        decides = {"form": asdict(self.form), "software": software.versions(), "version": _VERSION}
-        return f"{STAGED}/{hashlib.sha256(canonical_json(decides)).hexdigest()[:16]}"
-
-
-def begin_staging(output: Folder) -> None:
-    """Create the folder of staged images; each worker process calls this once.
-
-    A worker that an engine has given up and that still runs when the dataset is published must not make it again.
-
-    Args:
-        output: The output folder.
-    """
-    output.create()
-    if output.stat(_BEGUN) is None:
-        with output.atomic_write(_BEGUN):
-            pass  # the file is empty
 
 
 class Stager:
@@ -252,7 +180,7 @@ class Stager:
         kind, key = next(iter(self._kinds.items()), (None, ""))
         schema = staged_schema(kind or "label")  # without a good row, there is no annotation in it
         with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
-            self._refuse_ended()
+            refuse_ended(self._output)
             path = self._write_images() if self._images else None
             for row in self._rows:
                 if row.get(STORED_BYTES.name) is not None and row[PATH.name] is None:
@@ -265,14 +193,6 @@ class Stager:
         reading = next(iter(self._readings), "")
         self._begin()
         return StagedPart(name, kind or "", reading, key)
-
-    def _refuse_ended(self) -> None:
-        if self._output.stat(_BEGUN) is None:
-            msg = (
-                f"{self._output.url}/{STAGED}: the folder of staged images was removed, so another run has published "
-                "or cleared this output; if no other pipeline writes into it, run this one again"
-            )
-            raise StaleRunError(msg)
 
     def _write_images(self) -> str:
         """Write the images into one file, unless it is there; return its path."""
@@ -294,24 +214,8 @@ class Stager:
         return path
 
 
-def refuse_kinds(kinds: dict[Any, str]) -> None:
-    """Refuse annotations of several kinds.
-
-    Args:
-        kinds: A key of each kind.
-
-    Raises:
-        DataError: There are several.
-    """
-    if len(kinds) > 1:
-        (one, key), (other, other_key) = sorted(kinds.items())[:2]
-        said = f"the row {printable(key)!r} has {one}, and {printable(other_key)!r} has {other}"
-        msg = f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each"
-        raise DataError(msg)
-
-
 class _Given:
-    """The files of a row; see `checking.CheckedFiles`."""
+    """The files of a row; see `checking.RowFiles`."""
 
     def __init__(self, given: GivenRow) -> None:
         self._given = given

@@ -6,7 +6,8 @@ from shardkit import images
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.staging import stager as staging
 from shardkit.conversion.staging.staged_before import StagedBefore
-from shardkit.conversion.staging.stager import OF_IMAGE, STAGED, Stager, StagingOptions, begin_staging
+from shardkit.conversion.staging.staged_part import STAGED, StagingOptions, begin_staging
+from shardkit.conversion.staging.stager import OF_IMAGE, Stager
 from shardkit.errors import StaleRunError
 from shardkit.images import StoredForm
 from shardkit.naming import WORK_FOLDER

@@ -1,13 +1,13 @@
 """The elements of shardkit's transforms, with coders that every Beam SDK reads."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from apache_beam import coders
 
 from shardkit.conversion.inventory.schema import Reject
 
-__all__ = ["Box", "Example", "Reject"]
+__all__ = ["Box", "Example", "PublishedDataset", "Reject", "WrittenDataset", "WrittenShard"]
 
 
 class Box(NamedTuple):
@@ -49,5 +49,44 @@ class Example(NamedTuple):
     group: str | None = None
 
 
-for _type in (Box, Example, Reject):
+class PublishedDataset(NamedTuple):
+    """A dataset that was written.
+
+    Attributes:
+        path: Path of its manifest.json.
+        digest: The manifest's digest: ``FOLDER@sha256:digest`` names the dataset as it is now.
+        num_examples: Number of examples of all splits.
+        num_rejected: Number of rejected images and boxes.
+    """
+
+    path: str
+    digest: str
+    num_examples: int
+    num_rejected: int
+
+
+class WrittenShard(NamedTuple):
+    """A shard of a dataset that was written; the path is relative to the dataset's folder."""
+
+    split: str
+    path: str
+    num_examples: int
+    num_bytes: int
+
+
+class WrittenDataset(NamedTuple):
+    """What `WriteDataset` returns: PCollections, which are complete once the dataset is published.
+
+    Attributes:
+        manifest: One `PublishedDataset`.
+        shards: A `WrittenShard` for each shard.
+        rejects: A `Reject` for each image and box that is left out, with its key and the reason.
+    """
+
+    manifest: Any
+    shards: Any
+    rejects: Any
+
+
+for _type in (Box, Example, PublishedDataset, Reject, WrittenShard):
     coders.registry.register_coder(_type, coders.RowCoder)

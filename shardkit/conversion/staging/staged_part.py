@@ -1,0 +1,126 @@
+"""What staging writes: its folder, the columns of its rows, and the names that travel on in place of images."""
+
+import hashlib
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from shardkit import images, naming, software
+from shardkit.conversion.inventory.columns import MASK_PATH
+from shardkit.conversion.inventory.schema import inventory_schema
+from shardkit.conversion.inventory.staged_images import STAGED_FIELDS
+from shardkit.conversion.staging.rows import Kind
+from shardkit.dataset.foreign.inferring import LayoutOverrides
+from shardkit.errors import DataError, StaleRunError
+from shardkit.hashing import canonical_json
+from shardkit.naming import printable
+from shardkit.sources.columns import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    GROUP,
+    LABEL_NAMES,
+    LISTING_SCHEMA,
+    UNLABELLED,
+    objects_field,
+)
+from shardkit.storage import Folder
+
+STAGED = f"{naming.WORK_FOLDER}/staged"
+_BEGUN = f"{STAGED}/begun"
+_VERSION = 1
+_COLUMNS_OF: dict[Kind, list[pa.Field]] = {
+    "label": [],
+    "labels": [LABEL_NAMES],
+    "boxes": [objects_field(), ANNOTATED_WIDTH, ANNOTATED_HEIGHT],
+    "mask": [pa.field(MASK_PATH, pa.string())],
+    "unlabelled": [UNLABELLED],
+}
+
+
+def staged_schema(kind: Kind) -> pa.Schema:
+    """Return the columns of staged rows with an annotation of a kind."""
+    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *_COLUMNS_OF[kind], *STAGED_FIELDS]))
+
+
+class StagedPart(NamedTuple):
+    """A part of the inventory. The others are '' if all of its rows are rejected, `reading` also without records.
+
+    Attributes:
+        name: Its name.
+        kind: Kind of the annotations.
+        reading: Which features of records were read; see `records.ReadRecord`.
+        key: A key.
+    """
+
+    name: str
+    kind: str
+    reading: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagingOptions:
+    """What decides how rows are staged.
+
+    Attributes:
+        form: How images are stored.
+        max_file_bytes: Size above which an image or a mask is rejected.
+        is_unlabelled: Whether rows have no annotation.
+        features: What the user says about the features of records.
+    """
+
+    form: images.StoredForm
+    max_file_bytes: int
+    is_unlabelled: bool = False
+    features: LayoutOverrides = field(default_factory=LayoutOverrides)
+
+    @property
+    def folder(self) -> str:
+        """The folder of the images that are stored in this form, below the output."""
+        decides = {"form": asdict(self.form), "software": software.versions(), "version": _VERSION}
+        return f"{STAGED}/{hashlib.sha256(canonical_json(decides)).hexdigest()[:16]}"
+
+
+def begin_staging(output: Folder) -> None:
+    """Create the folder of staged images; each worker process calls this once.
+
+    A worker that an engine has given up and that still runs when the dataset is published must not make it again.
+
+    Args:
+        output: The output folder.
+    """
+    output.create()
+    if output.stat(_BEGUN) is None:
+        with output.atomic_write(_BEGUN):
+            pass  # the file is empty
+
+
+def refuse_ended(output: Folder) -> None:
+    """Refuse to stage in an output that was published or cleared since staging began.
+
+    Raises:
+        StaleRunError: It was.
+    """
+    if output.stat(_BEGUN) is None:
+        msg = (
+            f"{output.url}/{STAGED}: the folder of staged images was removed, so another run has published or cleared "
+            "this output; if no other pipeline writes into it, run this one again"
+        )
+        raise StaleRunError(msg)
+
+
+def refuse_kinds(kinds: dict[Any, str]) -> None:
+    """Refuse annotations of several kinds.
+
+    Args:
+        kinds: A key of each kind.
+
+    Raises:
+        DataError: There are several.
+    """
+    if len(kinds) > 1:
+        (one, key), (other, other_key) = sorted(kinds.items())[:2]
+        said = f"the row {printable(key)!r} has {one}, and {printable(other_key)!r} has {other}"
+        msg = f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each"
+        raise DataError(msg)
