@@ -5,23 +5,24 @@ leaves the archive, one whose name a later entry also has, and a file whose name
 """
 
 import abc
-import contextlib
 import errno
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, BinaryIO, Generic, NamedTuple, Protocol, TypeVar
 
-from shardkit.errors import CallError, DataError, SourceChangedError
+from shardkit.archives.read_only import ReadOnlyFolder
+from shardkit.errors import DataError, SourceChangedError
 from shardkit.naming import printable, relative_path_problem
 from shardkit.reject_reasons import BAD_NAME, DUPLICATE_KEY
 from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 MAX_MEMBERS = 20_000_000  # of an archive: about 10 GB of memory
-_MAX_TREES = 4  # archives whose members are kept in memory
+_MAX_TREES = 4  # archives whose members are kept in memory, whatever their number; more if they have
+_MAX_KEPT = 200_000  # members together: about 100 MB
 _LOADING = threading.Lock()
 
 
@@ -144,7 +145,7 @@ def folder_and_name(url: str) -> tuple[Folder, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveFolder(Folder):
+class ArchiveFolder(ReadOnlyFolder):
     """A folder in an archive, by default the outermost.
 
     Nothing is extracted, and links are not followed. If two members have the same name the last one counts, as when the
@@ -248,30 +249,24 @@ class ArchiveFolder(Folder):
         at = self._at(path)
         return f"{parent.resolve(name)}/{at}" if at else parent.resolve(name)
 
-    def _refuse_writing(self) -> NoReturn:
-        raise CallError(f"{self.archive}: an archive is read-only; choose a folder to write to")
 
-    def create(self) -> None:
-        """Raise CallError: archives are read-only."""
-        self._refuse_writing()
-
-    def atomic_write(
-        self, path: str, *, before_rename: Callable[[], None] | None = None
-    ) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Raise CallError: archives are read-only."""
-        self._refuse_writing()
-
-    def remove(self, path: str) -> None:
-        """Raise CallError: archives are read-only."""
-        self._refuse_writing()
-
-    def remove_tree(self, path: str) -> None:
-        """Raise CallError: archives are read-only."""
-        self._refuse_writing()
+_trees: "OrderedDict[tuple[type[ArchiveFolder], str, int, int], MemberTree[Any]]" = OrderedDict()
 
 
-@lru_cache(_MAX_TREES)
 def _loaded(kind: type[ArchiveFolder], archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[Any]:
+    """Return the members of an archive, from memory if it was read lately."""
+    key = (kind, archive, num_bytes, mtime_ns)
+    if (tree := _trees.get(key)) is None:
+        tree = _load(kind, archive, num_bytes, mtime_ns)
+        _trees[key] = tree
+        kept = sum(len(one.files) for one in _trees.values())
+        while len(_trees) > _MAX_TREES and kept > _MAX_KEPT:
+            kept -= len(_trees.popitem(last=False)[1].files)
+    _trees.move_to_end(key)
+    return tree
+
+
+def _load(kind: type[ArchiveFolder], archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[Any]:
     parent, name = folder_and_name(archive)
     with os_errors_as("read the archive", archive):
         found = parent.stat(name)

@@ -6,14 +6,14 @@
 Nothing is copied. Where several of them are at one path, such as the parts of a download, their trees are united.
 """
 
-import contextlib
 import errno
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
-from shardkit.errors import CallError, DataError
+from shardkit.archives.read_only import ReadOnlyFolder
+from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.storage import Entry, Folder
 
@@ -26,12 +26,14 @@ class Mount(NamedTuple):
         folder: The folder that it is in, or that it is.
         path: Its path in that folder; '' for the folder itself.
         without: Paths below it that are not shown.
+        is_file: Whether it is a file.
     """
 
     at: str
     folder: Folder
     path: str = ""
     without: tuple[str, ...] = ()
+    is_file: bool = False
 
     def below(self, path: str) -> str | None:
         """Return the path in `folder` of a path in the tree; None if it is not below this mount, or not shown."""
@@ -44,7 +46,7 @@ class Mount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MountedFolder(Folder):
+class MountedFolder(ReadOnlyFolder):
     """A tree of several folders, archives and files.
 
     Attributes:
@@ -56,6 +58,19 @@ class MountedFolder(Folder):
     name: str
     mounts: tuple[Mount, ...]
     root: str = ""
+    _numbers: dict[str, list[int]] = field(init=False, repr=False, compare=False)  # of the mounts, by their places
+    _above: dict[str, set[str]] = field(init=False, repr=False, compare=False)  # names that lead to mounts, by folder
+
+    def __post_init__(self) -> None:
+        numbers, above = dict[str, list[int]](), dict[str, set[str]]()
+        for number, mount in enumerate(self.mounts):
+            numbers.setdefault(mount.at, []).append(number)
+            path = mount.at
+            while path:
+                path, _, name = path.rpartition("/")
+                above.setdefault(path, set()).add(name)
+        object.__setattr__(self, "_numbers", numbers)
+        object.__setattr__(self, "_above", above)
 
     @property
     def url(self) -> str:
@@ -74,22 +89,25 @@ class MountedFolder(Folder):
     def _at(self, path: str) -> str:
         return f"{self.root}/{path}".strip("/")
 
-    def _places(self, path: str) -> Iterator[tuple[Folder, str]]:
-        for mount in self.mounts:
+    def _mounts_at(self, path: str) -> Iterator[tuple[Mount, str]]:
+        """Yield the mounts that may hold a path, with the path in the folder of each."""
+        parts = path.split("/") if path else []
+        above = ["/".join(parts[:depth]) for depth in range(len(parts) + 1)]
+        for number in sorted(number for place in above for number in self._numbers.get(place, ())):
+            mount = self.mounts[number]
             inner = mount.below(path)
             if inner is not None:
-                yield mount.folder, inner
+                yield mount, inner
 
-    def _children_above_mounts(self, path: str) -> set[str]:
-        """Return the names in a folder that lead to a mount."""
-        start = f"{path}/" if path else ""
-        return {mount.at[len(start) :].partition("/")[0] for mount in self.mounts if mount.at.startswith(start)} - {""}
+    def _places(self, path: str) -> Iterator[tuple[Folder, str]]:
+        return ((mount.folder, inner) for mount, inner in self._mounts_at(path))
 
     def problems(self) -> list[ArchiveProblem]:
         """Return the entries of archives in the tree that cannot be read, with paths below this folder."""
         found = []
-        for mount in self.mounts:
-            if isinstance(mount.folder, ArchiveFolder | MountedFolder):
+        for number, mount in enumerate(self.mounts):
+            is_again = any(other.folder is mount.folder for other in self.mounts[:number])
+            if isinstance(mount.folder, ArchiveFolder | MountedFolder) and not is_again:
                 start = f"{mount.at}/" if mount.at else ""
                 found += [one._replace(name=start + one.name) for one in mount.folder.problems()]
         below = f"{self.root}/" if self.root else ""
@@ -113,14 +131,12 @@ class MountedFolder(Folder):
             DataError: Two mounts have different files at one path.
         """
         at = self._at(path)
-        found = {name: Entry(name, is_folder=True, num_bytes=0, mtime_ns=0) for name in self._children_above_mounts(at)}
-        for mount in self.mounts:
-            # A file that is mounted is found in the folder above its place.
-            if mount.at and mount.at.rpartition("/")[0] == at and (own := mount.folder.stat(mount.path)):
-                found[mount.at.rpartition("/")[2]] = own._replace(name=mount.at.rpartition("/")[2])
-        for mount in self.mounts:
-            if (inner := mount.below(at)) is None:
-                continue
+        found: dict[str, Entry] = {}
+        for name in self._above.get(at, ()):
+            mounts = [self.mounts[number] for number in self._numbers.get(f"{at}/{name}".lstrip("/"), ())]
+            file = next((one.folder.stat(one.path) for one in mounts if one.is_file), None)
+            found[name] = file._replace(name=name) if file else Entry(name, is_folder=True, num_bytes=0, mtime_ns=0)
+        for mount, inner in self._mounts_at(at):
             for entry in mount.folder.scan(inner):
                 path = f"{at}/{entry.name}".lstrip("/")
                 if mount.without and mount.below(path) is None:
@@ -142,7 +158,7 @@ class MountedFolder(Folder):
         for folder, inner in self._places(at):
             if found := folder.stat(inner):
                 return found._replace(name=name)
-        if not at or self._children_above_mounts(at):
+        if not at or at in self._above:
             return Entry(name, is_folder=True, num_bytes=0, mtime_ns=0)
         return None
 
@@ -179,27 +195,6 @@ class MountedFolder(Folder):
         """See Folder; folders of the tree that hold several mounts are resolved as nothing else is."""
         at = self._at(path)
         places = [*self._places(at)]
-        if len(places) == 1 and not self._children_above_mounts(at):
+        if len(places) == 1 and at not in self._above:
             return places[0][0].resolve(places[0][1])
         return f"tree:{self.name}/{at}"
-
-    def _refuse_writing(self) -> NoReturn:
-        raise CallError(f"{self.name}: several sources are read together and cannot be written to")
-
-    def create(self) -> None:
-        """Raise CallError: the tree is read-only."""
-        self._refuse_writing()
-
-    def atomic_write(
-        self, path: str, *, before_rename: Callable[[], None] | None = None
-    ) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Raise CallError: the tree is read-only."""
-        self._refuse_writing()
-
-    def remove(self, path: str) -> None:
-        """Raise CallError: the tree is read-only."""
-        self._refuse_writing()
-
-    def remove_tree(self, path: str) -> None:
-        """Raise CallError: the tree is read-only."""
-        self._refuse_writing()

@@ -27,7 +27,7 @@ from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together
 from shardkit.sources.packed.webdataset import holds_samples, is_tar
 from shardkit.sources.recognising.accounting import accounted
-from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, with_archives
+from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, unpacked_names, with_archives
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
     are_datasets,
@@ -140,9 +140,10 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
             url = join(url.rstrip("/"), archive)
             return _open_one(unpacker, replace(opening, folder=open_folder(url), url=url), globs)
         tree = folder if layout in _OF_PACKED else with_archives(folder, unpacker, is_hidden)
-        if excluded is not None and isinstance(tree, MountedFolder):
-            tree = tree.without(excluded)
-        return _open_tree(tree, opening, globs)
+        if not isinstance(tree, MountedFolder):
+            return _open_tree(tree, opening, globs)
+        source = _open_tree(tree if excluded is None else tree.without(excluded), opening, globs)
+        return NotedSource(source.folder, source, f"; with what is in {unpacked_names(tree)}", source.folder)
     above, _, name = url.rstrip("/").rpartition("/")
     parent = open_folder(above or ("/" if url.startswith("/") else "."))
     if is_archive(name) and layout != "webdataset" and not (is_tar(name) and holds_samples(parent, name)):

@@ -29,6 +29,8 @@ from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Entry, Folder, LocalFolder, RemoteFolder
 
 _MAX_ARCHIVES = 1000  # in one folder
+_MAX_BESIDE = 100  # texts and files of systems next to a folder around everything
+_SHOWN = 3  # archives named in a sentence
 _MAX_DEPTH = 3  # archives in archives in archives
 _NUM_COMPARED = 20  # files of an archive that are looked for in the folder next to it
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xml", ".txt", ".parquet", ".xlsx", ".yaml", ".yml", ".mat")
@@ -81,13 +83,28 @@ def with_archives(
         for one in entries:
             plain = plain_name(one.name)
             if plain and not one.is_folder and plain not in {other.name for other in entries}:
-                mounts.append(Mount(join(above, plain), *unpacker.table(folder, join(above, one.name))))
+                mounts.append(Mount(join(above, plain), *unpacker.table(folder, join(above, one.name)), is_file=True))
                 without.append(join(above, one.name))
         taken = {one.name for one in entries if one.name not in contents}
-        mounts += [one._replace(at=join(above, one.at)) for one in placed([*contents.values()], taken)]
+        for mount in placed([*contents.values()], taken):
+            mounts.append(mount._replace(at=join(above, mount.at)))
+            # The folder itself is not asked for what only the archive has: in a store each question is a request.
+            inner = () if mount.at else children(mount.folder, mount.path)
+            tops = [mount.at.partition("/")[0]] if mount.at else [top.name for top in inner]
+            without += [join(above, top) for top in tops if top not in taken]
     if not mounts:
         return folder
     return MountedFolder(folder.url, (Mount("", folder, without=tuple(without)), *mounts))
+
+
+def unpacked_names(tree: MountedFolder) -> str:
+    """Return the names of the first archives in a tree of `with_archives`, for a sentence."""
+    paths = [path for path in sorted(tree.mounts[0].without) if is_archive(path) or plain_name(path)]
+    names = [*map(printable, paths)]
+    first, last = names[:_SHOWN], f"{len(names) - _SHOWN} more"
+    if len(names) <= _SHOWN:
+        *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def only_archive(folder: Folder, is_hidden: Callable[[str], bool]) -> str | None:
@@ -117,7 +134,7 @@ def placed(contents: Sequence[Content], taken: set[str]) -> list[Mount]:
             above = "" if is_here else parts[one.name]
             mounts.append(Mount(above, one.folder))
         elif file := _only_file(one):
-            mounts.append(Mount(file, one.folder, file))
+            mounts.append(Mount(file, one.folder, file, is_file=True))
         elif top is None or not one.is_archive:
             mounts.append(Mount(one.name, one.folder))
         elif top.lower() == one.name.lower():
@@ -153,6 +170,8 @@ def top_of(archive: Folder) -> Folder:
 
 def only_folder(folder: Folder, path: str = "") -> str | None:
     """Return the only folder in a folder, which holds no other file but texts; None if there is none."""
+    if len(_names(folder, path)) > _MAX_BESIDE:
+        return None
     entries = [one for one in children(folder, path) if one.is_folder or not _TEXT.fullmatch(one.name)]
     return entries[0].name if len(entries) == 1 and entries[0].is_folder else None
 

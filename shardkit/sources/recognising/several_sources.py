@@ -132,7 +132,7 @@ def mount_sources(sources: Sequence[NamedSource], unpacker: Unpacker, output: Fo
             raise no_source(url)
         folder = open_folder(url if found.is_folder else above or "/")
         if not found.is_folder and not is_archive(last):
-            mounts.append(Mount(last if one.split is None else f"{one.split}/{last}", folder, last))
+            mounts.append(Mount(last if one.split is None else f"{one.split}/{last}", folder, last, is_file=True))
             continue
         excluded = Opening(folder, output=output).excluded if found.is_folder else None
         opened = folder if found.is_folder else unpacker.open(folder, last)

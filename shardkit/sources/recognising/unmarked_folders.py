@@ -106,22 +106,19 @@ def _place(opening: Opening) -> SourcePlace:
 
 
 def open_table(opening: Opening) -> Source:
-    """Open a table; or that in a folder or archive, or in the only folder in it, whatever the folders may mean.
+    """Open a table; or that in a folder or archive, whatever the folders may mean.
 
     Raises:
         CallError: There are several tables, and the message has the commands; or there is none.
     """
     if opening.file is not None:
         return open_table_in(opening.folder, opening.file, opening.options)
-    while not (tables := look_at_tables(opening.folder, opening.excluded)).naming:
-        inner = folders_in(opening.folder)
-        if len(inner) != 1:
-            msg = (
-                f"{opening.folder.url}: there is no table in it that names images below it; give the table's file as "
-                "SOURCE"
-            )
-            raise CallError(msg)
-        opening = opening.below(inner[0])
+    tables = look_at_tables(opening.folder, opening.excluded)
+    if not tables.naming:
+        msg = (
+            f"{opening.folder.url}: there is no table in it that names images below it; give the table's file as SOURCE"
+        )
+        raise CallError(msg)
     if len(tables.naming) > 1:
         raise _refuse_tables(tables, _place(opening))
     return _open_table(opening.folder, tables, tables.naming[0], opening.options, _place(opening))

@@ -32,6 +32,7 @@ def without_wrappers(folder: Folder, excluded: str | None) -> Iterator[tuple[Fol
         folder: The folder.
         excluded: Path of the output, which is left out.
     """
+    left_out = [] if excluded is None else [excluded]
     folders = [one.name for one in children(folder) if one.is_folder and one.name != excluded]
     if not folders or len(folders) > _MAX_FOLDERS:
         return
@@ -40,13 +41,15 @@ def without_wrappers(folder: Folder, excluded: str | None) -> Iterator[tuple[Fol
     ends = [end for end, _ in moved.values()]
     if changed and len(set(ends)) == len(ends):
         mounts = [Mount(end, folder, path) for end, path in changed.values()]
-        yield _tree(folder, [*changed], mounts), _note({path: end for end, path in changed.values()})
+        yield _tree(folder, [*changed, *left_out], mounts), _note({path: end for end, path in changed.values()})
     if len(folders) == 1:
         _, path = moved[folders[0]]
         while (inner := only_folder(folder, path)) and not _has_images(folder, path):
             path = join(path, inner)
         if not _has_images(folder, path) or path == folders[0]:
-            tree = subfolder(folder, path) if _is_alone(folder) else _tree(folder, folders, [Mount("", folder, path)])
+            is_alone = not left_out and only_folder(folder) is not None
+            lifted = _tree(folder, [*folders, *left_out], [Mount("", folder, path)])
+            tree = subfolder(folder, path) if is_alone else lifted
             yield tree, _note({path: ""})
 
 
@@ -69,10 +72,6 @@ def _without_wrapper(folder: Folder, name: str) -> tuple[str, str]:
             break
         path, end = join(path, inner), inner
     return end, path
-
-
-def _is_alone(folder: Folder) -> bool:
-    return only_folder(folder) is not None
 
 
 def _has_images(folder: Folder, path: str) -> bool:

@@ -1,10 +1,13 @@
 """Several sources in one call, and archives in folders, from the command line on."""
 
+import json
+import tarfile
+
 import pytest
 
 from shardkit import open as open_dataset
 from shardkit import read_manifest
-from shardkit.testing import picture, write_archive, write_tree
+from shardkit.testing import picture, upload, write_archive, write_tree
 
 from ...cli.calling import call
 
@@ -123,3 +126,65 @@ def test_the_output_may_be_in_a_source(tmp_path):
     write_tree(tmp_path, {**pets("home/", 1), **pets("street/", 2)})
     found = converted(tmp_path / "home", tmp_path / "street", tmp_path / "home/out")
     assert found == {"train": sorted({**pets("home/", 1), **pets("street/", 2)})}
+
+
+def sealed(path):
+    """Mark the entries of a .zip as encrypted."""
+    data = bytearray(path.read_bytes())
+    for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        start = data.find(signature)
+        while start >= 0:
+            data[start + at] |= 1
+            start = data.find(signature, start + 4)
+    path.write_bytes(data)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+HARMFUL = {
+    "encrypted": ("pets.zip", sealed, "the archive is encrypted; unpack it with its password"),
+    "cut short": ("pets.tar.xz", cut, "the archive is cut short or damaged"),
+    "a .zip that is cut short": ("pets.zip", cut, r"not a .zip archive, or it is damaged"),
+}
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+@pytest.mark.parametrize(("name", "harm", "said"), HARMFUL.values(), ids=HARMFUL.keys())
+def test_a_harmful_archive_is_one_sentence_and_leaves_nothing(name, harm, said, in_folder, tmp_path):
+    harm(write_archive(tmp_path / "source" / name, pets()))
+    write_tree(tmp_path / "source", pets("more/", 1))
+    refused = call("convert", tmp_path / "source" / ("" if in_folder else name), tmp_path / "out")
+    assert (refused.exit_code, refused.stderr.count("\n"), said in refused.stderr) == (1, 1, True), refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_archives_that_are_read_are_said(tmp_path):
+    for name in ("train.zip", "test.zip"):
+        write_archive(tmp_path / "source" / name, pets(seed=len(name)))
+    planned = call("plan", tmp_path / "source")
+    assert "read as <split>/<label>/…/image; with what is in test.zip and train.zip" in planned.stderr
+
+
+def test_archives_in_a_bucket(s3_bucket, tmp_path):
+    write_archive(tmp_path / "up/train.zip", pets(seed=1))
+    write_archive(tmp_path / "up/test.tar.gz", pets(seed=2))
+    upload(f"{s3_bucket}/several", tmp_path / "up")
+    wanted = {"test": sorted(pets("test/", 2)), "train": sorted(pets("train/", 1))}
+    assert converted(f"{s3_bucket}/several", tmp_path / "out") == wanted
+    both = [f"{s3_bucket}/several/{name}" for name in ("train.zip", "test.tar.gz")]
+    assert converted(*both, f"{s3_bucket}/several-out") == wanted
+
+
+def test_links_in_one_of_several_archives_are_rejected(tmp_path):
+    write_archive(tmp_path / "source/train.zip", pets(seed=1))
+    path = write_archive(tmp_path / "source/test.tar", pets(seed=2))
+    with tarfile.open(path, "a") as tar:
+        link = tarfile.TarInfo("cat/link.jpg")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    planned = call("plan", tmp_path / "source", "--json", "--max-rejected", "1")
+    assert planned.exit_code == 0, planned.stderr
+    rejected = json.loads(planned.stdout)["rejected"]
+    assert "is a link, and links in archives are not followed" in json.dumps(rejected)
