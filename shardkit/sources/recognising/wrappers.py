@@ -42,7 +42,7 @@ def without_wrappers(folder: Folder, excluded: str | None) -> Iterator[tuple[Fol
     if changed and len(set(ends)) == len(ends):
         mounts = [Mount(end, folder, path) for end, path in changed.values()]
         yield _tree(folder, [*changed, *left_out], mounts), _note({path: end for end, path in changed.values()})
-    if len(folders) == 1:
+    if len(folders) == 1 and not _has_images(folder, ""):
         _, path = moved[folders[0]]
         while (inner := only_folder(folder, path)) and not _has_images(folder, path):
             path = join(path, inner)

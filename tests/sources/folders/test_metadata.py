@@ -183,7 +183,7 @@ def test_parquet_metadata_have_their_classes(tmp_path):
         ({"metadata.csv": CSV, "metadata.jsonl": [A]}, "holds metadata.csv and metadata.jsonl; keep those of one kind"),
         ({"train/metadata.csv": CSV, "test/metadata.jsonl": [A]}, "holds test/metadata.jsonl and train/metadata.csv"),
         ({"train/metadata.csv": CSV, "test/metadata.csv": "file_name,class\na,x\n"}, "its columns are not those of"),
-        ({"bus/metadata.csv": CSV}, "there is no metadata.csv, metadata.jsonl or metadata.parquet"),
+        ({"bus/metadata.csv": CSV, "car/a.txt": ""}, "there is no metadata.csv, metadata.jsonl or metadata.parquet"),
         ({"metadata.csv": "file_name,text\na.png,x\n"}, "'file_name', 'text' has a usual name for labels"),
         ({"metadata.csv": ""}, "the table is empty"),
     ],
