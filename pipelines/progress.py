@@ -4,6 +4,7 @@ import contextlib
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from apache_beam import Pipeline
@@ -57,9 +58,7 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
             if phase.is_answer is not None and phase.is_answer(str(error.__cause__ or error)):
                 log.is_kept = False  # the job failed on purpose
                 return
-            # An error before the job was submitted leaves nothing to stop; Ctrl-C may come between.
-            if not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None:
-                _stop(runner, pipeline, phase)
+            _stop(error, runner, pipeline, phase.listener, phase.stop)
             raise
         finally:
             done.set()
@@ -74,19 +73,31 @@ def submit(runner: RunnerConfig, pipeline: Pipeline, listener: ProgressListener)
         MachineError: See RunnerConfig.run.
     """
     with engine_log() as log:
-        runner.run(pipeline, log, waits=False)
+        try:
+            runner.run(pipeline, log, waits=False)
+        except BaseException as error:
+            _stop(error, runner, pipeline, listener)
+            raise
     listener.say(f"the engine has taken the job {job_name(pipeline)}")
     if link := job_link(pipeline.result):
         listener.say(f"the job's page: {link}")
 
 
-def _stop(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
-    """Stop the workers and then the job."""
-    if phase.stop is not None:
+def _stop(
+    error: BaseException,
+    runner: RunnerConfig,
+    pipeline: Pipeline,
+    listener: ProgressListener,
+    stop_workers: Callable[[], None] | None = None,
+) -> None:
+    """Stop the workers and then the job, unless an error came before the job was submitted; Ctrl-C may come between."""
+    if isinstance(error, Exception) and getattr(pipeline, "result", None) is None:
+        return
+    if stop_workers is not None:
         with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
-            phase.stop()
-    if said := stop_job(runner.engine, pipeline, phase.listener.say):
-        phase.listener.say(said)
+            stop_workers()
+    if said := stop_job(runner.engine, pipeline, listener.say):
+        listener.say(said)
 
 
 class _Listening:

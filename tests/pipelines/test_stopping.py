@@ -14,7 +14,7 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.pipelines import stopping
 from shardkit.pipelines.options import RunnerConfig
-from shardkit.pipelines.progress import run_with_progress
+from shardkit.pipelines.progress import run_with_progress, submit
 from shardkit.pipelines.stopping import stop_job, unique_job_name
 
 
@@ -257,7 +257,7 @@ class Submitted:
     def __init__(self, error, result, engine):
         self.error, self.result, self.engine = error, result, engine
 
-    def run(self, pipeline, *_):
+    def run(self, pipeline, *_, **__):
         pipeline.result = self.result
         raise self.error
 
@@ -271,6 +271,13 @@ def test_ctrl_c_and_errors_stop_the_job(error, flink):
         run_with_progress(Submitted(error, object(), on(flink)), pipeline(), phase)
     assert flink.cancelled == ["shardkit-0011aabb"]
     assert cancelled_before == [0]
+
+
+def test_ctrl_c_while_a_job_is_submitted_that_nobody_waits_for_stops_it(flink):
+    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
+    with pytest.raises(KeyboardInterrupt):
+        submit(Submitted(KeyboardInterrupt, None, on(flink)), pipeline(), Listener())
+    assert flink.cancelled == ["shardkit-0011aabb"]
 
 
 def test_a_job_that_was_never_submitted_is_not_looked_for(flink):
