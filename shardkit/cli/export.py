@@ -1,4 +1,4 @@
-"""The command ``shardkit export DATASET --to TARGET``: write metadata files that other tools read."""
+"""The command ``shardkit export DATASET --to TARGET``: write what other tools read."""
 
 import shlex
 from typing import Any
@@ -7,13 +7,21 @@ import click
 
 # As exporting.TARGETS, which loads pyarrow; a test compares them.
 TARGETS = ("croissant", "dali-index", "dataset-card")
+COPIES = ("parquet", "webdataset")  # of all examples
 SHOWN = 5
 
 
 @click.command()
 @click.argument("dataset")
-@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="The files to write, see above.")
-@click.option("--output", "-o", metavar="FOLDER", help="Folder to write into.  [default: DATASET]")
+@click.option(
+    "--to", "target", type=click.Choice([*TARGETS, *COPIES]), required=True, help="The files to write, see above."
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FOLDER",
+    help="Folder to write into; parquet and webdataset: a new one.  [default: DATASET]",
+)
 @click.option("--title", metavar="TEXT", help="croissant, dataset-card: name of the dataset for people.")
 @click.option("--description", metavar="TEXT", help="croissant, dataset-card: what the dataset is.")
 @click.option(
@@ -27,16 +35,21 @@ SHOWN = 5
 @click.option("--cite-as", metavar="TEXT", help="croissant: how to cite it, such as a BibTeX entry.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: str | None) -> None:  # noqa: FBT001 - click's flags
-    """Write metadata files that other tools read, from the manifest and the indexes; shards are not read.
+    """Write what other tools read: metadata files from the manifest and the indexes, or a copy of all examples.
 
     \b
     croissant     croissant.json: MLCommons' description of the files and examples
     dali-index    SHARD.idx for each shard, for fn.readers.tfrecord of NVIDIA DALI
     dataset-card  README.md with the header of the Hugging Face Hub
+    parquet       data/SPLIT-*.parquet with images and columns, for Hugging Face datasets
+    webdataset    SPLIT-*.tar of images, class numbers and JSON
 
-    The same call again changes nothing. A file that was not written by an export, or was changed since, is never
-    replaced.
+    The same call for metadata again changes nothing. A file that was not written by an export, or was changed since, is
+    never replaced.
     """  # noqa: D301 - click's mark is the character, not a backslash
+    if target in COPIES:
+        _copy(dataset, target, output, quiet=quiet, facts=facts)
+        return
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import read_manifest
     from shardkit.dataset.manifest.pinning import pinned
@@ -65,3 +78,28 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     terminal.show(f"{printable(done.folder)}: {said}: {names}")
     if target == "croissant" and (missing := missing_facts(given)):
         terminal.say(f"Croissant also requires facts that the manifest does not hold: {', '.join(missing)}")
+
+
+def _copy(dataset: str, target: str, output: str | None, *, quiet: bool, facts: dict[str, str | None]) -> None:
+    """Write all examples in the form of another tool."""
+    import contextlib
+
+    from shardkit.cli.terminal import Terminal
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.errors import CallError
+    from shardkit.naming import counted
+    from shardkit.records.copies import copy_examples
+
+    if given := next((name for name, value in facts.items() if value is not None), None):
+        raise CallError(f"--{given.replace('_', '-')} has no effect on --to {target}; leave it out")
+    if output is None:
+        raise CallError(f"--to {target} writes all examples again; give a new folder with -o FOLDER")
+    num_examples = sum(split.num_examples for split in read_manifest(dataset).splits.values())
+    terminal = Terminal(quiet=quiet)
+    # Closed by Ctrl-C as well: it removes what is not finished.
+    running = contextlib.closing(copy_examples(dataset, target, output))
+    with terminal.phase("exporting", num_examples) as show, running as counts:
+        for count in counts:
+            show(count)
+    if not quiet:
+        terminal.show(f"{output}: {counted(num_examples, 'example')}")

@@ -33,7 +33,7 @@ _COMMANDS = {
     "convert": "Convert a folder of labelled images into balanced TFRecord shards.",
     "diff": "Compare two datasets example by example; exit with 1 if they differ.",
     "doctor": "Check a runner and its workers before a long job.",
-    "export": "Write metadata files that other tools read: Croissant, DALI, Hugging Face.",
+    "export": "Write what other tools read: Croissant, DALI, Hugging Face, WebDataset.",
     "extract": "Write a dataset back to folders of images.",
     "help": "Print a page of the documentation.",
     "info": "Show the contents of a dataset.",

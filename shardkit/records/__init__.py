@@ -12,6 +12,8 @@
 | `drawing` | draw boxes and masks on a picture, and save it; `lettering` finds fonts |
 | `contact_sheet` | arrange pictures with captions |
 | `extraction` | write a dataset back to folders of images and tables |
+| `copies` | write all examples for other tools: `parquet_files`, `webdataset_files` |
+| `new_folder` | write a folder whole or not at all |
 
 Training input belongs in `reader`, the bytes of records and indexes in `dataset`.
 """

@@ -12,10 +12,8 @@ FOLDER/examples.jsonl, …            the table; see `dataset.extracted_table`
 import hashlib
 import json
 import math
-import os
 import re
 import shlex
-import shutil
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,10 +23,10 @@ import numpy as np
 from shardkit.dataset import extracted_table as table
 from shardkit.dataset import features as names
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.naming import printable, split_of_folder
 from shardkit.records.example import Example
+from shardkit.records.new_folder import new_folder
 from shardkit.records.sequence import Examples
 
 COLUMNS = ("format", "group")  # of the index, with which examples are opened
@@ -54,24 +52,9 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
         CallError: The folder is not empty, or a split or the condition is wrong.
         DataError: The dataset is damaged.
     """
-    target = Path(folder)
-    if "://" in folder:
-        raise CallError(f"{folder}: images are extracted to a local folder; copy it to the store afterwards")
-    refuse_pinned("FOLDER", folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise CallError(f"{folder}: this already exists and is not empty; name a new folder")
-    parts = [Examples(dataset, split, where, columns=COLUMNS) for split in splits or read_manifest(dataset).splits]
-    unfinished = target.with_name(f"{target.name}.unfinished")
-    if unfinished.exists():
-        raise CallError(f"{unfinished}: an earlier extraction was interrupted; remove this folder, then extract again")
-    try:
+    with new_folder(folder, "extract") as unfinished:
+        parts = [Examples(dataset, split, where, columns=COLUMNS) for split in splits or read_manifest(dataset).splits]
         yield from write_examples(parts, unfinished)
-        if target.exists():
-            target.rmdir()
-        os.rename(unfinished, target)
-    except BaseException:  # also Ctrl-C: the same command works again
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
 
 
 def command_to_convert(folder: str) -> str:
