@@ -114,7 +114,7 @@ def _(tree):
     tree.text("labels.json", json.dumps({"classes": list(BREEDS), "labels": labels}))
 
 
-@folder("a metadata.csv of cameras beside class folders", "advised")
+@folder("a metadata.csv of cameras beside class folders")
 def _(tree):
     rows = "file_name,camera,exposure\n"
     for name in BREEDS:

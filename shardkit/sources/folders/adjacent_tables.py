@@ -129,10 +129,10 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     if len(names) > _MAX_TABLES:
         return AdjacentTables()
     files = ImageNames(folder, excluded, is_lazy=True)
-    tables = [_look_at(folder, name, files) for name in names]
+    tables = [look_at_table(folder, name, files) for name in names]
     if not any(table.image_column for table in tables) and sum(one.is_folder for one in entries) > 1:
         below = (path for path in paths_below(folder, excluded) if _may_be_table(folder, path))
-        tables += [one for one in (_look_at(folder, path, files) for path in below) if _is_source(folder, one)]
+        tables += [one for one in (look_at_table(folder, path, files) for path in below) if _is_source(folder, one)]
     tables = _with_numbers_of_others(tables)
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
@@ -176,7 +176,14 @@ def _has_no_labels(table: AdjacentTable, tables: Sequence[AdjacentTable]) -> boo
     return is_test and any(table.others < other.others for other in tables)
 
 
-def _look_at(folder: Folder, name: str, files: ImageNames) -> AdjacentTable:
+def look_at_table(folder: Folder, name: str, files: ImageNames) -> AdjacentTable:
+    """Read the beginning of a table and look its names up.
+
+    Args:
+        folder: The folder.
+        name: The table in it.
+        files: The images of the folder.
+    """
     try:
         file = open_table_file(folder, name, SourceOptions())
         rows = [record.values for record in itertools.islice(read_prefix(file), _NUM_VALUES)]

@@ -17,7 +17,9 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
+from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening
+from shardkit.sources.folders.adjacent_tables import are_classes, look_at_table
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import (
     Listing,
@@ -29,14 +31,14 @@ from shardkit.sources.listing import (
     is_ignored,
 )
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS, named_like
+from shardkit.sources.tables.column_names import IMAGE_COLUMNS, named_like, plain
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.parquet_files import ParquetFile
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.layout import open_table_file
 from shardkit.sources.tables.paths import KeyBuilder, root_of
-from shardkit.sources.tables.roles import find_columns, read_prefix
+from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns, read_prefix
 from shardkit.sources.walking import file_or_folder, is_dataset
 from shardkit.storage import Folder, os_errors_as
 
@@ -178,9 +180,17 @@ def has_metadata(folder: Folder) -> bool:
     """
     paths = _metadata_paths(folder, None)
     try:
-        return any(named_like(open_table_file(folder, path, SourceOptions()).columns, IMAGE_COLUMNS) for path in paths)
+        files = [open_table_file(folder, path, SourceOptions()) for path in paths]
+        return any(named_like(one.columns, IMAGE_COLUMNS) and not _describes_classes(folder, one) for one in files)
     except DataError:
         return True  # opening it raises it again
+
+
+def _describes_classes(folder: Folder, file: TableFile) -> bool:
+    """Return whether a table has nothing that may be a label for images in class folders, such as their cameras."""
+    table = look_at_table(folder, file.path, ImageNames(folder, None))
+    has_boxes = not {*map(plain, file.columns)}.isdisjoint(USUAL_OBJECTS)
+    return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(folder, table)
 
 
 def open_metadata(opening: Opening) -> Metadata:

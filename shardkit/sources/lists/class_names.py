@@ -11,7 +11,7 @@ from shardkit.storage import Folder
 
 # The usual names of such files, in any case: "classes.txt", "categories_places365.txt", UCF101's "classInd.txt".
 _FILE = re.compile(
-    r"(?:(?:[a-z]+[_-])?class(?:es)?|categor(?:y|ies)|labels?|synsets?|wnids|names)(?:[_-]?(?:names?|words|ind|index|places365))?\.txt",
+    r"(?:(?:[a-z]+[_-])?class(?:es)?|categor(?:y|ies)|labels?|synsets?|wnids|names)(?:[_-]?(?:names?|words|ind|index|list|map|places365))?\.txt",
     re.IGNORECASE,
 )
 _INTEGER = re.compile(r"\d+")

@@ -21,11 +21,11 @@ from shardkit.sources.listing import Listing, Source, count_skipped, ending
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.split_words import split_of_value
-from shardkit.sources.unlisted_images import NamedImages, images_count
+from shardkit.sources.unlisted_images import NamedImages
 from shardkit.sources.walking import join
 
 _REST = "train"  # the split of what no list names, if no list is for training
-_UNNAMED = "that no list of splits names"
+_UNNAMED = "images that no list of splits names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ class ListedSplits(WrappedSource):
             table = _rejected(table, twice & is_good, message)
         skipped = dict(listing.skipped)
         left_out = is_good & ~is_named
-        for phrase, count in images_count(int(left_out.sum()), _UNNAMED).items():
-            count_skipped(skipped, phrase, count)
+        if left_out.any():
+            count_skipped(skipped, _UNNAMED, int(left_out.sum()))
         return replace(listing, rows=[], columns=table.filter(pa.array(~left_out)), skipped=skipped)
 
 

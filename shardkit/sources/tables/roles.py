@@ -41,7 +41,7 @@ def read_prefix(file: TableFile) -> list[Record]:
 
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
-_USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
+USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
 
 
 def find_columns(
@@ -104,7 +104,7 @@ def find_other_columns(
         DataError: There is no column of labels.
     """
     chosen = tuple(_named(file, name) for name in options.label_columns)
-    if not chosen and not named_like(file.columns, LABEL_COLUMNS) and _USUAL_OBJECTS & {*map(plain, file.columns)}:
+    if not chosen and not named_like(file.columns, LABEL_COLUMNS) and USUAL_OBJECTS & {*map(plain, file.columns)}:
         msg = (
             f"{file.url}: none of the columns {_listed(file)} has a usual name for labels; name it with "
             f"{named('label_columns')}"

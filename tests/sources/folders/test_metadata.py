@@ -195,7 +195,7 @@ def test_metadata_that_do_not_go_together_are_refused(files, message, tmp_path):
 
 def test_metadata_that_may_not_describe_the_images_are_refused_with_class_folders_too(tmp_path):
     root = tree(
-        tmp_path, {"metadata.csv": "file_name,width\ncat/a.png,8\ndog/b.png,8\n", "cat/a.png": 1, "dog/b.png": 2}
+        tmp_path, {"metadata.csv": "file_name,width\ncat/a.png,8\ndog/b.png,9\n", "cat/a.png": 1, "dog/b.png": 2}
     )
     with pytest.raises(CallError) as error:
         opened(root)
