@@ -491,7 +491,7 @@ REFUSED = {
             "labels/test2.txt": ["dotted/dotted_1.jpg"],
             "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
         },
-        "2 lists are for test, such as labels/test1.txt and labels/test2.txt; keep the lists of one fold here and",
+        "2 lists are for test, such as labels/test1.txt and labels/test2.txt",
     ),
     # https://www.crcv.ucf.edu/data/UCF101.php: lists of three folds, here over frames
     "UCF101": (
@@ -503,7 +503,7 @@ REFUSED = {
             "lists/trainlist02.txt": ["Archery/a_1.jpg 1", "Bowling/b_2.jpg 2"],
             "lists/testlist02.txt": ["Bowling/b_1.jpg"],
         },
-        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt; keep the lists of one",
+        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt",
     ),
 }
 
@@ -607,7 +607,10 @@ def test_every_command_of_a_refusal_reads_images(name, tmp_path):
     assert lines
     for line in lines:
         _, _, url, _, *given = shlex.split(line, comments=True)
-        options = {OPTION_OF[name]: value for name, value in zip(given[::2], given[1::2], strict=True)}
+        pairs = [*zip(given[::2], given[1::2], strict=True)]
+        options = {OPTION_OF[name]: value for name, value in pairs if name != "--ignore"}
+        if ignored := tuple(value for name, value in pairs if name == "--ignore"):
+            options["ignore"] = ignored
         if "label_columns" in options:
             options["label_columns"] = (options["label_columns"],)
         _, rows, _ = read(url, **options)

@@ -156,7 +156,7 @@ def _may_be_table(folder: Folder, name: str) -> bool:
 
 def _is_source(folder: Folder, table: AdjacentTable) -> bool:
     """Return whether a table in a folder below says what the images are, and no folders do."""
-    return bool(table.label_columns and not table.repeats_folders and not are_classes(folder, table))
+    return bool(table.label_columns) and not are_classes(folder, table)
 
 
 def are_classes(folder: Folder, table: AdjacentTable) -> bool:

@@ -9,7 +9,6 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, UNMEASURED
 from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, unicode_problem
-from shardkit.sources.lists.list_files import ListFile
 from shardkit.sources.lists.records import ListRecord, RecordReader
 from shardkit.sources.unlisted_images import (
     CountingSource,
@@ -18,7 +17,6 @@ from shardkit.sources.unlisted_images import (
     UnlistedImages,
     count_unlisted_images,
 )
-from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
 _UNLISTED = "that no list names"
@@ -68,13 +66,13 @@ class ImageLists(CountingSource):
     @property
     def label_files(self) -> tuple[str, ...] | None:
         """See Source."""
-        forms = [one for one in self.readers if isinstance(one, ListFile)]
-        return tuple(join(one.folder.url, one.path) for one in forms) if len(forms) == len(self.readers) else None
+        urls = [one.url for one in self.readers]
+        return None if None in urls else tuple(filter(None, urls))
 
     @property
     def takes_splits(self) -> bool:
         """See Source."""
-        return all(isinstance(one, ListFile) and one.split is None for one in self.readers)
+        return not any(one.gives_splits for one in self.readers)
 
     def describe(self) -> str:
         """See Source."""

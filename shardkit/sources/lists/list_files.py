@@ -58,6 +58,16 @@ class ListFile(RecordReader):
     split: str | None = None
 
     @property
+    def url(self) -> str:
+        """See RecordReader."""
+        return join(self.folder.url, self.path)
+
+    @property
+    def gives_splits(self) -> bool:
+        """See RecordReader."""
+        return self.split is not None
+
+    @property
     def has_labels(self) -> bool:
         """Whether the lines have labels."""
         return self.shape != "path"

@@ -53,6 +53,16 @@ class RecordReader(abc.ABC):
         """Folder whose images this reader lists completely; None if a list names the images."""
         return None
 
+    @property
+    def url(self) -> str | None:
+        """URL of the list; '' if the reader reads no list, None if it reads several files."""
+        return None
+
+    @property
+    def gives_splits(self) -> bool:
+        """Whether its records have splits."""
+        return True
+
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys of the records that have one."""
         return (record.key for record in self.records(folder, {}) if record.key is not None)

@@ -13,6 +13,7 @@ from shardkit.sources.tables.column_names import is_discard, split_of_text
 from shardkit.sources.tables.formats.records import Record, enumerated
 from shardkit.sources.tables.formats.values import as_text, converter, describe_type, shown, unfit_value
 from shardkit.sources.tables.labels.reading import Labels
+from shardkit.sources.tables.split_words import number_of_split
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
@@ -151,7 +152,7 @@ class Columns:
 
     def _split(self, value: Any) -> str:
         try:
-            split = split_of_text(as_text(value))
+            split = number_of_split(self.names[self.split or 0], as_text(value)) or split_of_text(as_text(value))
         except ValueError as error:
             if isinstance(error, BadRecord):
                 raise

@@ -23,6 +23,7 @@ from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.images.image_column import PlaceColumn, find_image
 from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
 from shardkit.sources.tables.labels.label_columns import find_labels
+from shardkit.sources.tables.split_words import are_numbers_of_splits
 
 
 def read_prefix(file: TableFile) -> list[Record]:
@@ -163,8 +164,13 @@ def _refuse_boxes(file: TableFile, options: SourceOptions) -> None:
 def _split(file: TableFile, prefix: Sequence[Record]) -> int | None:
     """Return the column with a usual name of splits, or with a less usual one that holds nothing but splits."""
     usual = named_like(file.columns, SPLIT_COLUMNS)
-    likely = (i for i in named_like(file.columns, LIKELY_SPLIT_COLUMNS) if _holds_splits(prefix, i))
-    return usual[0] if usual else next(likely, None)
+    likely = [i for i in named_like(file.columns, LIKELY_SPLIT_COLUMNS) if _holds_splits(prefix, i)]
+    likely += [i for i, name in enumerate(file.columns) if are_numbers_of_splits(name, _values(prefix, i))]
+    return usual[0] if usual else next(iter(likely), None)
+
+
+def _values(prefix: Sequence[Record], column: int) -> list[Any]:
+    return [record.values[column] for record in prefix]
 
 
 def _holds_splits(prefix: Sequence[Record], column: int) -> bool:

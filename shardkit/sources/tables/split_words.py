@@ -16,9 +16,9 @@ _WORDS = re.compile(
 _CASES = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # CelebA's list_eval_partition: "0" represents training image, "1" validation, "2" testing.
 _PARTITION = {"0": "train", "1": "validation", "2": "test"}
-_PARTITION_COLUMNS = frozenset({"partition", "evaluationstatus", "split", "splitid", "set", "setid", "subset"})
+_PARTITION_COLUMNS = frozenset({"partition", "evaluationstatus", "splitid", "setid"})
 # CUB's train_test_split and the columns modelled on it: 1 is for training, 0 for testing.
-_IS_TRAIN_COLUMNS = frozenset({"istraining", "istrain", "intrain", "istrainingimage", "train", "training"})
+_IS_TRAIN_COLUMNS = frozenset({"istraining", "istrain", "intrain", "istrainingimage"})
 _IS_TRAIN = {"1": "train", "0": "test", "true": "train", "false": "test", "1.0": "train", "0.0": "test"}
 
 
@@ -42,7 +42,15 @@ def holds_splits(name: str, values: Sequence[Any]) -> bool:
         return False
     if all(map(is_split, texts)):
         return len(texts) > 1 or plain(name) in _PARTITION_COLUMNS
-    return any(texts <= known.keys() for known in (_numbers(name),) if known)
+    return are_numbers_of_splits(name, values)
+
+
+def are_numbers_of_splits(name: str, values: Sequence[Any]) -> bool:
+    """Return whether all values of a column are numbers that stand for splits, as its name says: ``is_train``."""
+    texts = {str(value).strip().lower() for value in values if value not in (None, "")}
+    known = _numbers(name)
+    # 0 and 1 alone may be for training and testing.
+    return bool(texts) and texts <= known.keys() and (known is not _PARTITION or texts == _PARTITION.keys())
 
 
 def split_of_value(value: Any, name: str) -> str | None:
@@ -52,8 +60,12 @@ def split_of_value(value: Any, name: str) -> str | None:
         value: The value.
         name: The column's name.
     """
-    text = str(value).strip().lower()
-    return split_of_folder(text) or _numbers(name).get(text)
+    return split_of_folder(str(value).strip().lower()) or number_of_split(name, str(value))
+
+
+def number_of_split(name: str, text: str) -> str | None:
+    """Return the split that a number in a column means; None for none."""
+    return _numbers(name).get(text.strip().lower())
 
 
 def _numbers(name: str) -> dict[str, str]:

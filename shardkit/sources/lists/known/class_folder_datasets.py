@@ -38,6 +38,16 @@ class ClassFolder(RecordReader):
     split: str | None
 
     @property
+    def url(self) -> str:
+        """See RecordReader."""
+        return ""
+
+    @property
+    def gives_splits(self) -> bool:
+        """See RecordReader."""
+        return self.split is not None
+
+    @property
     def own_folder(self) -> str:
         """See RecordReader."""
         return self.path
