@@ -9,7 +9,7 @@ import apache_beam as beam
 from apache_beam.metrics import Metrics
 from apache_beam.transforms.error_handling import ErrorHandler
 
-from shardkit.arguments.checks import optional, text
+from shardkit.arguments.checks import optional, text, whole_number
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.manifest import Shard, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
@@ -54,6 +54,7 @@ class ReadDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
         """
         self._error_handler: ErrorHandler | None = None
         self.split = text("split", self.split)
+        self.range_bytes = whole_number(1)("range_bytes", self.range_bytes)
         if optional(text)("where", self.where) is not None:
             Condition(str(self.where))
 

@@ -64,6 +64,8 @@ def test_a_damaged_record_fails_the_pipeline_or_goes_to_the_handler(damaged):
 
 
 def test_wrong_arguments_are_refused_when_the_pipeline_is_made(dataset):
+    with pytest.raises(CallError, match="range_bytes must be at least 1; found 0"):
+        pipelines.ReadDataset(dataset, "train", range_bytes=0)
     with pytest.raises(CallError, match="where"):
         pipelines.ReadDataset(dataset, "train", where="height >=")
     with pytest.raises(UnknownNameError, match="'nothing'"):

@@ -163,6 +163,15 @@ def test_no_image_bytes_pass_a_shuffle(rows, tmp_path, monkeypatch):
     assert sum(sizes) < sum(len(row.image) for row in rows) / 10
 
 
+def test_staging_runs_in_the_stage_of_the_step_before(rows, tmp_path):
+    # Engines in Java begin a stage at every step with a side input, and send all elements to it.
+    pipeline = beam.Pipeline(RUNNER)
+    given(pipeline, rows) | pipelines.WriteDataset(tmp_path / "out")
+    steps = pipeline.to_runner_api().components.transforms.values()
+    staging = [one for one in steps if "/StageImages" in one.unique_name and one.spec.urn == "beam:transform:pardo:v1"]
+    assert [len(one.inputs) for one in staging] == [1]
+
+
 def test_a_run_that_failed_is_continued(rows, written, tmp_path, monkeypatch):
     output = tmp_path / "out"
     bad = rows[-1]._replace(image=b"no image")
