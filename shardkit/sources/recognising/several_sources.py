@@ -204,7 +204,7 @@ def given_splits(source: Source, sources: Sequence[NamedSource]) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class GivenSplits(WrappedSource):
-    """A source of which the first folder of a key is the split, or all images have one split.
+    """A source of which the first folder of a key is the split, or all images have one split; it has no others itself.
 
     Attributes:
         splits: The splits.
@@ -229,5 +229,10 @@ class GivenSplits(WrappedSource):
             key = table.filter(lost)["key"][0].as_py()
             msg = f"{self.folder.url}/{printable(key)}: it is not clear which of the sources this image is from"
             raise DataError(f"{msg}; convert them apart")
+        others = table.filter(pc.and_(pc.is_valid(table["split"]), pc.not_equal(table["split"], splits)))
+        if len(others):
+            own, key = others["split"][0].as_py(), others["key"][0].as_py()
+            msg = f"{self.folder.url}/{printable(key)} has the split {own!r} in its source, which was given another one"
+            raise DataError(f"{msg}; leave out the word before =, or give the folder of one split")
         at = table.schema.get_field_index("split")
         return replace(listing, rows=[], columns=table.set_column(at, table.schema.field(at), splits))

@@ -188,3 +188,16 @@ def test_links_in_one_of_several_archives_are_rejected(tmp_path):
     assert planned.exit_code == 0, planned.stderr
     rejected = json.loads(planned.stdout)["rejected"]
     assert "is a link, and links in archives are not followed" in json.dumps(rejected)
+
+
+def test_a_given_split_does_not_hide_that_of_the_source(tmp_path):
+    box = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>5</xmax><ymax>5</ymax></bndbox>"
+    xml = f"<annotation><object><name>cat</name>{box}</object></annotation>"
+    files = {"JPEGImages/1.jpg": jpeg(1), "Annotations/1.xml": xml}
+    write_tree(tmp_path / "voc", files)
+    assert converted(f"test={tmp_path}/voc", tmp_path / "out") == {"test": ["test/JPEGImages/1.jpg"]}
+    write_tree(tmp_path / "divided", {**files, "ImageSets/Main/val.txt": "1\n"})
+    refused = call("convert", f"train={tmp_path}/divided", tmp_path / "other")
+    assert refused.exit_code == 1
+    assert "has the split 'validation' in its source, which was given another one" in refused.stderr
+    assert not (tmp_path / "other/manifest.json").exists()
