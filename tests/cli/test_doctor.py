@@ -113,10 +113,11 @@ def test_a_worker_that_does_not_see_the_source_is_named(job_service, tmp_path):
 
 
 @pytest.mark.slow
-def test_workers_that_never_answer_are_given_up_with_likely_causes(source, job_service, tmp_path, monkeypatch):
-    monkeypatch.setattr("shardkit.cli.doctor.ANSWER_SECONDS", 5.0)
-    result = call("doctor", source, tmp_path / "out", *portable(job_service, *worker(tmp_path, "raise SystemExit(1)")))
+def test_workers_that_never_answer_are_given_up_with_likely_causes(source, job_service, tmp_path):
+    silent = portable(job_service, *worker(tmp_path, "raise SystemExit(1)"))
+    result = call("doctor", source, tmp_path / "out", "--timeout", "5", *silent)
     assert result.exit_code == 3
     assert "Error: no worker has answered for 5 s" in result.stderr
     assert result.stdout.count("possible cause: ") >= 2
+    assert "give it more time, such as --timeout=10" in result.stdout
     assert not (tmp_path / "out").exists()
