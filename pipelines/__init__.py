@@ -3,6 +3,7 @@
 | transform | from and to |
 |---|---|
 | `WriteDataset` | a PCollection of images with labels to a dataset |
+| `ConvertImages` | a source of images to a dataset, as `shardkit convert --runner` does |
 | `ReadDataset` | a dataset to a PCollection of its examples |
 
 Installed as `shardkit.pipelines`. What a conversion decides is in `writing`, what a check finds in `verification`;
@@ -20,6 +21,7 @@ try:
 finally:
     logging.disable(logging.NOTSET)
 
+from shardkit.pipelines.convert_images import ConvertImages  # noqa: E402 - after Beam is loaded silently
 from shardkit.pipelines.elements import (  # noqa: E402 - after Beam is loaded silently
     Box,
     Example,
@@ -33,6 +35,7 @@ from shardkit.pipelines.write_dataset import WriteDataset  # noqa: E402
 
 __all__ = [
     "Box",
+    "ConvertImages",
     "Example",
     "PublishedDataset",
     "ReadDataset",

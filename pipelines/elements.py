@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from apache_beam import coders
 
 from shardkit.conversion.inventory.schema import Reject
+from shardkit.dataset.manifest import Manifest
+from shardkit.naming import MANIFEST
 
 __all__ = ["Box", "Example", "PublishedDataset", "Reject", "WrittenDataset", "WrittenShard"]
 
@@ -63,6 +65,12 @@ class PublishedDataset(NamedTuple):
     digest: str
     num_examples: int
     num_rejected: int
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> "PublishedDataset":
+        """Return the dataset of a manifest that was read from a folder."""
+        num_examples = sum(split.num_examples for split in manifest.splits.values())
+        return cls(f"{manifest.root.url}/{MANIFEST}", manifest.digest, num_examples, manifest.rejected.num_examples)
 
 
 class WrittenShard(NamedTuple):

@@ -10,6 +10,7 @@ from shardkit.errors import CallError
 from shardkit.parallel.for_each import Divided, Work
 from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.stages import Begin, JobStage
+from shardkit.pipelines.counters import count_in_beam
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress, submit
 
@@ -88,6 +89,7 @@ class RunStages(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not f
 
 def _begin(_: None, items: Begin, num_done: int = 0) -> Iterator[Any]:
     del num_done  # a side input, so that all of the stage before is done
+    count_in_beam()
     return items()
 
 
@@ -122,6 +124,7 @@ class ForEach(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not fro
 
 
 def _unless_closed(item: Any, function: Callable[[Any], Iterable[Any] | None], closed: Sequence[bool]) -> Iterable[Any]:
+    count_in_beam()
     return () if closed else function(item) or ()
 
 

@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics
 from apache_beam.transforms.error_handling import ErrorHandler
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
@@ -25,10 +24,9 @@ from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
-from shardkit.naming import MANIFEST
 from shardkit.options.groups import Shards, Splits, Stored, TFRecord
 from shardkit.options.values import Dedupe
-from shardkit.pipelines.counters import NAMESPACE
+from shardkit.pipelines.counters import count_in_beam
 from shardkit.pipelines.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
 from shardkit.pipelines.staging import REJECTS, GatherParts, StageImages, tagged_rejects
 from shardkit.storage import open_folder, os_errors_as
@@ -210,12 +208,14 @@ class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
 
     def __init__(self, job: StagedConversion) -> None:
         self._job = job
-        self._shards = Metrics.counter(NAMESPACE, "shards_written")
+
+    def setup(self) -> None:
+        """Count in this step."""
+        count_in_beam()
 
     def process(self, planned: tuple[PlannedShard, str]) -> Iterator[bool]:
         """Write a shard, unless it is finished."""
         self._job.write(*planned)
-        self._shards.inc()
         yield True
 
 
@@ -223,13 +223,9 @@ def _publish(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_wri
     """Yield the dataset once its shards are written, the shards, and what their writers rejected."""
     del num_written
     manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered]))
-    yield from tagged_rejects(rejects)
+    for reject in rejects:  # their writers have counted them
+        yield beam.pvalue.TaggedOutput(REJECTS, reject)
     for split, shard in manifest.shards():
         found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
         yield beam.pvalue.TaggedOutput(_SHARDS, found)
-    yield PublishedDataset(
-        f"{manifest.root.url}/{MANIFEST}",
-        manifest.digest,
-        sum(split.num_examples for split in manifest.splits.values()),
-        manifest.rejected.num_examples,
-    )
+    yield PublishedDataset.of(manifest)

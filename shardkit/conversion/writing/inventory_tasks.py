@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from shardkit import naming
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, has_recovered
@@ -20,6 +23,7 @@ from shardkit.conversion.writing.refusals import ListingCheck, ListingSummary
 from shardkit.errors import MachineError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.options.values import Check
+from shardkit.parallel.counting import count
 from shardkit.parallel.for_each import Divided
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
@@ -207,6 +211,7 @@ class InventoryJob:
             with _writing(fence):
                 retried(partial(parts.write_part, output, name, table, listing, fence.check))
             num_rejected = len(table) - table["reason"].null_count
+            _count_checked(table)
         else:
             num_rejected = parts.num_rejected(there)
         if num_rejected:
@@ -223,6 +228,13 @@ class InventoryJob:
     def _refuse_unseen_source(self) -> None:
         if self.is_filled:
             refuse_unseen(self.source.folder, "")
+
+
+def _count_checked(table: pa.Table) -> None:
+    count("images_checked", len(table))
+    count("image_bytes_checked", pc.sum(table["source_bytes"]).as_py() or 0)
+    for found in pc.value_counts(table["reason"].drop_null()).to_pylist():
+        count(f"rejected_{found['values']}", found["counts"])
 
 
 def _summarise(check: ListingCheck, batch: Batch) -> ListingSummary:

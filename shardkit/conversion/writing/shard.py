@@ -5,6 +5,7 @@ files.
 """
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
@@ -35,6 +36,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation, move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
+from shardkit.parallel.counting import count, measure
 from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import OUTSIDE_CROP
@@ -166,6 +168,11 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, digest, num_with_gps=num_with_gps)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+    count("shards_written")
+    count("images_written", len(indexed))
+    measure("shard_bytes", shard.num_bytes)
+    for reason, number in Counter(one.reason for one in late).items():
+        count(f"rejected_{reason}", number)
 
 
 class _Stored(NamedTuple):
