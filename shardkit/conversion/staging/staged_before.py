@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.staged_images import STORED_BYTES
 from shardkit.sources.columns import CONTENT_SHA256, PATH
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
@@ -68,8 +69,10 @@ class StagedBefore:
 
 
 def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Table:
-    """Return the rows of a part with an image in a folder."""
+    """Return the rows of a part with an image in a folder; none of a part of another conversion."""
     table, _ = parts.read_parts(output, [name])
+    if STORED_BYTES.name not in table.column_names:
+        return pa.schema([PATH, CONTENT_SHA256]).empty_table()
     found = {name: table[name] for name in columns if name in table.column_names}
     # Dictionaries of different parts differ in the type of their indices, too.
     plain = {

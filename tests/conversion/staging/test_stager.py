@@ -4,6 +4,7 @@ import pytest
 
 from shardkit import images
 from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
 from shardkit.conversion.staging import stager as staging
 from shardkit.conversion.staging.staged_before import StagedBefore
 from shardkit.conversion.staging.staged_part import STAGED, StagingOptions, begin_staging
@@ -11,8 +12,9 @@ from shardkit.conversion.staging.stager import OF_IMAGE, Stager
 from shardkit.errors import StaleRunError
 from shardkit.images import StoredForm
 from shardkit.naming import WORK_FOLDER
+from shardkit.sources.listing import Listing
 from shardkit.storage import open_folder
-from shardkit.testing import picture
+from shardkit.testing import inventory_table, picture
 
 OPTIONS = StagingOptions(StoredForm(resize=8), 1 << 20)
 ROWS = [
@@ -76,6 +78,13 @@ def test_images_in_another_form_are_staged_again(output):
     table = staged(output, ROWS, options=other, before=StagedBefore(output, other.folder, OF_IMAGE))
     assert set(table["stored_width"].to_pylist()) == {10}
     assert len(files(output)) == 2
+
+
+def test_parts_of_another_conversion_hold_no_staged_images(output):
+    listing = Listing(INVENTORY_SCHEMA, columns=inventory_table(["a", "b"]))
+    parts.write_part(output, "other-2.arrow", listing.table(), listing)
+    before = StagedBefore(output, OPTIONS.folder, OF_IMAGE)
+    assert len(staged(output, ROWS, before=before)) == len(ROWS)
 
 
 def test_files_and_memory_are_bounded(output, monkeypatch):
