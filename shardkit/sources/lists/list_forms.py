@@ -76,10 +76,17 @@ def find_form(
                 forms = (replace(plain, base=base) for base in group)
                 fitting = [form for form in forms if _most_exist(names, form, _spread(paths))]
                 if len(fitting) > 1 and group is not bases.own:
+                    if shape == "path" and _are_apart(names, fitting, _spread(paths)):
+                        return None  # names of images in class folders: see `recognising.accounting`
                     raise _several_bases(folder, fitting)
                 if fitting:
                     return fitting[0]
     return None
+
+
+def _are_apart(names: NameResolver, forms: Sequence[ListFile], paths: Sequence[str]) -> bool:
+    """Return whether every path is in one of the folders at most, so that none is in doubt."""
+    return all(sum(_exists(names, form, path) for form in forms) <= 1 for path in paths)
 
 
 def _several_bases(folder: Folder, forms: Sequence[ListFile]) -> CallError:

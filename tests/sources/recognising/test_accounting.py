@@ -40,6 +40,12 @@ def test_lists_of_splits_are_laid_over_class_folders(tmp_path):
     assert "the splits: train from train.txt, validation from val_list.txt" in open_source(url).describe()
 
 
+def test_names_alone_are_found_in_class_folders_beside_the_lists(tmp_path):
+    write_tree(tmp_path, {path.removeprefix("data/"): X for path in IMAGES} | {"train.txt": TRAIN.encode()})
+    write_tree(tmp_path, {"test.txt": b"cat2.jpg\ncat3.jpg\ndog2.jpg\ndog3.jpg\n"})
+    assert sorted(splits(str(tmp_path)).values()) == ["test"] * 4 + ["train"] * 4
+
+
 def test_without_a_list_for_training_all_other_images_are_for_it(tmp_path):
     url = made(tmp_path, {"test.txt": "cat2.jpg\ndog2.jpg\n"})
     assert sorted(splits(url).values()) == ["test"] * 2 + ["train"] * 6
