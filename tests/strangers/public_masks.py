@@ -37,7 +37,7 @@ def _(tree):
         pairs(tree, f"{split}_imgs/{split}/{{}}.jpg", f"{split}_mask/{split}/{{}}.png", 3, own, start=start)
 
 
-@folder("LoveDA: Rural and Urban with images_png and masks_png", "advised", today="refused")
+@folder("LoveDA: Rural and Urban with images_png and masks_png", "advised")
 def _(tree):
     for split, own, start in (("Train", "train", 0), ("Val", "validation", 20)):
         for scene, more in (("Rural", 0), ("Urban", 10)):
@@ -46,7 +46,7 @@ def _(tree):
             pairs(tree, image, mask, 2, own, start=start + more)
 
 
-@folder("Pascal Context: JPEGImages and SegmentationClassContext with its lists", today="wrong")
+@folder("Pascal Context: JPEGImages and SegmentationClassContext with its lists")
 def _(tree):
     below = "VOCdevkit/VOC2010"
     for split, own, start in (("train", "train", 0), ("val", "validation", 10)):
@@ -67,7 +67,7 @@ def _(tree):
             tree.drawing(f"{stem}_2ndHO.png", grey(1 - values))
 
 
-@folder("DRIVE: 1st_manual and masks of the field of view", "advised", today="wrong")
+@folder("DRIVE: 1st_manual and masks of the field of view", "advised")
 def _(tree):
     for number in range(21, 25):
         values = classes(number, 2)
@@ -96,7 +96,7 @@ def _(tree):
             tree.drawing(f"CelebAMask-HQ/CelebAMask-HQ-mask-anno/0/{number:05}_{part}.png", coloured(values // 255))
 
 
-@folder("Oxford pets with trimaps: labels in names, or masks", "advised", today="refused")
+@folder("Oxford pets with trimaps: labels in names, or masks")
 def _(tree):
     for name in ("Abyssinian", "beagle"):
         for number in range(1, 4):
@@ -117,7 +117,7 @@ def _(tree):
                 tree.drawing(f"{stem}_mask_1.png", grey(classes(number + 9, 2)))
 
 
-@folder("brain MRI: a folder for each patient with *_mask.tif, and data.csv", today="refused")
+@folder("brain MRI: a folder for each patient with *_mask.tif, and data.csv", "advised")
 def _(tree):
     for place, patient in enumerate(("TCGA_CS_4941_19960909", "TCGA_DU_5849_19950405")):
         stem = f"kaggle_3m/{patient}/{patient}_{{}}"

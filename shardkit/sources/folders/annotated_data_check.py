@@ -15,9 +15,9 @@ from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Folder
 
-_OF_IMAGES = re.compile(r"images?|imgs?|jpe?gimages|left_?img_?8bit", re.IGNORECASE)
+_OF_IMAGES = re.compile(r"images?(?:_png|_jpe?g)?|imgs?|jpe?gimages|left_?img_?8bit", re.IGNORECASE)
 _OF_ANNOTATIONS = re.compile(
-    r"(?:.*[_-])?(?:masks|annotations?|labels|gt|ground[_-]?truths?|segmentations|bboxes|trimaps|xmls)"
+    r"(?:.*[_-])?(?:masks(?:_png)?|annotations?|labels|gt|ground[_-]?truths?|segmentations|bboxes|trimaps|xmls)"
     r"|(?:train|valid|val|test)(?:annot|gt|labels|masks)"
     r"|gt[_-].*|segmentation(?:class|object)|imagesets|gt(?:Fine|Coarse)",
     re.IGNORECASE,

@@ -11,6 +11,7 @@ and of the label folders the first few.
 """
 
 import posixpath
+import re
 from dataclasses import dataclass
 
 from shardkit.errors import CallError
@@ -289,12 +290,8 @@ def _refuse_annotated(
             "and classes.txt) or masks (masks/ next to images/)"
         )
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
-        changes: list[Change] = []
-        if any(part.masks for part in find_pairs(folder, is_explicit=True)):
-            changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
-        if hidden := _named_masks(folder, names):
-            changes.append(place.whole({"ignore": (f"{hidden}/",)}, f"each folder is a class, without {hidden}/"))
-        raise RefusalError(problem, [*changes, _forced(place)], remedy=remedy)
+        paths = [join(name, one) for name, inner in below for one in inner] or names
+        raise RefusalError(problem, [*readings_of_masks(folder, paths, place), _forced(place)], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:
         if found := adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS]):
             problem = (
@@ -302,13 +299,26 @@ def _refuse_annotated(
                 "name, and would be an image of a class; masks are read from a folder of their own"
             )
             without = place.whole({"ignore": (found[1],)}, "each folder is a class, without the masks")
-            raise RefusalError(problem, [without, _forced(place, "each folder is a class, and masks are images")])
+            forced = _forced(place, "each folder is a class, and masks are images")
+            raise RefusalError(problem, [*readings_of_masks(folder, [], place), without, forced])
 
 
-def _named_masks(folder: Folder, names: list[str]) -> str | None:
-    """Return the name of folders of masks in the first label folders; None if one of them has none."""
-    inner = [set(label_folders(folder, name, None)) for name in names[:NUM_SAMPLED]]
-    return next((name for name in sorted(set.intersection(*inner)) if name.lower() in {"mask", "masks"}), None)
+def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> list[Change]:
+    """Return the changes that read images with their masks, or label folders without the masks in them.
+
+    Args:
+        folder: Root of the tree.
+        paths: The label folders.
+        place: The tree's place in the source.
+    """
+    changes: list[Change] = []
+    if any(part.masks for part in find_pairs(folder, is_explicit=True)):
+        changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
+    inner = [set(label_folders(folder, path, None)) for path in paths[:NUM_SAMPLED]]
+    common = sorted(set.intersection(*inner)) if inner else []
+    if hidden := next((name for name in common if re.fullmatch("masks?(_png)?", name, re.IGNORECASE)), None):
+        changes.append(place.whole({"ignore": (f"{hidden}/",)}, f"each folder is a class, without {hidden}/"))
+    return changes
 
 
 def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Change:

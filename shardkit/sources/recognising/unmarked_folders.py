@@ -14,7 +14,7 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
-from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree
+from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree, readings_of_masks
 from shardkit.sources.folders.flat_folders import open_flat_folders
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
@@ -120,7 +120,7 @@ def open_table(opening: Opening) -> Source:
         )
         raise CallError(msg)
     if len(tables.naming) > 1:
-        raise _refuse_tables(tables, _place(opening))
+        raise _refuse_tables(opening.folder, tables, _place(opening))
     return _open_table(opening.folder, tables, tables.naming[0], opening.options, _place(opening))
 
 
@@ -145,7 +145,7 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
             named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
             split_tables = replace(split_tables, tables=tuple(named))
         return _noted(split_tables, folder, beside, "that no table names")
-    raise _refuse_tables(beside, place)
+    raise _refuse_tables(folder, beside, place)
 
 
 def _open_split_lists(folder: Folder, beside: AdjacentTables, options: SourceOptions) -> Source:
@@ -216,7 +216,7 @@ def _has_splits(folder: Folder) -> bool:
     return any(split_of_file(one.name) is not None for one in children(folder) if ending(one.name) in TEXT_ENDINGS)
 
 
-def _refuse_tables(beside: AdjacentTables, place: SourcePlace) -> CallError:
+def _refuse_tables(folder: Folder, beside: AdjacentTables, place: SourcePlace) -> CallError:
     names = [table.name for table in beside.naming]
     commands = []
     if beside.of_splits:
@@ -231,6 +231,7 @@ def _refuse_tables(beside: AdjacentTables, place: SourcePlace) -> CallError:
             command = place.without([other for other in names if other != name], meaning, files=True)
             commands.append(replace(command, options={"layout": "table", **command.options}))
     if any(table.image_folders - {""} for table in beside.naming):
+        commands += readings_of_masks(folder, folders_in(folder), place)
         commands.append(place.tree({"layout": "class-folders"}, "each folder is a class"))
     if len(names) == 1:
         problem = f"{place.shown}: {names[0]} names the images, and the folders' names may be classes"

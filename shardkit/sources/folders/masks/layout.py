@@ -18,12 +18,14 @@ from shardkit.errors import DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
 from shardkit.sources.columns import LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
 from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
-from shardkit.sources.folders.masks.pairs import CAMVID, MASK_SUFFIX, Part, find_pairs, listed_stem
+from shardkit.sources.folders.masks.pairs import CAMVID, MASK_SUFFIX, Part, find_pairs, listed_stem, rivals
+from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, ending, rejected_row, unicode_problem
@@ -223,7 +225,7 @@ class Masks(CountingSource):
         for path, entry in files_below(self.folder, above, () if self.excluded is None else (self.excluded,)):
             kind = ending(entry.name)
             if kind in IMAGE_ENDINGS or unsupported_format(path):
-                yield path, path[len(above) + 1 :], entry
+                yield path, path[len(above) + 1 :] if above else path, entry
             else:
                 count_skipped(skipped, kind)
 
@@ -238,6 +240,27 @@ def _lists(folder: Folder, part: Part) -> dict[str, list[ListEntry]]:
     return {line.split()[0]: entries for line, entries in lists.items()} if part.lists == ANNOTATIONS else lists
 
 
+def _refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
+    """Refuse images of which two folders hold masks, such as 1st_manual/ and mask/.
+
+    Raises:
+        RefusalError: There are some; the changes read one of the folders.
+    """
+    for part in found:
+        if part.masks is not None and (others := rivals(opening.folder, part)):
+            names = [posixpath.basename(path) for path in (part.masks, *others)]
+            shown = " and ".join(f"{printable(name)}/" for name in names)
+            problem = f"{opening.url}: {shown} both hold masks of the images in {printable(part.images)}/"
+            place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+            changes = [
+                place.whole(
+                    {"ignore": tuple(f"{other}/" for other in names if other != name)}, f"only those in {name}/"
+                )
+                for name in reversed(names)
+            ]
+            raise RefusalError(problem, changes)
+
+
 def is_masks(folder: Folder) -> bool:
     """Return whether a folder has images and masks, judging by names and the ending of one mask."""
     return any(part.masks for part in find_pairs(folder, is_explicit=False))
@@ -247,6 +270,7 @@ def open_masks(opening: Opening) -> Masks:
     """Find the folders of images and of masks.
 
     Raises:
+        RefusalError: Two folders hold masks of the same images.
         DataError: There is no such pair of folders, or the file of colours is missing or cannot be read.
     """
     folder = opening.folder
@@ -258,6 +282,7 @@ def open_masks(opening: Opening) -> Masks:
             "SOURCE/masks/<split>, masks as PNG, TIFF or BMP"
         )
         raise DataError(msg)
+    _refuse_rivals(opening, found)
     mask_classes = find_classes(folder, found)
     if found[0].masks == CAMVID[1] and not mask_classes.colours:
         msg = (

@@ -9,6 +9,8 @@ train/, trainannot/, val/, valannot/     CamVid as SegNet distributes it; also t
 leftImg8bit/train/, gtFine/train/        Cityscapes
 images/, annotations/trimaps/            Oxford-IIIT Pet, only if masks are asked for
 
+Lists of splits are also found in the only other folder of ImageSets/, such as SegmentationContext/.
+
 Other folders are a pair if their files have the same stems, those of one have few colours, and its name or theirs says
 that they are masks: imagesTr/ and labelsTr/, img_dir/ and ann_dir/, or *_sat.jpg and *_mask.png in one folder.
 """
@@ -16,7 +18,7 @@ that they are masks: imagesTr/ and labelsTr/, img_dir/ and ann_dir/, or *_sat.jp
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
@@ -25,7 +27,7 @@ from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
-from shardkit.sources.walking import children, folders_in, is_folder, join
+from shardkit.sources.walking import children, folders_in, is_folder, join, parent_of
 from shardkit.storage import Folder
 
 # Names of the two folders, in any case; if there are several, the first in this order.
@@ -37,7 +39,8 @@ MASK_SUFFIX = re.compile(
     r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|anno(?:tations?)?|labelids|labeltrainids)\Z", re.IGNORECASE
 )
 _IMAGE_SUFFIXES = ("", "_0000", "_image", "_img", "_rgb", "_sat")  # "_0000" is nnU-Net's first channel
-SAYS_MASKS = re.compile(r"mask|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+_SUFFIX = re.compile(r"[_-][^_-].*\Z")
 _NUM_MATCHED = 400  # files whose stems are compared
 _MIN_MATCHED = 0.8  # of the masks
 _MAX_FOLDERS = 12  # folders next to each other that may be pairs
@@ -46,6 +49,7 @@ _SHORT_SPLIT = re.compile(r"(?:(?<=[a-z])|(?<=[-_]))(Tr|TR|Va|VA|Ts|TS|Te|TE)\Z"
 _SHORT = {"tr": "train", "va": "validation", "ts": "test", "te": "test"}
 _MAX_DEPTH = 3  # levels of folders that are searched for the first mask
 _VOC_LISTS = ("ImageSets", "Segmentation")
+_OF_INSTANCES = re.compile(r"segmentationobject|instances?", re.IGNORECASE)  # numbers of objects, not of classes
 _OF_SPLIT = re.compile(r"[_-]?(?:annot|annotations?|gt|labels?|masks?|seg(?:mentations?)?)", re.IGNORECASE)
 CAMVID = ("701_StillsRaw_full", "LabeledApproved_full")
 _CITY_IMAGES, _CITY_MASKS = "leftImg8bit", ("gtFine", "gtCoarse")
@@ -112,8 +116,7 @@ def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
     if set(CAMVID) <= set(names):
         return (Part(*CAMVID, None, with_splits=False),)
     if part := _pair(folder, "", None):
-        lists = next((path for path in (join(*_VOC_LISTS), "") if _are_lists(folder, path, part.images)), None)
-        return (replace(part, lists=lists),)
+        return (_with_lists(folder, part),)
     splits = [(name, split) for name in names if (split := split_of_folder(name))]
     found = tuple(part for name, split in splits if (part := _pair(folder, name, split)))
     if any(part.masks for part in found):
@@ -131,18 +134,51 @@ def _without_bare_tests(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple[Part, ...]:
     """Return the pairs of folders whose names are not known, and folders that hold images and their masks."""
     if len(names) > _MAX_FOLDERS:
-        return ()
+        return tuple(_in_one_folder(folder, "", _MAX_DEPTH)) if is_explicit else ()
     found = tuple(_pairs_in(folder, "", None))
     # Folders that are no splits may be classes, each with its masks.
     inner = [name for name in names if is_explicit or _split_of(name)]
     for name in inner if not found and len(names) > 1 else ():  # the only folder is opened like the source
-        found += tuple(_pairs_in(folder, name, _split_of(name)))
+        split = _split_of(name)
+        deeper = folders_in(folder, name) if is_explicit and split else []
+        below = tuple(pair for one in deeper for pair in _pairs_in(folder, join(name, one), split))
+        found += tuple(_pairs_in(folder, name, split)) or below
     for path in ["", *(names if len(names) == 1 else inner)] if not found else ():
         if not path or not folders_in(folder, path):
             found += tuple(_in_one_folder(folder, path))
-    if len(found) == 1 and found[0].split is None and _are_lists(folder, "", found[0].images):
-        return (replace(found[0], lists=""),)
-    return found
+    if not found and is_explicit:
+        found = tuple(_in_one_folder(folder, "", _MAX_DEPTH))
+    return (_with_lists(folder, found[0]),) if len(found) == 1 and found[0].split is None else found
+
+
+def _with_lists(folder: Folder, part: Part) -> Part:
+    """Return a pair with its lists of splits: of Pascal VOC, or next to the folders."""
+    sets = [name for name in folders_in(folder, _VOC_LISTS[0]) if read_lists(folder, join(_VOC_LISTS[0], name))]
+    sets = [_VOC_LISTS[1]] if _VOC_LISTS[1] in sets else sets if len(sets) == 1 else []
+    candidates = [*(join(_VOC_LISTS[0], name) for name in sets), ""]
+    return replace(part, lists=next((path for path in candidates if _are_lists(folder, path, part.images)), None))
+
+
+def rivals(folder: Folder, part: Part) -> list[str]:
+    """Return other folders next to a pair's, with masks of the same images by their names and pixels.
+
+    Args:
+        folder: The source.
+        part: The pair.
+    """
+    if part.masks is None or part.is_one_folder or part.is_cityscapes:
+        return []
+    base = parent_of(part.images)
+    names = [name for name in folders_in(folder, base) if join(base, name) not in part.folders]
+    known = {*_IMAGES, *_MASKS}
+    others = [name for name in names if name.lower() not in known and not _OF_INSTANCES.search(name)]
+    if len(others) > _MAX_FOLDERS or parent_of(part.masks) != base:
+        return []
+    return [
+        path
+        for name in others
+        if (path := join(base, name)) and _matched(folder, replace(part, masks=path, mask_suffix="")) is not None
+    ]
 
 
 def _pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
@@ -161,9 +197,9 @@ def _pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
             yield matched
 
 
-def _in_one_folder(folder: Folder, path: str) -> Iterator[Part]:
+def _in_one_folder(folder: Folder, path: str, depth: int = 0) -> Iterator[Part]:
     """Yield the pair in a folder: ``1_sat.jpg`` and ``1_mask.png``, or ``1.bmp`` and ``1_anno.bmp``."""
-    stems = [posixpath.splitext(one)[0] for one in itertools.islice(images_below(folder, path, 0), _NUM_MATCHED)]
+    stems = [posixpath.splitext(one)[0] for one in itertools.islice(images_below(folder, path, depth), _NUM_MATCHED)]
     suffixes = sorted({found[0] for stem in stems if (found := MASK_SUFFIX.search(stem))})
     if len(suffixes) != 1:
         return
@@ -190,7 +226,19 @@ def _matched(folder: Folder, part: Part) -> Part | None:
         if names and matched >= _MIN_MATCHED * len(names):
             is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
             return replace(part, image_suffix=suffix) if is_pair else None
-    return None
+    ends = _common_end(stems), _common_end(names)
+    common = {stem.removesuffix(ends[0]) for stem in stems} & {name.removesuffix(ends[1]) for name in names}
+    if not all(ends) or len(common) < _MIN_MATCHED * len(names):
+        return None
+    is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
+    return replace(part, image_suffix=ends[0], mask_suffix=ends[1]) if is_pair else None
+
+
+def _common_end(stems: Collection[str]) -> str:
+    """Return the end of all stems from a separator on, such as ``_training``; '' for none."""
+    backwards = posixpath.commonprefix([stem[::-1] for stem in stems]) if len(stems) > 1 else ""
+    end = _SUFFIX.search(backwards[::-1])
+    return end[0] if end else ""
 
 
 def _name_in_part(path: str, above: str, part: Part) -> str:
@@ -214,7 +262,13 @@ def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
     if not base and masks is None:
         return None
     inner = folders_in(folder, images)
+    if masks and not inner and len(below := folders_in(folder, masks)) == 1 and not _has_image(folder, masks):
+        masks = join(masks, below[0])  # annotations/trimaps/
     return Part(images, masks, split, with_splits=split is None and bool(inner) and all(map(split_of_name, inner)))
+
+
+def _has_image(folder: Folder, path: str) -> bool:
+    return next(images_below(folder, path, 0), None) is not None
 
 
 def _are_lists(folder: Folder, path: str, images: str) -> bool:
