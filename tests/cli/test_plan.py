@@ -137,3 +137,23 @@ def test_plan_after_convert_is_no_worse_for_the_dataset(source, dataset):
     assert "nothing to do" in convert(
         source, dataset, "--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3"
     )
+
+
+def test_a_plan_shows_what_each_top_folder_was_taken_for(tmp_path):
+    paths = [f"{split}/{name}/{number}.jpg" for split in ("seg_train", "seg_test") for name in "ab" for number in "12"]
+    write_tree(tmp_path, {path: picture(number) for number, path in enumerate([*paths, "seg_pred/9.jpg"])})
+    picture_of = call("plan", str(tmp_path)).stdout.split("\n\n")[0]
+    assert [line.split("  ") for line in re.sub(" {2,}", "  ", picture_of).strip().splitlines()[2:]] == [
+        ["seg_test/", "split test, 2 classes", "4"],
+        ["seg_train/", "split train, 2 classes", "4"],
+        ["(not read)", "image in seg_pred/ which has no labels", "1"],
+    ]
+
+
+def test_the_picture_of_many_folders_has_at_most_twenty_lines(tmp_path):
+    name = "a class with a name that is too long for a column of any table " * 2
+    write_tree(tmp_path, {f"{name}{number:03}/1.jpg": picture(number) for number in range(40)})
+    lines = call("plan", str(tmp_path)).stdout.split("\n\n")[0].strip().splitlines()
+    assert len(lines) <= 20
+    assert lines[-1].split() == ["…", "34", "more", "folders", "34"]
+    assert max(map(len, lines)) <= 80

@@ -16,6 +16,7 @@ from rich.text import Text
 from shardkit.cli.printing.dataset_summary import gps_lines, rejected_line, skipped_text, ties_lines
 from shardkit.cli.printing.lines import Paragraph, table
 from shardkit.cli.printing.next_steps import next_steps
+from shardkit.cli.printing.reading_picture import reading_picture
 from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of, splits_table
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.planning.checks.finding import Finding
@@ -85,7 +86,7 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
 
 
 def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
-    """Return what `plan` prints: the splits, and with `explain` the reasons for the number of shards."""
+    """Return what `plan` prints: how the source is read, the splits, and with `explain` why so many shards."""
     rows = [
         SplitRow(split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance)
         for split in plan.splits
@@ -98,7 +99,7 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
     lines += hint_lines(plan.findings)
     counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
     shares = shares_parts(counts, plan.classes, applied.splits, applied.splits_of)
-    return Group("", splits_table(rows, "source\nbytes"), *shares, "", *map(_line, lines))
+    return Group("", reading_picture(plan), "", splits_table(rows, "source\nbytes"), *shares, "", *map(_line, lines))
 
 
 def split_rule_lines(split_by: str | None) -> list[str]:

@@ -1,0 +1,83 @@
+"""The picture of a reading: what every top folder of the source was taken for, on at most 20 lines.
+
+Counting is one pass over the plan in columns, so a source of 100,000 class folders costs no more than its images.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from shardkit.conversion.planning.plan import Plan
+from shardkit.naming import counted, printable
+from shardkit.sources.columns import MASK_PATH
+
+_MAX_FOLDERS = 12  # more of them are shown as the first few and their number
+_FEW = 6
+_MAX_WIDTH = 40  # columns of a folder's name; a longer one is cut
+_MAX_OTHERS = 4  # phrases about files that are not read
+_LABEL = "label"
+
+
+def reading_picture(plan: Plan) -> Table:
+    """Return a table of the top folders: what each was taken for, and its number of images.
+
+    Args:
+        plan: The plan.
+    """
+    picture = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
+    picture.add_column("folder", overflow="ellipsis", no_wrap=True, max_width=_MAX_WIDTH)
+    picture.add_column("taken for", overflow="fold")
+    picture.add_column("files", justify="right", no_wrap=True)
+    rows = _folders(plan)
+    shown = rows if len(rows) <= _MAX_FOLDERS else rows[:_FEW]
+    for name, meaning, count in shown:
+        picture.add_row(f"{printable(name)}/" if name else "(top)", printable(meaning), f"{count:,}")
+    if others := rows[len(shown) :]:
+        picture.add_row("…", f"{counted(len(others), 'more folder')}", f"{sum(row[2] for row in others):,}")
+    if len(plan.rejected):
+        picture.add_row("(rejected)", "see below", f"{len(plan.rejected):,}")
+    skipped = sorted(plan.source.skipped.items(), key=lambda one: -one[1])
+    for phrase, count in skipped[:_MAX_OTHERS]:
+        picture.add_row("(not read)", printable(phrase), f"{count:,}")
+    if rest := skipped[_MAX_OTHERS:]:
+        picture.add_row("(not read)", "other files", f"{sum(count for _, count in rest):,}")
+    return picture
+
+
+def _folders(plan: Plan) -> list[tuple[str, str, int]]:
+    """Return the top folders with what each was taken for and its number of files: images first, then masks."""
+    names = [name for name in ("key", _LABEL, MASK_PATH.name) if name in plan.examples.schema.names]
+    rows = plan.examples.select(names).take(pa.array(plan.order))
+    columns = {"top": _tops(rows["key"])}
+    columns["split"] = pa.array(np.repeat(np.arange(len(plan.splits)), [split.num_examples for split in plan.splits]))
+    has_classes = _LABEL in rows.schema.names and pa.types.is_integer(rows.schema.field(_LABEL).type)
+    columns["label"] = rows[_LABEL].cast(pa.int64()) if has_classes else pa.nulls(len(rows), pa.int64())
+    has_masks = MASK_PATH.name in rows.schema.names
+    counts = [("split", "count_distinct"), ("split", "min"), ("label", "count_distinct"), ("label", "min")]
+    found = pa.table(columns).group_by("top").aggregate([*counts, ("top", "count")]).sort_by("top").to_pylist()
+    images = [(row["top"], _meaning(row, plan, has_masks=has_masks), row["top_count"]) for row in found]
+    if not has_masks:
+        return images
+    masks = pc.value_counts(_tops(rows[MASK_PATH.name])).to_pylist()
+    return images + [(one["values"], "masks", one["counts"]) for one in masks if one["values"] is not None]
+
+
+def _tops(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the first folder of each path; '' for a file without one."""
+    return pc.replace_substring_regex(paths, r"^(?:([^/]*)/)?(?s:.*)$", r"\1")
+
+
+def _meaning(row: dict[str, Any], plan: Plan, *, has_masks: bool) -> str:
+    parts = []
+    if row["split_count_distinct"] == 1 and len(plan.splits) > 1:
+        parts.append(f"split {plan.splits[row['split_min']].name}")
+    if row["label_count_distinct"] == 1 and len(plan.classes) > 1:
+        name = plan.classes[row["label_min"]]
+        parts.append("class" if name == row["top"] else f"class {name!r}")
+    elif row["label_count_distinct"]:
+        parts.append(counted(row["label_count_distinct"], "class"))
+    return ", ".join([*parts, "images with masks"] if has_masks else parts or ["images"])
