@@ -200,6 +200,7 @@ def index_of(file: RecordsFile, scan: Scan, keys: KeyChoice, classes: Sequence[s
         "label_name": names,
         "group": pa.nulls(num, pa.string()),
         "source_bytes": rows["image_bytes"].cast(pa.int64()),
+        "perceptual_hash": pa.nulls(num, SCHEMA.field("perceptual_hash").type),
         "changes": pa.DictionaryArray.from_arrays(pa.array(np.zeros(num, np.int32)), pa.array([""], pa.string())),
     }
     columns = [made[field.name] if field.name in made else rows[field.name] for field in SCHEMA]

@@ -8,6 +8,7 @@
 | `jpeg_segments`, `jpeg_header` | segments of a JPEG; its process, chroma subsampling and quality |
 | `gps` | find GPS positions in metadata |
 | `pillow` | other formats, and decoding |
+| `perceptual_hash` | a hash of what an image looks like |
 | `normalising` | convert an image to the stored form |
 | `stored/` | the stored form as the user chooses it: sizes, encoding, metadata |
 | `masks` | the same for segmentation masks, also for masks in colours |
@@ -18,7 +19,7 @@ Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imp
 
 from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
 from shardkit.images.info import CHANGES, REASONS, BadImage, ImageInfo, MaskInfo
-from shardkit.images.inspection import check, inspect
+from shardkit.images.inspection import check, check_and_hash, inspect
 from shardkit.images.masks import NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
 from shardkit.images.stored.options import StoredForm
@@ -35,6 +36,7 @@ __all__ = [
     "NormalisedMask",
     "StoredForm",
     "check",
+    "check_and_hash",
     "check_mask",
     "inspect",
     "mask_values",

@@ -1,9 +1,15 @@
 """Read the header of an image, and check that all of its data can be decoded."""
 
+from typing import TYPE_CHECKING
+
 from shardkit.images import jpeg, pillow, png
 from shardkit.images.info import BadImage, ImageInfo
 from shardkit.images.jpeg_segments import SIGNATURE
+from shardkit.images.perceptual_hash import MIN_SIDE, perceptual_hash
 from shardkit.reject_reasons import EMPTY
+
+if TYPE_CHECKING:
+    from PIL.ImageFile import ImageFile
 
 # TensorFlow reads a JPEG up to its end marker and fails if a stray marker hides it; Pillow stops at the last pixel.
 # So the check appends a reserved marker (FF 02), repeated for longer than any segment can be: a decoder that missed
@@ -46,6 +52,28 @@ def check(data: bytes) -> ImageInfo:
     Raises:
         BadImage: As ``inspect`` does; also "truncated" and "damaged" for any part of the data.
     """
+    return _check(data)[0]
+
+
+def check_and_hash(data: bytes) -> tuple[ImageInfo, bytes | None]:
+    """Do as ``check``, and return the perceptual hash too; None for images that are small or flat.
+
+    Args:
+        data: The whole file.
+
+    Raises:
+        BadImage: See ``check``.
+    """
+    info, image = _check(data)
+    if min(info.width, info.height) < MIN_SIDE:
+        return info, None
+    # The TIFF plugin turns the pixels when it decodes.
+    with pillow.decoding(info.format, data):
+        return info, perceptual_hash(image, 1 if info.format == "TIFF" else info.orientation)
+
+
+def _check(data: bytes) -> tuple[ImageInfo, "ImageFile"]:
+    """Return the header and the decoded pixels, of a JPEG at reduced scale."""
     info = inspect(data)
     if info.format == "JPEG":
         image = pillow.open_image(data + _AFTER_THE_END, "JPEG")
@@ -53,9 +81,10 @@ def check(data: bytes) -> ImageInfo:
             # Greyscale only: colours are still entropy-decoded, but not transformed.
             image.draft("L", (max(1, info.width // _CHECK_SCALE), max(1, info.height // _CHECK_SCALE)))
             image.load()
-        return info
+        return info, image
     with pillow.decoding(info.format, data):
         if info.format == "PNG":
             png.check_png_stream(data)
-        pillow.open_image(data, info.format).load()
-    return info
+        image = pillow.open_image(data, info.format)
+        image.load()
+    return info, image

@@ -116,7 +116,8 @@ class DatasetArguments(Group):
     dedupe: Dedupe = field(
         default="group",
         metadata=option(
-            "exact duplicates: group keeps them in one split, drop keeps the first, ignore keeps all",
+            "identical and near-identical images: group keeps them in one split, identical does so with identical ones "
+            "only, drop keeps the first, ignore keeps all",
             heading="Splits",
             form=Choice(words=get_args(Dedupe)),
             rule="fixed",

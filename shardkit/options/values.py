@@ -6,7 +6,7 @@ from shardkit.layouts import Layout as Layout  # noqa: PLC0414 - next to the oth
 
 LabelType = Literal["auto", "class", "number"]
 SplitBy = Literal["stratified", "hash"]
-Dedupe = Literal["group", "drop", "ignore"]
+Dedupe = Literal["group", "identical", "drop", "ignore"]
 Check = Literal["decode", "header"]
 Fit = Literal["crop", "pad"]
 Jpeg = Literal["keep", "baseline"]

@@ -71,6 +71,7 @@ def feature_field(name: str, type_: pa.DataType) -> pa.Field:
 HAS_GPS = pa.field("has_gps", pa.bool_())  # whether the file's metadata holds a GPS position
 FORMAT = pa.field("format", pa.string())
 CONTENT_SHA256 = pa.field("content_sha256", pa.binary(32))
+PERCEPTUAL_HASH = pa.field("perceptual_hash", pa.binary(16))  # null also for small and flat images; see images
 # Null if the file was not opened (`check=header`) or is rejected.
 CHECKED_FIELDS = [
     FORMAT,
@@ -80,6 +81,7 @@ CHECKED_FIELDS = [
     pa.field("changes", pa.string()),  # what normalisation will change, separated by commas
     HAS_GPS,
     CONTENT_SHA256,
+    PERCEPTUAL_HASH,
     pa.field("content_crc32c", pa.int64()),  # lets the writer check cheaply that the file has not changed
 ]
 MASK_SHA256 = pa.field("mask_sha256", pa.binary(32))  # only in layouts with masks

@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 
 from shardkit import naming
 from shardkit.dataset.index.groups import filled_groups, group_patterns
+from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest
+from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.verification.shards import DatasetProblem
@@ -20,9 +22,10 @@ _SAME_GROUP = "move each group into one split; otherwise evaluation results are 
 
 
 def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ()) -> list[DatasetProblem]:
-    """Return a problem for every content, then for every group, in more than one split, with two of its keys.
+    """Return a problem for every content, set of near-identical images, and group in several splits, with two keys.
 
-    The indexes are read twice. Memory is 9 bytes per example and the names of the groups.
+    The indexes are read three times. Memory is about 150 bytes for an example that has a perceptual hash, 9 bytes
+    for another one, and the names of the groups.
 
     Args:
         manifest: The dataset's manifest, read from its folder.
@@ -35,10 +38,10 @@ def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ())
         others = f", nor were those of {len(unread) - 1} other damaged indexes" if len(unread) > 1 else ""
         skipped.append(DatasetProblem(unread[0], None, f"its examples were not checked for leaks{others}"))
     readable = _Readable(manifest, frozenset(unread))
-    contents, groups = _content_leaks(readable), _group_leaks(readable)
+    contents, groups, near = _content_leaks(readable), _group_leaks(readable), _near_leaks(readable)
     dropping, grouping = named("dedupe", "drop"), named("dedupe", "group")
     same_bytes = f"convert with {dropping}, or with {grouping} if shardkit makes the splits"  # see checks.repeated
-    return skipped + _report(contents, same_bytes) + _report(groups, _SAME_GROUP)
+    return skipped + _report(contents, same_bytes) + _report(near, same_bytes) + _report(groups, _SAME_GROUP)
 
 
 class _Readable(NamedTuple):
@@ -95,6 +98,39 @@ def _in_several(values: npt.NDArray[np.uint64], splits: npt.NDArray[np.uint8]) -
     values, splits = values[order], splits[order]
     parted = (values[1:] == values[:-1]) & (splits[1:] != splits[:-1])
     return np.unique(values[1:][parted])
+
+
+def _near_leaks(dataset: _Readable) -> Iterator[str]:
+    splits, prefixes, hashes = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)], [np.zeros((0, 2), np.uint64)]
+    rows, num_rows = [np.zeros(0, np.int64)], 0  # numbers of the examples among all
+    names = list(dataset.manifest.splits)
+    for split, table in _tables(dataset, ["content_sha256", "perceptual_hash"]):
+        known, words = hash_words(table["perceptual_hash"])
+        splits.append(np.full(len(known), names.index(split)))
+        prefixes.append(_prefixes(table)[known])
+        hashes.append(words)
+        rows.append(known + num_rows)
+        num_rows += len(table)
+    _, first, number_of = np.unique(np.concatenate(prefixes), return_index=True, return_inverse=True)
+    codes = similar_sets(np.concatenate(hashes)[first]).codes[number_of]
+    split_of, row_of = np.concatenate(splits), np.concatenate(rows)
+    # The first example of each set, and the first in another split that is another image.
+    pairs: dict[int, tuple[int, int]] = {}
+    seen: dict[int, int] = {}
+    for at in np.flatnonzero(codes >= 0).tolist():
+        one = seen.setdefault(int(codes[at]), at)
+        if split_of[one] != split_of[at] and number_of[one] != number_of[at]:
+            pairs.setdefault(int(codes[at]), (one, at))
+    wanted = np.unique(row_of[np.array(list(pairs.values()), np.int64).ravel()])
+    keys: dict[int, str] = {}
+    start = 0
+    for _, table in _tables(dataset, ["key"]) if len(wanted) else ():
+        some = wanted[(wanted >= start) & (wanted < start + len(table))]
+        keys |= dict(zip(some.tolist(), table["key"].take(pa.array(some - start)).to_pylist(), strict=True))
+        start += len(table)
+    for one, other in pairs.values():
+        shown = (f"{printable(keys[int(row_of[at])])} in {names[split_of[at]]}" for at in (one, other))
+        yield f"{' and '.join(shown)} are nearly identical"
 
 
 def _group_leaks(dataset: _Readable) -> Iterator[str]:

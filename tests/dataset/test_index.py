@@ -1,3 +1,4 @@
+import io
 from dataclasses import replace
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ def table_of(lengths):
             "image_bytes": 0,
             "group": None,
             "content_sha256": bytes(32),
+            "perceptual_hash": bytes(16) if i % 2 else None,
         }
         rows.append(filled | given | {"labels": None if i % 2 else list(range(i))})
         offset += length + OVERHEAD_BYTES
@@ -47,6 +49,17 @@ def test_equal_tables_give_equal_bytes_however_they_are_chunked():
     table, summary = table_of([1, 2, 3])
     chunked = pa.concat_tables([table.slice(0, 1), table.slice(1)])
     assert serialize_index(chunked, summary) == serialize_index(table, summary)
+
+
+def test_an_index_of_format_1_has_no_perceptual_hashes():
+    table, summary = table_of([1, 2])
+    old = pq.read_table(io.BytesIO(serialize_index(table, replace(summary, format_version=1))))
+    raw = io.BytesIO()
+    pq.write_table(old.drop_columns(["perceptual_hash"]), raw)
+    for columns in (None, ["key", "perceptual_hash"]):
+        parsed, found = parse_index(raw.getvalue(), where="x", columns=columns)
+        assert parsed["perceptual_hash"].to_pylist() == [None, None]
+        assert found.format_version == 1
 
 
 def test_some_columns_can_be_read_alone():
@@ -111,7 +124,7 @@ def with_summary(text):
         (with_summary(b'{"num_examples":1,"num_bytes":1,"sha256":"","format_version":"2"}'), "not an index"),
         (with_summary(b'{"num_examples": 1, "num_bytes": 1, "sha256": "", "more": 2}'), "not an index"),
         (with_summary(b"\xff"), "not an index written by shardkit"),
-        (newer, "index format 2 is newer than this shardkit's 1; install a newer"),
+        (newer, "index format 3 is newer than this shardkit's 2; install a newer"),
     ],
 )
 def test_anything_else_is_an_error_that_names_the_file(make, sentence, tmp_path):

@@ -15,7 +15,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
 from shardkit.options.values import Check
-from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS
+from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS, PERCEPTUAL_HASH
 from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
 from shardkit.storage import Folder
 
@@ -89,9 +89,10 @@ def check_file(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
         BadImage: The image, the mask or the annotation is to be rejected.
     """
     image = files.image(row)
-    info = images.check(image.data)
+    info, perceptual_hash = images.check_and_hash(image.data)
     row |= {
         **_facts(info),
+        PERCEPTUAL_HASH.name: perceptual_hash,
         HAS_GPS.name: has_gps(image.data),
         CONTENT_SHA256.name: hashlib.sha256(image.data).digest(),
         "content_crc32c": google_crc32c.value(image.data),
@@ -109,8 +110,9 @@ def _check_record(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
     row[HAS_GPS.name] = has_gps(image.data)
     if row[FORMAT.name] is not None:
         return []
-    info = images.check(image.data)
-    row |= {**_facts(info), CONTENT_SHA256.name: row[RAW_SHA256.name], RAW_SHA256.name: None}
+    info, perceptual_hash = images.check_and_hash(image.data)
+    row |= {**_facts(info), PERCEPTUAL_HASH.name: perceptual_hash}
+    row |= {CONTENT_SHA256.name: row[RAW_SHA256.name], RAW_SHA256.name: None}
     is_adopted = row.get(STORED_MASK.name) is not None  # masks of conversions were checked
     if is_adopted and (mask := files.mask(row, image)) is not None:
         mask_orientation(images.check_mask(mask), info)

@@ -1,7 +1,7 @@
 """Choose the examples of a plan among the rows of an inventory, with their labels and splits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,11 @@ from shardkit.conversion.planning.earlier_examples import (
     num_repeated,
 )
 from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
+from shardkit.conversion.planning.near_duplicates import (
+    NearDuplicates,
+    drop_near_duplicates,
+    find_near_duplicates,
+)
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, find_relations
@@ -48,6 +53,7 @@ class ChosenExamples:
         labels: Their labels.
         split_of: int32[n], index of each one's split.
         names: Names of the splits.
+        near: The near-identical images of the source; None if they are not known or do not count.
         num_duplicates: Number of good rows with the same bytes as another one, also of those that are left out; None if
             contents are not known.
         left_out: What is neither planned nor rejected, because the dataset has it or had it.
@@ -59,6 +65,7 @@ class ChosenExamples:
     labels: ExampleLabels
     split_of: npt.NDArray[np.int32]
     names: list[str]
+    near: NearDuplicates | None
     num_duplicates: int | None
     left_out: LeftOut
 
@@ -132,12 +139,17 @@ def choose_examples(
             raise NothingNewError(left_out.counts, rejected)
         raise nothing_left(rejected, inventory.skipped)
 
+    def related(some: Rows) -> Relations:
+        found = find_relations(some, options)
+        return found if near is None else replace(found, near_codes=near.codes_of(some))
+
     left_out = LeftOut({}, 0)
     if earlier is not None:
         good, rejected, left_out = leave_out(good, rejected, earlier)
     refuse_nothing(good)
     relations = find_relations(good, options)
     num_duplicates = relations.num_duplicates
+    near = find_near_duplicates(good, relations.duplicate_codes, options)
     if earlier is not None and num_duplicates is not None:
         num_duplicates += num_repeated(good, earlier)
     if earlier is not None and options.dedupe == "drop":
@@ -146,15 +158,17 @@ def choose_examples(
         relations = find_relations(good, options)
     if options.dedupe == "drop":
         good, rejected = drop_duplicates(good, rejected, relations)
-        relations = find_relations(good, options)
+        good, rejected = drop_near_duplicates(good, rejected, near, earlier)
+        refuse_nothing(good)
+    relations = related(good)
     labels, split_of, names = assigned(good, relations)
-    if earlier is not None and options.dedupe == "group":
+    if earlier is not None and options.dedupe in {"group", "identical"}:
         kept, rejected = drop_leaks(good, rejected, earlier, split_of, names)
         refuse_nothing(kept)
         if len(kept) < len(good):
-            good, relations = kept, find_relations(kept, options)
+            good, relations = kept, related(kept)
             labels, split_of, names = assigned(good, relations)
-    return ChosenExamples(good, rejected, relations, labels, split_of, names, num_duplicates, left_out)
+    return ChosenExamples(good, rejected, relations, labels, split_of, names, near, num_duplicates, left_out)
 
 
 def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:

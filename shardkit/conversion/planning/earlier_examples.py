@@ -48,6 +48,7 @@ class EarlierExamples:
         withdrawn: Keys, also of bad images, of what was removed from the dataset and stays out.
         contents: sha256 of files that both have: an example of the dataset for each split that has the file.
         groups: Groups that both have: the splits that have them.
+        near: sha256 of new files that are nearly identical to examples of the dataset: the splits of these.
     """
 
     classes: Sequence[str] = ()
@@ -55,6 +56,7 @@ class EarlierExamples:
     withdrawn: Collection[str] = ()
     contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
     groups: Mapping[str, Collection[str]] = field(default_factory=dict)
+    near: Mapping[bytes, Collection[str]] = field(default_factory=dict)
 
 
 def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
@@ -196,6 +198,16 @@ def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Tw
     return {int(row): earlier.contents[content] for row, content in zip(rows, found, strict=True)}
 
 
+def near_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Collection[str]]:
+    """Return the rows that are nearly identical to examples of the dataset, each with the splits of these."""
+    if not earlier.near:
+        return {}
+    contents = good["content_sha256"]
+    rows = rows_with(contents, earlier.near)
+    found = contents.take(pa.array(rows)).to_pylist()
+    return {int(row): earlier.near[content] for row, content in zip(rows, found, strict=True)}
+
+
 def num_repeated(good: Rows, earlier: EarlierExamples) -> int:
     """Return the number of different files among the rows that the dataset has."""
     if not earlier.contents:
@@ -237,7 +249,8 @@ def forced_splits(
     """
     forced: dict[int, str] = {}
     if with_duplicates:
-        forced = {row: _first(splits) for row, splits in twin_rows(good, earlier).items()}
+        forced = {row: _first(splits) for row, splits in near_rows(good, earlier).items()}
+        forced |= {row: _first(splits) for row, splits in twin_rows(good, earlier).items()}
     if groups is not None and earlier.groups:
         rows = rows_with(groups, earlier.groups)
         names = groups.take(pa.array(rows)).to_pylist()

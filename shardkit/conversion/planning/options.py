@@ -39,8 +39,9 @@ class ConvertOptions(StoredForm):
         classes: Class names in label order; None to sort the source's names.
         group_by: A regular expression for keys, whose first group names the examples that share a split; or a column,
             if the source is a table.
-        dedupe: Treatment of exact duplicates if contents are known: ``group`` keeps them in one split, ``drop`` rejects
-            all but the first key, ``ignore`` treats them like other examples.
+        dedupe: Treatment of identical and near-identical images if contents are known: ``group`` keeps them in one
+            split, ``identical`` does so with identical ones only, ``drop`` rejects all but the first key (with boxes or
+            masks, of identical ones only), ``ignore`` treats them like other examples.
         where: Condition on the examples of a dataset that is the source.
         drop: Number and sha256 of the keys that are left out of it.
         labels: Number and sha256 of the corrected labels.

@@ -22,6 +22,7 @@ from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
 from shardkit.conversion.planning.checks.all_checks import collect_findings
 from shardkit.conversion.planning.checks.earlier import check_earlier
 from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.near_identical import check_near_identical
 from shardkit.conversion.planning.checks.repeated import check_repeated
 from shardkit.conversion.planning.choosing import choose_examples, planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
@@ -206,6 +207,7 @@ def make_plan(
     if earlier is None:
         options.check_split_names(names)
     repeated = tuple(check_repeated(good, labels, relations, split_of, options))
+    repeated += tuple(check_near_identical(good, labels, chosen.near, split_of, options))
     groups, num_groups = relations.groups, relations.num_groups
     if earlier is not None:
         repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))

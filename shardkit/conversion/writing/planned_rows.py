@@ -13,7 +13,7 @@ from shardkit.conversion.inventory.schema import HAS_GPS, MASK_SHA256
 from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
 from shardkit.errors import ShardkitError, SourceChangedError, SpecialFileError
 from shardkit.options.words import convert_again
-from shardkit.sources.columns import CONTENT_SHA256, GROUP
+from shardkit.sources.columns import CONTENT_SHA256, GROUP, PERCEPTUAL_HASH
 from shardkit.sources.datasets.columns import RAW_SHA256
 from shardkit.storage import unreadable
 
@@ -32,6 +32,7 @@ class PlannedRow(NamedTuple):
     info: images.ImageInfo | None  # None with ``check=header``: not read before
     content_sha256: bytes | None
     content_crc32c: int | None
+    perceptual_hash: bytes | None
 
     @property
     def located(self) -> dict[str, Any]:
@@ -40,7 +41,10 @@ class PlannedRow(NamedTuple):
         return {**own, **self.columns}
 
 
-_CHECKED = ("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c")
+_CHECKED = (
+    *("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c"),
+    PERCEPTUAL_HASH.name,
+)
 _OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, HAS_GPS.name, *_CHECKED}
 
 
@@ -56,7 +60,7 @@ def planned_rows(table: pa.Table) -> Iterator[PlannedRow]:
     )
     if table["format"].null_count:
         for row in plain:
-            yield PlannedRow(*row, None, None, None)
+            yield PlannedRow(*row, None, None, None, None)
         return
     looked = zip(*(table[name].to_pylist() for name in _CHECKED), strict=True)
     for row, (kind, width, height, orientation, changes, *check) in zip(plain, looked, strict=True):

@@ -150,6 +150,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     group=row.group,
                     source_bytes=source_bytes,
                     content_sha256=content_sha256,
+                    perceptual_hash=row.perceptual_hash,
                     changes=_all_changes(row, image),
                 )
             )
@@ -238,6 +239,7 @@ class _Indexed(NamedTuple):
     group: str | None
     source_bytes: int
     content_sha256: bytes
+    perceptual_hash: bytes | None
     changes: str
 
 

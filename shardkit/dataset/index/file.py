@@ -22,7 +22,7 @@ from shardkit.errors import DataError
 from shardkit.hashing import hash64
 from shardkit.options.words import convert_again
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _SUMMARY_KEY = b"shardkit.shard"
 _GPS = "num_with_gps"
 
@@ -46,11 +46,14 @@ SCHEMA = pa.schema(
             "source_bytes", pa.int64(), nullable=False
         ),  # of the raw file; of its stored image, if that was a dataset
         pa.field("content_sha256", pa.binary(32), nullable=False),  # of the raw file
+        pa.field("perceptual_hash", pa.binary(16)),  # of the raw file; null if it is small, flat, or was not decoded
         # What normalisation changed, separated by commas; '' if the stored bytes are the source's.
         pa.field("changes", pa.dictionary(pa.int32(), pa.string()), nullable=False),
     ]
 )
 
+# Columns that indexes of format 1 lack: they are null there.
+_SINCE_2 = {"perceptual_hash"}
 _KINDS = {field.name: (field.type, field.nullable) for field in SCHEMA}
 
 # Without zstd twenty million rows open in half the time; packed differences take no more space.
@@ -146,6 +149,8 @@ def parse_index(
         table = file.read(columns, use_threads=False)  # threads make columns of this size a third slower
     # From the table's schema, because the file would convert its own once more, for each of thousands of indexes.
     summary = _summary(table.schema, where)
+    for name in _SINCE_2.difference(table.column_names).intersection(columns or SCHEMA.names):
+        table = table.append_column(SCHEMA.field(name), pa.nulls(len(table), SCHEMA.field(name).type))
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
     if missing:

@@ -36,6 +36,7 @@ from shardkit.sources.columns import (
     HAS_GPS,
     OFFSET,
     PATH,
+    PERCEPTUAL_HASH,
 )
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.members import DatasetPart, Member, shard_files
@@ -45,7 +46,7 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 
 _INDEX_COLUMNS = [
     *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
-    *("image_bytes", "group", "source_bytes", "content_sha256", "changes"),
+    *("image_bytes", "group", "source_bytes", "content_sha256", "perceptual_hash", "changes"),
 ]
 # Kinds of skipped examples; they are stored in the manifest, so they are the same however the user calls.
 REMOVED, LEFT_OUT = "removed by `drop`", "left out by `where`"  # see options.words.shown
@@ -241,7 +242,7 @@ class ShardkitDataset(Source):
             # Boxes of others are of the picture as it is stored, which may lie on its side; see `_annotate`.
             known |= {ANNOTATED_WIDTH.name: index["width"], ANNOTATED_HEIGHT.name: index["height"]}
         if member.has_decoded:
-            known |= {name: index[name] for name in (FORMAT.name, "width", "height")}
+            known |= {name: index[name] for name in (FORMAT.name, "width", "height", PERCEPTUAL_HASH.name)}
             known |= {
                 "orientation": pa.repeat(1, num),
                 "changes": pa.repeat("", num),

@@ -43,7 +43,7 @@ def check_repeated(
                 "group_in_several_splits",
                 "warns",
                 f"{counted(len(leaking), 'group')} with images in more than one split",
-                _pairs(good, relations.group_codes, split_of),
+                first_pairs(good, relations.group_codes, split_of),
                 "move each group into one split; otherwise evaluation results are too good",
             )
     codes = relations.duplicate_codes
@@ -60,10 +60,10 @@ def check_repeated(
             "duplicate_in_several_splits",
             "warns",
             f"{counted(len(leaking), 'image')} with exact duplicates in another split (a leak)",
-            _pairs(good, codes, split_of),
+            first_pairs(good, codes, split_of),
             changes=tuple(changes),
         )
-    rows, others = _label_conflicts(good, codes, labels)
+    rows, others = label_conflicts(good, codes, labels)
     if len(rows):
         yield Finding(
             "duplicate_with_other_label",
@@ -74,13 +74,13 @@ def check_repeated(
         )
 
 
-def _pairs(good: Rows, codes: _Ints, split_of: npt.NDArray[np.int32]) -> Keys:
+def first_pairs(good: Rows, codes: _Ints, split_of: npt.NDArray[np.int32]) -> Keys:
     """Return the first two keys, of different splits, of each group or set of duplicates in several splits."""
     rows, others = _first_differing(codes, lambda order, first: split_of[order] != split_of[first])
     return Keys(good.lazy_column("key"), rows, others)
 
 
-def _label_conflicts(good: Rows, codes: _Ints, labels: ExampleLabels) -> tuple[_Ints, _Ints]:
+def label_conflicts(good: Rows, codes: _Ints, labels: ExampleLabels) -> tuple[_Ints, _Ints]:
     """Return the first row of each set of duplicates with different labels, and the first row with another label."""
     if TARGET not in good.column_names:
         return _first_differing(codes, labels.differ)

@@ -30,11 +30,13 @@ class Relations:
         groups: Group names, null for an example without a group; None if the source has no groups.
         group_codes: int64[n], see grouping; None without groups.
         duplicate_codes: int64[n], see grouping; None if contents are not known.
+        near_codes: int64[n], sets of near-identical images, as in grouping; None if they are not to share a split.
     """
 
     groups: pa.ChunkedArray | None
     group_codes: npt.NDArray[np.int64] | None
     duplicate_codes: npt.NDArray[np.int64] | None
+    near_codes: npt.NDArray[np.int64] | None = None
 
     @property
     def num_groups(self) -> int | None:
@@ -51,27 +53,27 @@ class Relations:
         """Return the atomic group of every example; see grouping.merge_atomic_groups.
 
         Args:
-            with_duplicates: Whether exact duplicates must share a split too.
+            with_duplicates: Whether identical and near-identical images must share a split too.
 
         Returns:
             int64[n], or None if no example belongs to one.
         """
-        groups, duplicates = self.group_codes, self.duplicate_codes if with_duplicates else None
-        if groups is None or duplicates is None:
-            return duplicates if groups is None else groups
-        return grouping.merge_atomic_groups(groups, duplicates)
+        merged = self.group_codes
+        for codes in (self.duplicate_codes, self.near_codes) if with_duplicates else ():
+            if codes is not None:
+                merged = codes if merged is None else grouping.merge_atomic_groups(merged, codes)
+        return merged
 
     def take(self, rows: npt.NDArray[np.intp]) -> "Relations":
         """Return the relations among some of the examples, as if there were no others."""
-        duplicates = None if self.duplicate_codes is None else self.duplicate_codes[rows]
-        if duplicates is not None and len(duplicates):
-            # A content that is left once is unique.
-            counts = np.bincount(duplicates + 1, minlength=2)
-            duplicates = np.where(counts[duplicates + 1] > 1, duplicates, -1)
+        duplicates, near = (
+            None if codes is None else grouping.without_singles(codes[rows])
+            for codes in (self.duplicate_codes, self.near_codes)
+        )
         groups = None if self.groups is None else self.groups.take(pa.array(rows))
         if groups is None or self.group_codes is None or groups.null_count == len(groups):
-            return Relations(None, None, duplicates)
-        return Relations(groups, self.group_codes[rows], duplicates)
+            return Relations(None, None, duplicates, near)
+        return Relations(groups, self.group_codes[rows], duplicates, near)
 
 
 def contents_known(good: Rows) -> bool:

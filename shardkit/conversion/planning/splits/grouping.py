@@ -142,6 +142,12 @@ def _repeated(values: npt.NDArray[np.uint64]) -> _Ints:
     return np.concatenate(found)
 
 
+def without_singles(codes: _Ints) -> _Ints:
+    """Return the codes of some examples, with -1 for a set of which only one is left."""
+    counts = np.bincount(codes + 1, minlength=1)
+    return np.where(counts[codes + 1] > 1, codes, -1)
+
+
 def merge_atomic_groups(groups: _Ints, duplicates: _Ints) -> _Ints:
     """Return int64[n], the connected components of examples that share a group or a content.
 
@@ -183,9 +189,9 @@ def atomic_group_hashes(
 ) -> npt.NDArray[np.uint64]:
     """Return uint64[n], the hash that decides an example's split: the same for a whole atomic group.
 
-    It is the hash of the example's group, or else of its token. If duplicates connect several groups, or groups and
-    examples without one, it is the smallest hash of the groups. An old example therefore changes its split only if a
-    new one connects its atomic group to another.
+    It is the hash of the example's group, or else of its token; of near-identical images, the smallest. If duplicates
+    connect several groups, or groups and examples without one, it is the smallest hash of the groups. An old example
+    therefore changes its split only if a new one connects its atomic group to another.
 
     Args:
         atomic_groups: See merge_atomic_groups; None if there are none.
@@ -194,10 +200,11 @@ def atomic_group_hashes(
         seed: Seed of the conversion.
     """
     hashes = hash64_column(tokens, seed=seed, purpose="split")
-    if groups is None or atomic_groups is None:
-        return hashes  # equal contents have equal hashes
-    named = groups.is_valid().to_numpy()
-    hashes[named] = hash64_column(groups.drop_null(), seed=seed, purpose="split")
+    if atomic_groups is None:
+        return hashes
+    named = np.zeros(len(hashes), np.bool_) if groups is None else groups.is_valid().to_numpy()
+    if groups is not None:
+        hashes[named] = hash64_column(groups.drop_null(), seed=seed, purpose="split")
     least = np.full(int(atomic_groups.max(initial=-1)) + 1, np.iinfo(np.uint64).max, np.uint64)
     np.minimum.at(least, atomic_groups[named], hashes[named])
     least_of_all = least.copy()

@@ -4,6 +4,7 @@
 |---|---|
 | `options` | the options of the conversion, taken from the dataset |
 | `addition` | what the conversion asks the dataset: features, keys, duplicates, groups |
+| `old_images` | the splits of the dataset that have near-identical images |
 | `merging` | the manifest of the dataset with the new generation |
 | `append` | the whole run: lock, conversion, publishing |
 """

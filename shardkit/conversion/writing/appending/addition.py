@@ -20,6 +20,7 @@ from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
+from shardkit.conversion.writing.appending.old_images import OldImages
 from shardkit.dataset.features import Feature
 from shardkit.dataset.index.groups import filled_groups, has_group
 from shardkit.dataset.index.shards import parse_columns, read_indexes
@@ -33,7 +34,9 @@ from shardkit.options.words import named
 from shardkit.parallel.for_each import JobEnd
 from shardkit.storage import Folder
 
-_COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name", "source_bytes", "changes"]
+_COLUMNS = [
+    *("key", "key_hash", "content_sha256", "perceptual_hash", "group", "label_name", "source_bytes", "changes"),
+]
 _OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes datasets"
 
 
@@ -140,6 +143,7 @@ class Addition:
             self._withdrawn(table),
             {content: search.contents[content] for content in contents.to_pylist()},
             search.groups,
+            search.old_images.splits_near(good, options),
         )
 
     def _indexes(self) -> Iterator[tuple[str, pa.Table, bool]]:
@@ -256,6 +260,7 @@ class _Search:
         keys: Keys of the dataset whose hash is among these, each with its raw file.
         contents: Contents of the dataset whose first word is among these, with an example for each split.
         groups: Groups that both have, with their splits.
+        old_images: The perceptual hashes of the dataset.
     """
 
     key_hashes: npt.NDArray[np.int64]
@@ -265,6 +270,7 @@ class _Search:
     keys: dict[str, _KnownFile] = field(default_factory=dict)
     contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
+    old_images: OldImages = field(default_factory=OldImages)
 
     @classmethod
     def of(cls, good: Rows, options: ConvertOptions) -> "_Search":
@@ -292,6 +298,7 @@ class _Search:
         columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
         for content, key, label_name in zip(*columns, strict=True):
             self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
+        self.old_images.add(split, index)
         if len(self.wanted_groups):
             groups = filled_groups(index, self.patterns)
             both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))

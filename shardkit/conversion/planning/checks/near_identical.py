@@ -1,0 +1,72 @@
+"""Check images that are nearly identical: in several splits they leak, with different labels one label is wrong."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.conversion.planning.checks.finding import Finding, Keys
+from shardkit.conversion.planning.checks.repeated import first_pairs, label_conflicts
+from shardkit.conversion.planning.labels import ExampleLabels
+from shardkit.conversion.planning.near_duplicates import NearDuplicates
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
+from shardkit.conversion.planning.splits import grouping
+from shardkit.naming import counted
+from shardkit.options.call import Change
+from shardkit.options.words import named
+
+
+def check_near_identical(
+    good: Rows,
+    labels: ExampleLabels,
+    near: NearDuplicates | None,
+    split_of: npt.NDArray[np.int32],
+    options: ConvertOptions,
+) -> Iterator[Finding]:
+    """Yield findings about near-identical images, and about images that look alike by nature.
+
+    Args:
+        good: The rows.
+        labels: Labels of the rows.
+        near: The near-identical images; None if they are not known or do not count.
+        split_of: int32[n], index of each row's split.
+        options: Options of the conversion.
+    """
+    if near is None:
+        return
+    if near.num_alike:
+        which = "no near-identical images are" if near.is_by_nature else "these are not"
+        yield Finding(
+            "images_alike",
+            "hints",
+            f"{counted(near.num_alike, 'image')} look too much like many others to tell copies apart (scans, icons, "
+            f"frames of a camera), so {which} kept in one split",
+            remedy=f"if some belong together, give {named('group_by')}",
+        )
+    codes = near.codes_of(good)
+    leaking = grouping.groups_in_several_splits(codes, split_of)
+    if len(leaking):
+        fixed = options.dedupe == "drop" or options.appended_to is not None
+        yield Finding(
+            "near_duplicate_in_several_splits",
+            "warns",
+            f"{counted(len(leaking), 'image')} with near-identical images in another split (a leak)",
+            first_pairs(good, codes, split_of),
+            changes=() if fixed else (Change("keep the first of each", {"dedupe": "drop"}),),
+        )
+    rows, others = label_conflicts(good, codes, labels)
+    if len(rows):
+        yield Finding(
+            "near_duplicate_with_other_label",
+            "warns",
+            f"{counted(len(rows), 'image')} with near-identical images that have different labels",
+            Keys(good.lazy_column("key"), rows, others),
+            "look at them, and correct the wrong labels",
+        )
+    num_near = int(np.count_nonzero(codes >= 0)) - len(np.unique(codes[codes >= 0]))
+    if num_near and not len(leaking):
+        are = "is nearly identical to another one" if num_near == 1 else "are nearly identical to others"
+        yield Finding(
+            "near_duplicates", "hints", f"{counted(num_near, 'image')} {are}", remedy="all of a kind are in one split"
+        )

@@ -1,0 +1,104 @@
+"""Make sets of copies from near hashes, and notice images that look alike by nature.
+
+Copies of a photograph come in small sets. Where hundreds of images have near hashes, they are scans of one kind, icons,
+digits or the frames of one camera: their hashes say nothing about copies, and chains of near pairs would join half of
+a dataset. Such sets are counted and not used; if many images are in them, no set is used.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.images.similar.near_pairs import near_pairs
+
+MOST_COPIES = 50  # images in a set of copies
+# In a small dataset, fewer: a set is at most this share of all images.
+_LARGEST_SHARE, _SMALL_SET = 20, 10  # one of 20, but ten are always allowed
+# One of so many images in sets that are too large: then the small sets are not copies either.
+_ALIKE_SHARE = 10
+
+_Words = npt.NDArray[np.uint64]
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarSets:
+    """The sets of copies among n images.
+
+    Attributes:
+        codes: int64[n], the set of each image, numbered by first image; -1 for an image without a copy.
+        num_alike: Number of images that look alike by nature: those in sets that are too large for copies.
+        is_by_nature: Whether these are so many that no set is used.
+    """
+
+    codes: _Ints
+    num_alike: int
+    is_by_nature: bool
+
+
+def similar_sets(hashes: _Words) -> SimilarSets:
+    """Find the sets of copies.
+
+    Args:
+        hashes: uint64[n, 2], perceptual hashes of images with different bytes.
+
+    Returns:
+        The sets; the same for any order of the images.
+    """
+    num = len(hashes)
+    nothing = np.full(num, -1, np.int64)
+    distinct, number_of, counts = _distinct(hashes)
+    pairs = near_pairs(distinct)
+    if pairs is None:
+        return SimilarSets(nothing, num, is_by_nature=True)
+    set_of = connected(pairs, len(distinct))
+    sizes = np.bincount(set_of, weights=counts, minlength=len(distinct)).astype(np.int64)
+    size_of = sizes[set_of][number_of]
+    limit = min(MOST_COPIES, max(_SMALL_SET, num // _LARGEST_SHARE))
+    num_alike = int(np.count_nonzero(size_of > limit))
+    if num_alike * _ALIKE_SHARE > num:
+        return SimilarSets(nothing, num_alike, is_by_nature=True)
+    is_copy = (size_of > 1) & (size_of <= limit)
+    return SimilarSets(_numbered(set_of[number_of], is_copy), num_alike, is_by_nature=False)
+
+
+def _distinct(hashes: _Words) -> tuple[_Words, _Ints, _Ints]:
+    """Return the different hashes in ascending order, the number of each hash among them, and how often each occurs."""
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+    ordered = hashes[order]
+    is_new = np.ones(len(ordered), np.bool_)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    number_of = np.empty(len(ordered), np.int64)
+    number_of[order] = np.cumsum(is_new) - 1
+    starts = np.flatnonzero(is_new)
+    return ordered[starts], number_of, np.diff(starts, append=len(ordered))
+
+
+def connected(pairs: _Ints, num: int) -> _Ints:
+    """Return int64[num], the smallest number that pairs connect each number with, directly or not.
+
+    Args:
+        pairs: int64[m, 2].
+        num: Number of numbers.
+    """
+    root = np.arange(num)
+    while len(pairs):
+        ends = root[pairs]
+        differing = ends[:, 0] != ends[:, 1]
+        pairs, ends = pairs[differing], ends[differing]
+        np.minimum.at(root, ends.max(axis=1), ends.min(axis=1))
+        while len(pairs) and not np.array_equal(shorter := root[root], root):
+            root = shorter
+    return root
+
+
+def _numbered(codes: _Ints, has_code: npt.NDArray[np.bool_]) -> _Ints:
+    """Return the codes numbered by first row; -1 where there is none."""
+    numbered = np.full(len(codes), -1, np.int64)
+    rows = np.flatnonzero(has_code)
+    _, first, inverse = np.unique(codes[rows], return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbered[rows] = rank[inverse]
+    return numbered

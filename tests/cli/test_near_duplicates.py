@@ -1,0 +1,102 @@
+"""Copies of other sizes and qualities share a split; they are found between splits, dropped; appends follow them."""
+
+import json
+
+import pytest
+
+from shardkit.testing import write_tree
+
+from ..copies import COPIES, digit, encoded, icon, photo
+from .calling import call
+from .test_splits import split_of_keys
+
+HALVES = ["--splits", "50/50"]
+NUM_PHOTOS = 24
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory):
+    """Photographs in two classes; of each fourth one there are copies of every kind in the other class."""
+    files = {f"{'ab'[number % 2]}/{number:02d}.jpg": encoded(photo(number)) for number in range(NUM_PHOTOS)}
+    for number in range(0, NUM_PHOTOS, 4):
+        files |= {f"b/{number:02d}-{kind}.jpg": copy(photo(number)) for kind, copy in COPIES.items()}
+    return write_tree(tmp_path_factory.mktemp("near") / "photos", files)
+
+
+def converted(*words):
+    result = call("convert", *words)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.output.split())
+
+
+def splits_of_each_photo(output):
+    found = {}
+    for key, split in split_of_keys(output).items():
+        found.setdefault(key[2:4], set()).add(split)
+    return found
+
+
+@pytest.mark.parametrize("split_by", ["stratified", "hash"])
+def test_copies_share_a_split_and_verify_finds_no_leak(split_by, photos, tmp_path):
+    said = converted(photos, tmp_path / "out", *HALVES, "--split-by", split_by)
+    splits = splits_of_each_photo(tmp_path / "out")
+    assert len(splits) == NUM_PHOTOS
+    assert all(len(found) == 1 for found in splits.values())
+    assert set.union(*splits.values()) == {"train", "validation"}
+    assert "6 images with near-identical images that have different labels" in said
+    assert f"{6 * len(COPIES)} images are nearly identical to others; all of a kind are in one split" in said
+    assert call("verify", tmp_path / "out", "--leaks").exit_code == 0
+    again = converted(tmp_path / "out", tmp_path / "anew", *HALVES, "--seed", "5")
+    assert all(len(found) == 1 for found in splits_of_each_photo(tmp_path / "anew").values()), again
+
+
+@pytest.mark.parametrize("dedupe", ["identical", "ignore"])
+def test_copies_that_may_be_apart_are_found_between_the_splits(dedupe, photos, tmp_path):
+    converted(photos, tmp_path / "out", *HALVES, "--dedupe", dedupe)
+    apart = sorted(name for name, found in splits_of_each_photo(tmp_path / "out").items() if len(found) > 1)
+    assert len(apart) > 2
+    found = call("verify", tmp_path / "out", "--leaks", "--json")
+    assert found.exit_code == 1
+    leaks = [one["found"] for one in json.loads(found.stdout)["problems"]]
+    assert sorted({leak.partition("/")[2][:2] for leak in leaks}) == apart
+    assert all("are nearly identical" in leak for leak in leaks)
+
+
+def test_drop_keeps_the_first_of_the_copies(photos, tmp_path):
+    converted(photos, tmp_path / "out", *HALVES, "--dedupe", "drop")
+    kept = split_of_keys(tmp_path / "out")
+    assert sorted(kept) == sorted(key for key in kept if "-" not in key)
+    assert len(kept) == NUM_PHOTOS
+    rejected = call("info", tmp_path / "out", "--rejected").stdout.splitlines()
+    assert "b/00-half.jpg: duplicate: it is nearly identical to a/00.jpg" in rejected
+    assert len(rejected) == 6 * len(COPIES)
+
+
+def test_copies_in_the_own_splits_of_a_source_are_a_finding(tmp_path):
+    files = {f"{split}/a/{n}.jpg": encoded(photo(n)) for split, n in (("train", 1), ("train", 2), ("test", 3))}
+    files["test/a/copy.jpg"] = COPIES["half"](photo(2))
+    source = write_tree(tmp_path / "source", files)
+    found = json.loads(call("plan", source, "--layout", "class-folders", "--json").stdout)["findings"]
+    (leak,) = [one for one in found if one["code"] == "near_duplicate_in_several_splits"]
+    assert leak["examples"] == ["test/a/copy.jpg and train/a/2.jpg"]
+
+
+def test_an_appended_copy_follows_the_old_image(photos, tmp_path):
+    converted(photos, tmp_path / "out", *HALVES)
+    before = splits_of_each_photo(tmp_path / "out")
+    files = {f"{'ab'[n % 2]}/{n:02d}-new.jpg": COPIES["quality"](photo(n)) for n in range(1, NUM_PHOTOS, 2)}
+    files |= {f"a/{n:02d}-new.jpg": COPIES["half"](photo(n)) for n in range(2, NUM_PHOTOS, 4)}
+    assert call("append", tmp_path / "out", write_tree(tmp_path / "new", files)).exit_code == 0
+    assert call("verify", tmp_path / "out", "--leaks").exit_code == 0
+    new = split_of_keys(tmp_path / "out" / "append-0001")
+    assert new == {key: next(iter(before[key[2:4]])) for key in files}
+
+
+@pytest.mark.parametrize("made", [digit, icon])
+def test_images_that_look_alike_by_nature_are_said_to_and_are_not_kept_together(made, tmp_path):
+    files = {f"{'ab'[number % 2]}/{number:03d}.jpg": encoded(made(number)) for number in range(120)}
+    said = converted(write_tree(tmp_path / "source", files), tmp_path / "out", "--splits", "80/20")
+    assert "look too much like many others to tell copies apart (scans, icons, frames of a camera)" in said
+    assert "no near-identical images are kept in one split; if some belong together, give --group-by" in said
+    assert len([split for split in split_of_keys(tmp_path / "out").values() if split == "validation"]) == 24
+    assert call("verify", tmp_path / "out", "--leaks").exit_code == 0
