@@ -48,6 +48,7 @@ class Batch:
         height: int32[n], in pixels; 0 if it is not known.
         image_bytes: int64[n], size of the encoded image.
         contents: uint64[n], the first 64 bits of the sha256 of each raw file; None if contents are not known.
+        hashed: The rows that have a perceptual hash, and the hashes, uint64[m, 2].
         groups: uint64[n], hash of each example's group, 0 without one; None without groups.
         targets: uint64[n], hash of the numbers of a regression label; None if they are not in the columns.
         formats: Number of images of each format.
@@ -63,6 +64,7 @@ class Batch:
     height: npt.NDArray[np.int32]
     image_bytes: npt.NDArray[np.int64]
     contents: npt.NDArray[np.uint64] | None
+    hashed: tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]
     groups: npt.NDArray[np.uint64] | None
     targets: npt.NDArray[np.uint64] | None
     formats: Mapping[str, int]

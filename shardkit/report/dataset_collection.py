@@ -9,6 +9,7 @@ import pyarrow as pa
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.options_text import options_text
+from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.dataset.manifest.parts import GenerationSplit
@@ -35,7 +36,10 @@ from shardkit.storage.concurrent_reads import read_many
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_COLUMNS = ["key_hash", "label", "labels", "width", "height", "image_bytes", "content_sha256", "format", "changes"]
+_COLUMNS = [
+    *("key_hash", "label", "labels", "width", "height", "image_bytes", "content_sha256", "perceptual_hash", "format"),
+    "changes",
+]
 _LOCATING = ["key", "offset", "length", "image_start", "image_bytes", "width", "height"]
 
 
@@ -203,6 +207,7 @@ def _batch(table: pa.Table, split: int, start: int, *, has_groups: bool) -> Batc
         height=table["height"].to_numpy(),
         image_bytes=table["image_bytes"].to_numpy(),
         contents=prefixes(table["content_sha256"]),
+        hashed=hash_words(table["perceptual_hash"]),
         groups=group_hashes(table["group"]) if has_groups else None,
         targets=None,
         formats=counts_of(table["format"]),

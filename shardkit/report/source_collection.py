@@ -21,6 +21,7 @@ from shardkit.conversion.planning.checks.finding import listing_of
 from shardkit.conversion.planning.plan import Plan
 from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index.file import key_hashes
+from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.errors import DataError
 from shardkit.images.boxes import mask_orientation, place_objects
 from shardkit.images.info import FIRST_TRANSPOSED
@@ -112,6 +113,7 @@ class SourceCollection:
             height=_upright(table, "height", "width") if is_checked else nothing,
             image_bytes=table["source_bytes"].to_numpy(),
             contents=prefixes(table["content_sha256"]) if is_checked else None,
+            hashed=hash_words(table["perceptual_hash"]),
             groups=group_hashes(table[GROUP.name]) if GROUP.name in names else None,
             targets=_target_hashes(table[columns.TARGET]) if columns.TARGET in names else None,
             formats=counts_of(table["format"]) if is_checked else {},

@@ -100,3 +100,11 @@ def test_images_that_look_alike_by_nature_are_said_to_and_are_not_kept_together(
     assert "no near-identical images are kept in one split; if some belong together, give --group-by" in said
     assert len([split for split in split_of_keys(tmp_path / "out").values() if split == "validation"]) == 24
     assert call("verify", tmp_path / "out", "--leaks").exit_code == 0
+
+
+def test_the_report_shows_near_identical_images_with_different_labels(photos, tmp_path):
+    converted(photos, tmp_path / "out", *HALVES)
+    assert call("report", tmp_path / "out", "--output", tmp_path / "page.html").exit_code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "6 sets of near-identical images have different labels: one may be wrong." in page
+    assert "6 near-identical sets of images" in page

@@ -29,6 +29,7 @@ def batch(labels, *, split=0, start=0, contents=None, **columns):
         "height": np.full(num, 480, np.int32),
         "image_bytes": np.full(num, 1000, np.int64),
         "contents": np.arange(start, start + num, dtype=np.uint64) if contents is None else contents,
+        "hashed": (np.zeros(0, np.int64), np.zeros((0, 2), np.uint64)),
         "groups": None,
         "targets": None,
         "formats": {"JPEG": num},

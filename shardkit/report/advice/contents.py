@@ -10,11 +10,16 @@ from shardkit.report.facts.gathering import Facts
 
 MAX_REJECTED_SHARE = 0.01
 _EXAMPLES = 3  # of a finding
-_PROBLEMS = {"duplicate_in_several_splits", "duplicate_with_other_label", "group_in_several_splits"}
+_PROBLEMS = {
+    *("duplicate_in_several_splits", "duplicate_with_other_label", "group_in_several_splits"),
+    "near_duplicate_in_several_splits",
+}
 _SECTIONS = {
     "duplicate_in_several_splits": "leaks",
     "group_in_several_splits": "leaks",
+    "near_duplicate_in_several_splits": "leaks",
     "duplicate_with_other_label": "conflicts",
+    "near_duplicate_with_other_label": "conflicts",
     "gps_positions": "jpegs",
     "unread_files": "rejected",
 }

@@ -1,7 +1,8 @@
 """Count all examples in one pass: sizes, formats, changes, labels, equal contents.
 
 Memory: for each example 17 bytes (hashes of content and labels, the number of the split), which find equal contents,
-and a few times as much while they are sorted. All else has a size that does not depend on the number of examples.
+24 more with a perceptual hash, and a few times as much while they are sorted. All else has a size that does not depend
+on the number of examples.
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.report.collection import Batch
 from shardkit.report.facts.bins import ASPECTS, BYTES, SIDES, Counts
 from shardkit.report.facts.choosing import Chooser
@@ -19,6 +21,7 @@ from shardkit.statistics.indexes import Span, span_of_counts
 
 MAX_LABELS_COUNTED = 64  # labels of an image; more are counted as this many
 _LARGEST_SIDE = 1 << 16
+_MOST_COMPARED = 200_000  # perceptual hashes; a search in more takes longer than the rest of the page
 
 
 @dataclass(slots=True)
@@ -92,6 +95,7 @@ class Counted:
         pairs: int64[k, k], number of images that have both of two of the labels `paired`.
         paired: The labels of `pairs`.
         conflicts: Images with the same bytes and different labels; None if that is not known.
+        near_conflicts: Near-identical images with different labels; None if there are too many images to search.
         leaks: Images with the same bytes in different splits; None if that is not known.
         group_leaks: Groups in different splits.
     """
@@ -104,6 +108,7 @@ class Counted:
     pairs: Counts
     paired: Sequence[int]
     conflicts: Sets | None
+    near_conflicts: Sets | None
     leaks: Sets | None
     group_leaks: Sets
 
@@ -146,6 +151,7 @@ def count_examples(
         pairs,
         paired,
         repeated.conflicts(),
+        repeated.near_conflicts(),
         repeated.leaks(),
         repeated.group_leaks(),
     )
@@ -172,6 +178,9 @@ class _Repeated:
         self._splits: list[npt.NDArray[np.uint8]] = []
         self._groups: list[npt.NDArray[np.uint64]] = []
         self._has_contents = True
+        self._hashed: list[npt.NDArray[np.int64]] = []
+        self._hashes: list[npt.NDArray[np.uint64]] = []
+        self._num_rows = 0
 
     def add(self, batch: Batch) -> None:
         if not len(batch):
@@ -182,6 +191,10 @@ class _Repeated:
         if batch.contents is None:
             self._has_contents = False
             return
+        rows, hashes = batch.hashed
+        self._hashed.append(rows + self._num_rows)
+        self._hashes.append(hashes)
+        self._num_rows += len(batch)
         self._contents.append(batch.contents)
         if batch.targets is not None:
             self._codes.append(batch.targets)
@@ -192,6 +205,18 @@ class _Repeated:
 
     def conflicts(self) -> Sets | None:
         return self._sets(self._codes)
+
+    def near_conflicts(self) -> Sets | None:
+        if not self._has_contents or not self._hashed:
+            return NO_SETS
+        if sum(map(len, self._hashed)) > _MOST_COMPARED:
+            return None
+        rows, contents = np.concatenate(self._hashed), np.concatenate(self._contents)
+        # Of the same bytes, the first; `conflicts` has the others.
+        first = np.unique(contents[rows], return_index=True)[1]
+        sets = np.zeros(len(contents), np.uint64)
+        sets[rows[first]] = (similar_sets(np.concatenate(self._hashes)[first]).codes + 1).astype(np.uint64)
+        return differing_sets(sets, np.concatenate(self._codes), ignored=0)
 
     def leaks(self) -> Sets | None:
         return self._sets(self._splits)

@@ -140,6 +140,13 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
             f"{counted(found.num, 'image')} with exact duplicates that have different labels. At least one is wrong."
         )
     groups = _sets(found, collection, thumbnails, _labels_of) if found is not None else []
+    near = facts.counted.near_conflicts
+    if near is None:
+        intro += " There are too many images to search for near-identical ones with different labels."
+    elif near.num:
+        have = "has" if near.num == 1 else "have"
+        intro += f" {counted(near.num, 'set')} of near-identical images {have} different labels: one may be wrong."
+        groups += _sets(near, collection, thumbnails, _labels_of, "near-identical sets")
     listing = collection.origin.conflicts_listing if found is not None and found.num > len(found.shown) else ""
     intros = [intro, "All of them are listed by:"] if listing else [intro]
     return Section("conflicts", "Candidates for wrong labels", intros, groups=groups, code=listing)
