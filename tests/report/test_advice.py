@@ -29,9 +29,7 @@ def codes(found):
 
 def facts(*, megapixels=0.19, resized=0.087, jpegs=None, splits=None, **changed):
     sizes = SizeCounts(megapixels=megapixels * 100, resized_megapixels=resized * 100, num_measured=100)
-    counted = Counted(
-        [sizes], {}, {}, 0, np.zeros(65, np.int64), np.zeros((0, 0), np.int64), [], NO_SETS, NO_SETS, NO_SETS
-    )
+    counted = Counted([sizes], {}, {}, 0, np.zeros(65, np.int64), np.zeros((0, 0), np.int64), [], *[NO_SETS] * 4)
     made = Facts(
         options=ReportOptions(),
         classes=CLASSES,
