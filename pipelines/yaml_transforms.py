@@ -14,6 +14,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from shardkit.conversion.arguments import grouped
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import read_manifest
+from shardkit.pipelines.convert_images import ConvertImages
 from shardkit.pipelines.read_dataset import ReadDataset
 from shardkit.pipelines.write_dataset import WriteDataset
 
@@ -39,6 +40,22 @@ def read_dataset(dataset: str, split: str, where: str | None = None) -> beam.PTr
         where: A condition on the index.
     """
     return _Rows(ReadDataset(dataset, split, where=where))
+
+
+class ConvertByName(ConvertImages):
+    """`ConvertImages` with its options by name."""
+
+    _yaml_requires_inputs = False  # Beam YAML asks
+
+    def __init__(self, source: str, output: str, **options: Any) -> None:
+        """Check the options.
+
+        Args:
+            source: See `shardkit.convert`.
+            output: The dataset's folder.
+            **options: Those of `shardkit convert`.
+        """
+        super().__init__(source, output, **grouped(options))
 
 
 class _Named(beam.PTransform):  # type: ignore[misc] # Beam is untyped

@@ -10,6 +10,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 import shardkit
 from shardkit import pipelines
+from shardkit.testing import write_class_folders
 
 from ..cli.calling import CHECKOUT, IN_PROCESS_RUNNER, SAMPLE_DATA
 
@@ -26,7 +27,7 @@ def run(*transforms):
         expand_pipeline(pipeline, yaml.load(yaml.safe_dump(spec), Loader=SafeLineLoader))  # noqa: S506 - a safe one
 
 
-def test_a_dataset_is_written_and_read_by_a_pipeline_in_yaml(tmp_path):
+def test_datasets_are_written_converted_and_read_by_pipelines_in_yaml(tmp_path):
     rows = [
         {"key": f"{label}/{i}", "uri": str(path), "label": label}
         for label in ("circle", "star")
@@ -39,13 +40,17 @@ def test_a_dataset_is_written_and_read_by_a_pipeline_in_yaml(tmp_path):
     )
     manifest = shardkit.read_manifest(tmp_path / "out")
     assert (manifest.split("train").num_examples, manifest.classes) == (6, ["circle", "star"])
+    write_class_folders(tmp_path / "photos", {"ant": 2, "bee": 2})
+    folders = {"source": str(tmp_path / "photos"), "output": str(tmp_path / "converted"), "shards": 1}
     stars = {"dataset": str(tmp_path / "out"), "split": "train", "where": "label_name = 'star'"}
     fields = {"key": "key", "label": "label", "side": "min(height, width)", "has_image": "len(image) > 99"}
     run(
+        {"type": "ConvertImages", "config": folders},
         {"type": "ReadDataset", "config": stars},
         {"type": "MapToFields", "input": "ReadDataset", "config": {"language": "python", "fields": fields}},
         {"type": "WriteToJson", "input": "MapToFields", "config": {"path": str(tmp_path / "rows")}},
     )
+    assert shardkit.read_manifest(tmp_path / "converted").classes == ["ant", "bee"]
     [found] = tmp_path.glob("rows*")
     read = [json.loads(line) for line in found.read_text().splitlines()]
     assert sorted(one["key"] for one in read) == [f"star/{i}" for i in range(3)]
