@@ -25,6 +25,7 @@ Layout = Literal[
     "wider-face",
     "labelme",
     "label-studio",
+    "box-json",
     "cvat",
     "masks",
     "webdataset",
@@ -160,6 +161,17 @@ _ROWS = (
         recognise="detection.label_studio.layout:has_label_studio",
         options=("root", "label_columns"),
         endings=(),
+    ),
+    LayoutSpec(
+        "box-json",
+        ("JSON of boxes",),
+        "one record for each image: BDD100K, VIA (also CSV), CrowdHuman's `.odgt`, SageMaker's and Rekognition's "
+        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K: boxes, or classes of an image "
+        "(`label_columns` names the attribute or the job)",
+        open="detection.box_json.layout:open_box_json",
+        recognise="detection.box_json.layout:has_box_json",
+        options=("root", "label_columns"),
+        endings=(".odgt", ".manifest"),
     ),
     LayoutSpec(
         "wider-face",

@@ -16,6 +16,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.datasets.opening import refuse_unfinished
+from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.detection.box_tables.layout import holds_boxes
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.other_exports import refuse_other_export
@@ -224,6 +225,8 @@ def _layout_of_file(opening: Opening, name: str) -> Layout:
         layout = "box-table"
     if kind.endswith(".json") and options.layout is None and is_export(folder, name):
         layout = "label-studio"
+    if options.layout is None and format_of(folder, name):
+        layout = "box-json"
     if options.layout is None:
         refuse_other_export(folder, name)
     if layout is None and is_tfrecord_file(folder, name):

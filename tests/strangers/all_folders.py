@@ -4,6 +4,7 @@ from . import (  # noqa: F401 - they register folders
     boxes,
     class_trees,
     disks,
+    formats,
     lists,
     masks,
     packed,

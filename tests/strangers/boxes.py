@@ -244,7 +244,7 @@ def _(tree):
         tree.text(f"labelTxt/P{number:04}.txt", "imagesource:GoogleEarth\ngsd:0.15\n" + "".join(lines))
 
 
-@folder("BDD100K: one JSON of labels with box2d", today="refused")
+@folder("BDD100K: one JSON of labels with box2d")
 def _(tree):
     records = []
     for number in range(5):
@@ -262,7 +262,7 @@ def _(tree):
     tree.text("labels/det_20/det_train.json", json.dumps(records))
 
 
-@folder("VIA: a JSON of regions beside the images", today="refused")
+@folder("VIA: a JSON of regions beside the images")
 def _(tree):
     records = {}
     for number in range(5):
@@ -279,7 +279,7 @@ def _(tree):
     tree.text("train/via_region_data.json", json.dumps(records))
 
 
-@folder("CrowdHuman: .odgt", today="refused")
+@folder("CrowdHuman: .odgt")
 def _(tree):
     lines = ""
     for number in range(4):
@@ -294,7 +294,7 @@ def _(tree):
     tree.text("annotation_train.odgt", lines)
 
 
-@folder("SageMaker: output.manifest of boxes", today="refused")
+@folder("SageMaker: output.manifest of boxes")
 def _(tree):
     lines = ""
     for number in range(4):
@@ -312,7 +312,7 @@ def _(tree):
     tree.text("output.manifest", lines)
 
 
-@folder("Rekognition Custom Labels: a manifest of classes", today="refused")
+@folder("Rekognition Custom Labels: a manifest of classes")
 def _(tree):
     lines = ""
     for number in range(6):
@@ -341,7 +341,7 @@ def _(tree):
     tree.text("labels_coco.json", coco(images))
 
 
-@folder("VoTT: vott-json-export beside the images, one folder up", today="refused")
+@folder("VoTT: vott-json-export beside the images, one folder up")
 def _(tree):
     assets = {}
     for number in range(4):

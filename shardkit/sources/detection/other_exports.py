@@ -8,42 +8,22 @@ import posixpath
 from collections.abc import Iterator
 
 from shardkit.errors import DataError
-from shardkit.naming import split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.labelme.files import is_labelme_file
-from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
+from shardkit.sources.walking import files_in, read_head
 from shardkit.storage import Folder
 
 _TRIED = 8  # files that are tested
 _TABLES = (".csv", ".tsv")
 _LISTS = (".json", ".jsonl", ".ndjson")
-_ENDINGS = (*_TABLES, *_LISTS, ".manifest")
-_OF_SPLITS = ("_annotations.createml.json",)  # Roboflow's name
+_ENDINGS = (*_TABLES, *_LISTS)
 _REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
 _SUPERVISELY = "this is Supervisely's JSON; export COCO there, with the app 'Export to COCO'"
 # Endings, words that are all in the beginning of the file, and what to say.
 _EXPORTS: tuple[tuple[tuple[str, ...], tuple[bytes, ...], str], ...] = (
-    (_TABLES, (b"region_shape_attributes", b"region_attributes"), "this is VIA's CSV; in VIA, export 'COCO format'"),
-    (_LISTS, (b'"_via_settings"',), "this is a project of VIA; in VIA, export 'COCO format'"),
-    (_LISTS, (b'"shape_attributes"', b'"regions"'), "this is VIA's JSON; in VIA, export 'COCO format'"),
-    (
-        _LISTS,
-        (b'"coordinates"', b'"annotations"', b'"label"', b'"height"'),
-        "this is CreateML's JSON; export 'COCO' instead (Roboflow: 'COCO JSON')",
-    ),
     (_LISTS, (b'"classTitle"',), _SUPERVISELY),
     (_LISTS, (b'"projectType"', b'"classes"'), _SUPERVISELY),  # meta.json, next to folders of img/ and ann/
-    (
-        _LISTS,
-        (b'"imageGcsUri"',),
-        "this is Vertex AI's JSON Lines; write a CSV file with the header image,label from it",
-    ),
-    (
-        (".manifest",),
-        (b'"source-ref"',),
-        "this is a manifest of SageMaker Ground Truth; write a CSV file with the header image,label from it",
-    ),
     (_LISTS, (b'"data_row"', b'"projects"'), "this is Labelbox's JSON, which its SDK converts to COCO"),
 )
 
@@ -90,5 +70,3 @@ def holds_other_export(folder: Folder) -> bool:
 
 def _candidates(folder: Folder) -> Iterator[str]:
     yield from files_in(folder, "", *_ENDINGS)[:_TRIED]
-    for split in (name for name in folders_in(folder) if split_of_folder(name)):
-        yield from (path for path in (join(split, name) for name in _OF_SPLITS) if file_or_folder(folder, path))

@@ -1,0 +1,171 @@
+"""Find such files in a folder, and decide how each is read: as boxes or as classes, and where its images are."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from shardkit.errors import DataError
+from shardkit.naming import printable, split_of_folder
+from shardkit.options.call import Change
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError
+from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
+from shardkit.sources.detection.box_json.formats import FORMATS, Format
+from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near, split_of, split_tokens
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
+from shardkit.storage import Folder
+
+_ENDINGS = tuple(dict.fromkeys(one for row in FORMATS for one in row.endings))
+_TRIED = 8  # files of a folder that are tested
+_FIRST = 1000  # images that decide how a file is read
+_MAX_INNER = 16  # folders below a folder of label files, or of images, that are searched
+# Folders of label files; others are not listed, because they may hold many images.
+_FOLDERS = re.compile(r"(?:labels?|annotations?|ann|vott-json-export|data|manifests?)", re.IGNORECASE)
+_OF_SPLITS = ("_annotations.createml.json", "via_region_data.json")  # in folders of images, which are not listed
+_IMAGES = re.compile(r"(?:images?|imgs?)", re.IGNORECASE)
+# Attributes that usually give the class of a region, the most usual first.
+_USUAL = ("class", "label", "name", "category", "type", "object")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile(AnnotationFile):
+    """A file.
+
+    Attributes:
+        format: Its format.
+        attribute: The attribute of images that gives their classes; None for boxes.
+        column: What gives the classes of boxes; None if there is nothing to choose.
+        has_several: Whether an image may have several classes.
+        is_one_class: Whether no box has a class.
+        has_split_name: Whether its name or its folder's names a split; else the images' folders do.
+    """
+
+    format: Format
+    attribute: str | None
+    column: str | None
+    has_several: bool
+    is_one_class: bool
+    has_split_name: bool
+
+    def describe(self) -> str:
+        """Return how the file is read, without its path."""
+        if self.attribute is not None:
+            return f"the classes of {printable(repr(self.attribute))}"
+        of_class = f" of {printable(repr(self.column))}" if self.column else ""
+        of_class = f", all of the class {ONE_CLASS!r}" if self.is_one_class else of_class
+        remark = f", {self.format.remark}" if self.format.remark else ""
+        return f"boxes{of_class}{remark}"
+
+
+def format_of(folder: Folder, path: str) -> Format | None:
+    """Return the format of a file, judging by its name and its beginning; None if it is another one."""
+    if not path.lower().endswith(_ENDINGS):
+        return None
+    head = read_head(folder, path)
+    return next((row for row in FORMATS if row.fits(posixpath.basename(path), head)), None)
+
+
+def find_json_files(folder: Folder) -> list[str]:
+    """Return the files of the first folder that has any: the folder itself, its splits', or those of label files."""
+    names = folders_in(folder)
+    in_splits = [join(name, one) for name in names if split_of_folder(name) for one in _OF_SPLITS]
+    in_splits = [path for path in in_splits if file_or_folder(folder, path)]
+    for paths in (files_in(folder, "", *_ENDINGS), in_splits, *_label_files(folder, names)):
+        if found := [path for path in paths[:_TRIED] if format_of(folder, path)]:
+            return found
+    return []
+
+
+def _label_files(folder: Folder, names: Sequence[str]) -> Iterator[list[str]]:
+    for name in (name for name in names if _FOLDERS.fullmatch(name)):
+        yield files_in(folder, name, *_ENDINGS)
+        for inner in folders_in(folder, name)[:_MAX_INNER]:
+            if not split_of_folder(inner):  # a file for each image
+                yield files_in(folder, join(name, inner), *_ENDINGS)
+
+
+def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, JsonFile]:
+    """Decide how to read a file, from its first 1,000 images; return the folder that keys start at, and the file.
+
+    Args:
+        folder: The folder that the file's path starts at.
+        path: The file.
+        options: Options of the source: `root` is the folder of the images, the label column what gives classes.
+        may_leave: Whether the images may be in the folder above.
+
+    Raises:
+        DataError: The file has neither boxes nor classes, or its images are not found.
+        CallError: Several attributes may be the classes.
+    """
+    url, kind = f"{folder.url}/{path}", format_of(folder, path)
+    if kind is None:
+        msg = f"{url}: the file's format is not known"
+        raise DataError(msg)
+    first = list(islice(read_records(folder, path, partial(kind.images, column=None)), _FIRST))
+    with_image = [image.image for image in first if image.image]
+    if not with_image:
+        why = next((f"; record {image.number}: {image.bad}" for image in first if image.bad), "")
+        msg = f"{url}: its first records name no image{why}"
+        raise DataError(msg)
+    attribute, column = _classes(url, first, options.label_columns)
+    places = image_places(folder, path, options, may_leave=may_leave)
+    located = find_paths(with_image, [*places, *_deeper_places(places, path)])
+    if located is None:
+        why = not_near(url, with_image, places)
+        msg = f"{why}; give the folder that the images are in with {named('root')}"
+        raise DataError(msg)
+    root, paths = located
+    return root, JsonFile(
+        path=path,
+        paths=paths,
+        split=split_of(path),
+        format=kind,
+        attribute=attribute,
+        column=column,
+        has_several=attribute is not None and any(len(image.attributes.get(attribute, ())) > 1 for image in first),
+        is_one_class={one["label_name"] for image in first for one in image.objects} == {ONE_CLASS},
+        has_split_name=split_of(path) is not None,
+    )
+
+
+def _classes(url: str, images: Sequence[JsonImage], chosen: Sequence[str]) -> tuple[str | None, str | None]:
+    """Return the attribute of images that gives their classes, None for boxes; and what gives the boxes' classes."""
+    attributes = {name: None for image in images for name in image.attributes}
+    columns = {name: None for image in images for name in image.columns}
+    if chosen:
+        [name, *_] = chosen
+        if name in columns:
+            return None, name
+        if name in attributes:
+            return name, None
+        given = ", ".join(repr(one) for one in (*columns, *attributes)) or "none"
+        msg = f"{url}: nothing gives classes by the name {name!r}; there are {given}"
+        raise DataError(msg)
+    if len(columns) > 1:
+        usual = [name for one in _USUAL for name in columns if name.lower() == one][:1]
+        return None, usual[0] if usual else _one_of(url, tuple(columns), "gives the classes of the boxes")
+    if columns or any(image.objects or image.problems for image in images):
+        return None, next(iter(columns), None)
+    if not attributes:
+        msg = f"{url}: its first records have neither boxes nor classes"
+        raise DataError(msg)
+    return next(iter(attributes)) if len(attributes) == 1 else _one_of(url, tuple(attributes), "is the class"), None
+
+
+def _one_of(url: str, names: Sequence[str], what: str) -> str:
+    commands = [Change(f"{printable(name)} {what}", {"label_columns": (name,)}, sources=(url,)) for name in names]
+    raise RefusalError(f"{url}: {len(names)} attributes may give the classes", commands)
+
+
+def _deeper_places(places: Sequence[tuple[Folder, str]], path: str) -> Iterator[tuple[Folder, str]]:
+    """Yield the folders below those of images: BDD100K has images/100k/train for labels/det_20/det_train.json."""
+    tokens = [token for token, _ in split_tokens(posixpath.splitext(posixpath.basename(path))[0])]
+    for folder in {place[0].url: place[0] for place in places}.values():
+        for base in (name for name in folders_in(folder) if _IMAGES.fullmatch(name)):
+            for inner in folders_in(folder, base)[:_MAX_INNER]:
+                yield from ((folder, join(base, inner, token)) for token in tokens)
