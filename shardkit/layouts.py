@@ -22,6 +22,7 @@ Layout = Literal[
     "yolo",
     "box-table",
     "kitti",
+    "box-text",
     "wider-face",
     "labelme",
     "label-studio",
@@ -108,6 +109,14 @@ _ROWS = (
         "3D values",
         open="detection.kitti:open_kitti",
         recognise="detection.kitti:is_kitti",
+    ),
+    LayoutSpec(
+        "box-text",
+        ("texts of boxes",),
+        "VisDrone's `annotations/*.txt` and DOTA's `labelTxt/*.txt` next to `images/`: boxes, those of DOTA around the "
+        "four corners; without regions to ignore",
+        open="detection.box_texts:open_box_texts",
+        recognise="detection.box_texts:is_box_texts",
     ),
     LayoutSpec(
         "yolo",

@@ -211,7 +211,7 @@ def _(tree):
     tree.text("train.csv", rows)
 
 
-@folder("VisDrone: images/ and annotations/ of eight numbers a line", today="refused")
+@folder("VisDrone: images/ and annotations/ of eight numbers a line")
 def _(tree):
     names = [
         "pedestrian",
@@ -235,7 +235,7 @@ def _(tree):
             tree.text(f"{root}/annotations/0000{number}_{split}.txt", "".join(lines) + "0,0,5,5,0,0,0,0\n")
 
 
-@folder("DOTA: images/ and labelTxt/ of oriented boxes", today="refused")
+@folder("DOTA: images/ and labelTxt/ of oriented boxes")
 def _(tree):
     for number in range(5):
         boxes = some(number)

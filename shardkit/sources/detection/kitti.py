@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable, split_of_folder
-from shardkit.reject_reasons import NO_LABEL
+from shardkit.naming import split_of_folder
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
+from shardkit.sources.detection.paired_files import FolderPair
+from shardkit.sources.detection.paired_texts import PairedTexts
 from shardkit.sources.detection.rows import (
     NUMBER,
     Annotation,
@@ -26,10 +26,8 @@ from shardkit.sources.detection.rows import (
     counted,
     detection_schema,
     number_problem,
-    rejected_file,
-    rejected_image,
 )
-from shardkit.sources.listing import ListingRow, count_skipped
+from shardkit.sources.listing import count_skipped
 from shardkit.sources.walking import files_in, folders_in, is_folder, join, read_head
 from shardkit.storage import Folder
 
@@ -46,7 +44,7 @@ _FIELDS = (15, 16)
 
 
 @dataclass(frozen=True, slots=True)
-class Kitti(PairedFiles[FolderPair, str]):
+class Kitti(PairedTexts):
     """A source of KITTI object labels.
 
     Attributes:
@@ -59,9 +57,6 @@ class Kitti(PairedFiles[FolderPair, str]):
 
     layout = LAYOUTS["kitti"].title
     schema = detection_schema(_OBJECT_FIELDS)
-    first_index = 0  # files without a partner are listed among the pairs
-    unlisted = "that no label file names"
-    advice = "; correct the line, or remove it"
 
     def describe(self) -> str:
         """See Source."""
@@ -71,35 +66,6 @@ class Kitti(PairedFiles[FolderPair, str]):
             for found in self.groups
         ]
         return f"{self.folder.url}: read {'; '.join(read)}; note: DontCare regions and 3D values are left out"
-
-    def scan(self, group: FolderPair) -> StemFiles[FolderPair]:
-        """See PairedFiles."""
-        files = StemFiles(group, group.annotations)
-        files.add_entries(self.folder, ".txt")
-        files.pairs = sorted(files.images.keys() | files.annotations.keys())
-        files.num_parsed = len(files.images)
-        files.num_files = len(files.annotations) + sum(map(len, files.images.values()))
-        return files
-
-    def pair_rows(self, files: StemFiles[FolderPair], pair: str) -> Iterator[ListingRow]:
-        """See PairedFiles; of several images of one stem, the label file belongs to the last one by its ending."""
-        group, images, label = files.group, files.images.get(pair, []), files.annotations.get(pair)
-        label_path = join(group.annotations, label.name) if label else ""
-        if not images:
-            message = f"there is no image of this name in {printable(group.images)}; restore it, or remove the file"
-            yield rejected_file(label_path, group.split, message)
-        for image in images:
-            path = join(group.images, image.name)
-            if label is None:
-                where = printable(group.annotations)
-                message = f"there is no label file of this name in {where}; add it, empty for background"
-                yield rejected_image(path, group.split, image, NO_LABEL, message)
-            elif image is not images[-1]:
-                last = printable(images[-1].name)
-                message = f"{printable(label_path)} belongs to {last!r}; rename or remove one image"
-                yield rejected_image(path, group.split, image, NO_LABEL, message)
-            else:
-                yield from self.image_rows(files, path, group.split, image, self.read(label_path, label))
 
     def parse(self, data: bytes) -> Annotation | str:
         """See PairedFiles."""

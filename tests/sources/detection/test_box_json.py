@@ -42,9 +42,10 @@ def test_bad_records_and_boxes_are_named_and_the_rest_is_kept(tmp_path):
         ("out.manifest, record 5", "BAD_PATH"),
         ("out.manifest, record 6", "BAD_ANNOTATION"),
     ):
-        assert any(
-            one["key"].endswith(name) and one["reason"].lower() == reason.lower() for one in rejected
-        ), (name, rejected)
+        assert any(one["key"].endswith(name) and one["reason"].lower() == reason.lower() for one in rejected), (
+            name,
+            rejected,
+        )
 
 
 def test_an_image_that_two_files_name_is_not_taken_twice(tmp_path):
@@ -58,7 +59,11 @@ def test_an_image_that_two_files_name_is_not_taken_twice(tmp_path):
 @pytest.mark.parametrize(("chosen", "classes"), [("weather", {"clear", "rainy"}), ("scene", {"scene 0", "scene 1"})])
 def test_attributes_of_images_are_classes_if_they_are_named(chosen, classes, tmp_path):
     records = [
-        {"name": f"{number}.jpg", "attributes": {"weather": weather, "scene": f"scene {number}"}, "labels": [{"box2d": {}}]}
+        {
+            "name": f"{number}.jpg",
+            "attributes": {"weather": weather, "scene": f"scene {number}"},
+            "labels": [{"box2d": {}}],
+        }
         for number, weather in enumerate(("clear", "rainy"))
     ]
     images = {f"{number}.jpg": picture(number) for number in range(2)}
