@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shardkit.hashing import hash64
 
-RADIUS = 20  # bits of 128 in which the hashes of copies differ at most
+RADIUS = 22  # bits of 128 in which the hashes of copies differ at most
 _HASH_BITS, _WORD_BITS = 128, 64
 _ORDERS, _BANDS, _BAND_BITS = 4, 5, 24
 # A hash is compared with so many of the hashes that agree with it in a band: 24 bits of ten million hashes are shared
