@@ -35,6 +35,6 @@ def _command(manifest: Manifest, folder: str | None) -> str:
             if isinstance(event, dict) and isinstance(event.get(_COMMAND), str):
                 found = event[_COMMAND]  # of the last run
     if not found:
-        msg = f"{manifest.root.url}/{path}: the log names no command; the options are in `shardkit info --json`"
+        msg = f"{manifest.root.url}/{path}: the log names no command; the manifest has the options"
         raise DataError(msg)
     return naming.printable(found)

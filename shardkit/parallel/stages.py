@@ -188,7 +188,7 @@ def engine_without_driver(executor: Executor) -> Engine:
         CallError: This one's do not.
     """
     if not isinstance(executor, Engine):
-        msg = "--no-wait is for jobs on an engine: add --runner and its options, or leave it out"
+        msg = "a conversion in threads ends with this process; to return before its end, name the runner of an engine"
         raise CallError(msg)
     executor.refuse_submitting()
     return executor

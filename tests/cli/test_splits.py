@@ -149,7 +149,7 @@ def test_a_groups_column_of_a_table_is_taken_and_the_sources_own_splits_are_chec
         (["--dedupe", "drop", "--check", "header"], "--dedupe drop needs to know the contents"),
         (["--label-column", "x"], "--label-column has no effect on the layout class-folders"),
         (["--layout", "table"], "there is no table in it that names images below it"),
-        (["--layout", "cocoa"], "is not one of"),
+        (["--layout", "cocoa"], "did you mean 'coco'?"),
     ],
 )
 def test_options_that_cannot_be_honoured_are_refused(options, said, patients, tmp_path):
