@@ -16,19 +16,15 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.datasets.opening import refuse_unfinished
-from shardkit.sources.detection.box_json.files import format_of
-from shardkit.sources.detection.box_tables.layout import holds_boxes
-from shardkit.sources.detection.label_studio.layout import is_export
-from shardkit.sources.detection.other_exports import refuse_other_export
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
-from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together
+from shardkit.sources.packed.tfrecord.files import place_together
 from shardkit.sources.packed.webdataset import holds_samples, is_tar
 from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, unpacked_names, with_archives
+from shardkit.sources.recognising.layout_of_file import layout_of_file
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
     are_datasets,
@@ -40,10 +36,10 @@ from shardkit.sources.recognising.several_sources import (
     no_source,
     places_of,
 )
+from shardkit.sources.recognising.uniting import whole_or_united
 from shardkit.sources.recognising.unmarked_folders import HasCopies, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
 from shardkit.sources.recognising.wrappers import without_wrappers
-from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder, open_folder, os_errors_as
 
@@ -151,7 +147,7 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
         whole = with_archives(unpacker.open(parent, name), unpacker)
         return _open_tree(_archive_root(whole, opening.options), opening, globs)
     opening = replace(opening, folder=parent, paths=(name,))
-    return _open(_layout_of_file(opening, name), opening)
+    return _open(layout_of_file(opening, name), opening)
 
 
 def _open_several(
@@ -189,7 +185,7 @@ def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) ->
 
 def _open_as_it_is(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
     above = tree.root if isinstance(tree, ArchiveFolder | MountedFolder) else ""
-    source = _open_folder(replace(opening, folder=_hiding(tree, globs, above)))
+    source = whole_or_united(replace(opening, folder=_hiding(tree, globs, above)), _open_folder, _recognise)
     inner = source.folder.inner if isinstance(source.folder, FilteredFolder) else source.folder
     archive = inner if isinstance(inner, ArchiveFolder | MountedFolder) else tree
     return with_archive_problems(source, archive) if isinstance(archive, ArchiveFolder | MountedFolder) else source
@@ -205,44 +201,6 @@ def _archive_root(archive: Folder, options: SourceOptions) -> Folder:
     if options.layout is None and options.label_pattern is None and _recognise(root) is None:
         return archive
     return root
-
-
-def _layout_of_file(opening: Opening, name: str) -> Layout:
-    """Return the layout of a file that is the source: by its ending, unless its content is another layout's.
-
-    Raises:
-        CallError: The user's layout reads folders only.
-        DataError: No layout reads the file.
-    """
-    folder, options, kind = opening.folder, opening.options, name.lower()
-    by_ending = next((row.name for row in LAYOUTS.values() if kind.endswith(row.endings or ())), None)
-    if options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None:
-        by_ending = "table"
-    layout = options.layout or by_ending
-    if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name, options.image_column):
-        layout = "hf-parquet"
-    if layout == "table" and options.layout is None and holds_boxes(folder, name):
-        layout = "box-table"
-    if kind.endswith(".json") and options.layout is None and is_export(folder, name):
-        layout = "label-studio"
-    if options.layout is None and format_of(folder, name):
-        layout = "box-json"
-    if options.layout is None:
-        refuse_other_export(folder, name)
-    if layout is None and is_tfrecord_file(folder, name):
-        layout = "tfrecord"
-    if layout is None:
-        msg = (
-            f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder, a table "
-            f"({', '.join(LAYOUTS['table'].endings or ())}), a list (.txt), a label file (COCO or Label Studio .json, "
-            "CVAT .xml, YOLO .yaml), a TFRecord file or an archive (.zip, .tar, .tar.gz, .7z, …); `shardkit help "
-            "layouts` describes all layouts"
-        )
-        raise DataError(msg)
-    if LAYOUTS[layout].endings is None:
-        msg = f"{folder.url}/{name}: this is a file; with {named('layout', layout)}, SOURCE is a folder"
-        raise CallError(msg)
-    return layout
 
 
 def _open_folder(opening: Opening) -> Source:

@@ -171,6 +171,36 @@ def _(tree):
     tree.text("train.txt", lines)
 
 
+@folder("a complete COCO in train/ and in test/: annotations/ and images/ in each")
+def _(tree):
+    exports_of_coco(tree, "train", "test")
+
+
+@folder("two exports of COCO, given with their splits")
+def _(tree):
+    exports_of_coco(tree, "task-1", "task-2")
+    tree.sources = ["train=task-1", "test=task-2"]
+
+
+def exports_of_coco(tree, *names):
+    """Folders with an export of COCO each, of the same file names; the first is to train."""
+    for name, split in zip(names, ("train", "test"), strict=True):
+        images = []
+        for number in range(4 if split == "train" else 2):
+            tree.image(f"{name}/images/{number}.jpg", split=split, boxes=some(number))
+            images.append((f"{number}.jpg", some(number)))
+        tree.text(f"{name}/annotations/instances_default.json", coco(images))
+
+
+@folder("YOLO in train/ and test/, each with classes.txt, in another order", "refused")
+def _(tree):
+    for split, names in (("train", ("cat", "dog")), ("test", ("dog", "cat"))):
+        for number in range(3):
+            tree.image(f"{split}/images/{number}.jpg", split=split, boxes=some(number))
+            tree.text(f"{split}/labels/{number}.txt", yolo(some(number), names))
+        tree.text(f"{split}/classes.txt", "\n".join(names) + "\n")
+
+
 @folder("Stanford Cars as on Kaggle: car_data/car_data/train and anno_train.csv one folder up", today="refused")
 def _(tree):
     names = ("Audi TT", "BMW M3")

@@ -138,6 +138,17 @@ def _(tree):
     tree.text("CamVid/class_dict.csv", rows)
 
 
+@folder("masks in colours in train/ and test/, each with its class_dict.csv")
+def _(tree):
+    colours = np.array([[64, 128, 64], [192, 0, 128], [0, 128, 192]], np.uint8)
+    for split in ("train", "test"):
+        for number in range(3):
+            values = classes(number + 10 * (split == "test"))
+            tree.image(f"{split}/images/{number}.png", split=split, mask=values)
+            tree.drawing(f"{split}/masks/{number}.png", colours[values])
+        tree.text(f"{split}/class_dict.csv", "name,r,g,b\nAnimal,64,128,64\nArchway,192,0,128\nBicyclist,0,128,192\n")
+
+
 @folder("GlaS and MoNuSeg like: img_1.bmp and img_1_anno.bmp in one folder", "right")
 def _(tree):
     for number in range(1, 6):

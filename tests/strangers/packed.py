@@ -458,10 +458,10 @@ def _(tree):
         tree.files[f"{name}.zip"] = packed(tree, f"{name}/", zipped)
 
 
-@folder("VOCtrainval.tar and VOCtest.tar, both of VOCdevkit/", "refused")
+@folder("VOCtrainval.tar and VOCtest.tar, both of VOCdevkit/")
 def _(tree):
     for year, split in (("VOCtrainval", "train"), ("VOCtest", "test")):
-        tree.image(f"{year}/VOCdevkit/VOC2007/JPEGImages/{split}.jpg", split=split, boxes=[(2, 3, 10, 12, "cat")])
+        tree.image(f"{year}/VOCdevkit/VOC2007/JPEGImages/{split}.jpg", split=split, boxes=[(3, 4, 10, 12, "cat")])
         box = "<bndbox><xmin>3</xmin><ymin>4</ymin><xmax>10</xmax><ymax>12</ymax></bndbox>"
         xml = f"<filename>{split}.jpg</filename><object><name>cat</name>{box}</object>"
         tree.text(f"{year}/VOCdevkit/VOC2007/Annotations/{split}.xml", f"<annotation>{xml}</annotation>")

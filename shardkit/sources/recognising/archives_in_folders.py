@@ -107,11 +107,16 @@ def unpacked_names(tree: MountedFolder) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def is_text(name: str) -> bool:
+    """Return whether a file is a text for people that comes with a dataset, such as README or LICENSE.pdf."""
+    return _TEXT.fullmatch(name) is not None
+
+
 def only_archive(folder: Folder, is_hidden: Callable[[str], bool]) -> str | None:
     """Return the name of an archive that is all that a folder holds, texts such as README aside; None if none is."""
     entries = [one for one in children(folder) if not is_hidden(one.name)]
     names = _archives_among(folder, "", [one.name for one in entries if not one.is_folder])
-    others = [one.name for one in entries if one.name not in names and not _TEXT.fullmatch(one.name)]
+    others = [one.name for one in entries if one.name not in names and not is_text(one.name)]
     return names[0] if len(names) == 1 and not others else None
 
 
@@ -172,12 +177,12 @@ def only_folder(folder: Folder, path: str = "") -> str | None:
     """Return the only folder in a folder, which holds no other file but texts; None if there is none."""
     if len(_names(folder, path)) > _MAX_BESIDE:
         return None
-    entries = [one for one in children(folder, path) if one.is_folder or not _TEXT.fullmatch(one.name)]
+    entries = [one for one in children(folder, path) if one.is_folder or not is_text(one.name)]
     return entries[0].name if len(entries) == 1 and entries[0].is_folder else None
 
 
 def _has_folders_only(folder: Folder) -> bool:
-    return all(one.is_folder or _TEXT.fullmatch(one.name) for one in children(folder))
+    return all(one.is_folder or is_text(one.name) for one in children(folder))
 
 
 def _only_file(content: Content) -> str | None:
@@ -217,7 +222,7 @@ def _places(folder: Folder) -> Iterator[str]:
         entries = children(folder, at)
         folders = [one.name for one in entries if one.is_folder]
         yield from (join(at, name) for name in splits_of(folders))
-        files = [one.name for one in entries if not one.is_folder and not _TEXT.fullmatch(one.name)]
+        files = [one.name for one in entries if not one.is_folder and not is_text(one.name)]
         if len(folders) != 1 or folders[0] in splits_of(folders) or files:
             return
         at = join(at, folders[0])
@@ -263,7 +268,7 @@ def _holds_data(archive: ArchiveFolder | MountedFolder) -> bool:
     paths = [path for path in archive.paths() if not any(map(is_ignored, path.split("/")))]
     if any(is_image(path) or is_archive(path) for path in paths):
         return True
-    files = [path for path in paths if not _TEXT.fullmatch(path.rpartition("/")[2])]
+    files = [path for path in paths if not is_text(path.rpartition("/")[2])]
     return bool(files) and all(ending(path) in _TABLES for path in files)
 
 

@@ -233,12 +233,18 @@ def _without_yaml(folder: Folder) -> YoloSource:
             images += [YoloImages(join(IMAGES, name), split_of_folder(name), is_list=False) for name in below]
         else:
             images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
-    for path in _class_files(folder, bases):
-        return YoloSource(
-            _names_in(folder, path), tuple(images), path, unlisted_clause=f"outside the {IMAGES}/ that were read"
+    named = {path: _names_in(folder, path) for path in _class_files(folder, bases)}
+    if not named:
+        msg = (
+            f"{folder.url}: there are no names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"
         )
-    msg = f"{folder.url}: there are no names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"
-    raise DataError(msg)
+        raise DataError(msg)
+    path = max(named, key=lambda one: len(named[one]))  # the first of equal ones
+    for other, names in named.items():
+        if names != named[path][: len(names)]:
+            msg = f"{folder.url}: {printable(other)} and {printable(path)} name different classes"
+            raise DataError(f"{msg}; make them agree, or remove the wrong one")
+    return YoloSource(named[path], tuple(images), path, unlisted_clause=f"outside the {IMAGES}/ that were read")
 
 
 def _names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:

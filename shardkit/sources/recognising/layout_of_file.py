@@ -1,0 +1,51 @@
+"""Choose the layout of a file that is SOURCE: a table, a list, a label file, TFRecords."""
+
+from shardkit.errors import CallError, DataError
+from shardkit.layouts import LAYOUTS, Layout
+from shardkit.options.words import named
+from shardkit.sources.context import Opening
+from shardkit.sources.detection.box_json.files import format_of
+from shardkit.sources.detection.box_tables.layout import holds_boxes
+from shardkit.sources.detection.label_studio.layout import is_export
+from shardkit.sources.detection.other_exports import refuse_other_export
+from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
+from shardkit.sources.packed.tfrecord.files import is_tfrecord_file
+from shardkit.sources.tables.formats.json_files import json_kind
+
+
+def layout_of_file(opening: Opening, name: str) -> Layout:
+    """Return the layout of a file that is the source: by its ending, unless its content is another layout's.
+
+    Raises:
+        CallError: The user's layout reads folders only.
+        DataError: No layout reads the file.
+    """
+    folder, options, kind = opening.folder, opening.options, name.lower()
+    by_ending = next((row.name for row in LAYOUTS.values() if kind.endswith(row.endings or ())), None)
+    if options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None:
+        by_ending = "table"
+    layout = options.layout or by_ending
+    if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name, options.image_column):
+        layout = "hf-parquet"
+    if layout == "table" and options.layout is None and holds_boxes(folder, name):
+        layout = "box-table"
+    if kind.endswith(".json") and options.layout is None and is_export(folder, name):
+        layout = "label-studio"
+    if options.layout is None and format_of(folder, name):
+        layout = "box-json"
+    if options.layout is None:
+        refuse_other_export(folder, name)
+    if layout is None and is_tfrecord_file(folder, name):
+        layout = "tfrecord"
+    if layout is None:
+        msg = (
+            f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder, a table "
+            f"({', '.join(LAYOUTS['table'].endings or ())}), a list (.txt), a label file (COCO or Label Studio .json, "
+            "CVAT .xml, YOLO .yaml), a TFRecord file or an archive (.zip, .tar, .tar.gz, .7z, …); `shardkit help "
+            "layouts` describes all layouts"
+        )
+        raise DataError(msg)
+    if LAYOUTS[layout].endings is None:
+        msg = f"{folder.url}/{name}: this is a file; with {named('layout', layout)}, SOURCE is a folder"
+        raise CallError(msg)
+    return layout
