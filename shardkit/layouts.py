@@ -72,7 +72,7 @@ class LayoutSpec:
         return self.titles[0]
 
 
-_OF_TABLES = ("image_column", "label_columns", "label_separator", "label_type", "split_column")
+_OF_TABLES = ("image_column", "label_columns", "label_separator", "label_type", "uncertain", "split_column")
 # In the order of detection: layouts with unique files before layouts with common ones.
 _ROWS = (
     LayoutSpec(

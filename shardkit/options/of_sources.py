@@ -17,6 +17,7 @@ from shardkit.options.forms import (
 from shardkit.options.values import (
     LabelType,
     Layout,
+    Uncertain,
 )
 
 OF_NEW_DATASETS = ("convert", "plan")
@@ -128,6 +129,16 @@ class Table(Group):
             "whether labels are classes, or numbers for regression",
             heading="Source",
             form=Choice(words=get_args(LabelType)),
+        ),
+    )
+    uncertain: Uncertain | None = field(
+        default=None,
+        metadata=option(
+            "what -1 means in columns of 0 and 1, as in CheXpert: the class does not apply, it applies, or the image "
+            "is left out",
+            heading="Source",
+            form=Choice(words=get_args(Uncertain)),
+            default_text="such columns are refused",
         ),
     )
     path_prefix: Sequence[str] = field(

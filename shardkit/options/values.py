@@ -5,6 +5,7 @@ from typing import Final, Literal
 from shardkit.layouts import Layout as Layout  # noqa: PLC0414 - next to the other types of options
 
 LabelType = Literal["auto", "class", "number"]
+Uncertain = Literal["negative", "positive", "drop"]
 SplitBy = Literal["stratified", "hash"]
 Dedupe = Literal["group", "identical", "drop", "ignore"]
 Check = Literal["decode", "header"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shardkit.options.values import LabelType, Layout
+from shardkit.options.values import LabelType, Layout, Uncertain
 from shardkit.sources.datasets.key_files import Corrections, DropList
 
 
@@ -21,6 +21,7 @@ class SourceOptions:
         label_columns: Columns, fields or kinds of the labels, several for several labels; (): the first usual name.
         label_separator: Separator of several labels in one column; None for one label.
         label_type: Whether labels are class names or numbers for regression.
+        uncertain: What -1 means in columns of 0 and 1; None: such columns are refused.
         split_column: Column of a table; None: the first of the usual names that exists.
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
         image_feature: Feature of TFRecords with the image; None to find it.
@@ -45,6 +46,7 @@ class SourceOptions:
     label_columns: tuple[str, ...] = ()
     label_separator: str | None = None
     label_type: LabelType = "auto"
+    uncertain: Uncertain | None = None
     split_column: str | None = None
     group_by: str | None = None
     image_feature: str | None = None

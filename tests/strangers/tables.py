@@ -210,19 +210,17 @@ def _(tree):
         tree.text(f"fairface_label_{split}.csv", rows)
 
 
-@folder("CheXpert: columns of findings with blanks and -1", "advised", today="refused")
+@folder("CheXpert: columns of findings with blanks and -1", "advised")
 def _(tree):
+    findings = ("Atelectasis", "Edema", "No Finding")
     for split, own in (("train", "train"), ("valid", "validation")):
-        rows = "Path,Sex,Age,Frontal/Lateral,Atelectasis,Edema,No Finding\n"
-        for number in range(6 if split == "train" else 3):
+        rows = f"Path,Sex,Age,Frontal/Lateral,{','.join(findings)}\n"
+        for number in range(8 if split == "train" else 3):
             path = f"CheXpert-v1.0-small/{split}/patient{number:05}/study1/view1_frontal.jpg"
-            values = [("1.0", "", "0.0")[(number + shift) % 3] for shift in range(3)]
-            names = tuple(
-                name
-                for name, value in zip(("Atelectasis", "Edema", "No Finding"), values, strict=True)
-                if value == "1.0"
-            )
-            tree.image(path, names, own)
+            words = ("1.0", "", "0.0", "-1.0")[: 4 if split == "train" else 3]
+            values = [words[(number + shift) % len(words)] for shift in range(3)]
+            applying = (name for name, value in zip(findings, values, strict=True) if value in {"1.0", "-1.0"})
+            tree.image(path, tuple(applying), own)
             rows += f"{path},Male,{60 + number},Frontal,{','.join(values)}\n"
         tree.text(f"CheXpert-v1.0-small/{split}.csv", rows)
 
@@ -276,7 +274,7 @@ def _(tree):
     tree.text("planet/train_v2.csv", rows)
 
 
-@folder("Pawpularity: scores and columns of 0 and 1", "advised", today="refused")
+@folder("Pawpularity: scores and columns of 0 and 1", "advised")
 def _(tree):
     rows = "Id,Subject Focus,Eyes,Face,Pawpularity\n"
     for number in range(9):

@@ -6,7 +6,8 @@ A folder without any image is refused with what it holds instead.
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from shardkit.errors import DataError, ShardkitError
 from shardkit.naming import IMAGE_ENDINGS, printable
@@ -15,6 +16,7 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.file_names import FileNames
+from shardkit.sources.folders.name_fields import form_of
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ending
@@ -35,6 +37,8 @@ _GUESSES = (
     r"^[0-9]+[ ._-]+([^0-9]+)\.",
 )
 _MIN_IMAGES = 2  # of each class on average: else the words are names, not classes
+_NAME_AND_NUMBER = 2  # fields
+_MAX_READINGS = 3  # of names as labels
 _EXAMPLES = 2  # file names shown in a message
 _MAX_FILES = 1_000  # that are looked at
 _KINDS_SHOWN = 4
@@ -78,7 +82,8 @@ def open_flat_folders(
     if not every:
         raise refuse_without_images(folder, place, remark)
     paths = [root.path for root in flat.roots if root.path]
-    commands = [*_by_name(flat, names, place), place.whole({"unlabelled": True}, "images without labels")]
+    by_name = _by_name(flat, names, place)
+    commands = [*by_name, place.whole({"unlabelled": True}, "images without labels")]
     masks = next((mask for found in names.values() if (mask := adjacent_masks(found))), None)
     if masks:
         remark += f"; {printable(masks[0])} is a mask by its name, and masks are read from a folder of their own"
@@ -91,24 +96,65 @@ def open_flat_folders(
         shown = " and ".join(f"{printable(path)}/" for path in paths)
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
         meaning = f"{shown} {'are the classes' if len(paths) > 1 else 'is the only class'}"
-        commands.append(place.tree({"layout": "class-folders"}, meaning))
+        if len(by_name) < _MAX_READINGS:  # a refusal offers few commands
+            commands.append(place.tree({"layout": "class-folders"}, meaning))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}{remark}"
     raise RefusalError(problem, commands)
 
 
 def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace) -> list[Change]:
-    """Return the command that reads labels from the names of at least one folder's files, if it can be guessed."""
+    """Return the commands that read labels from the names of at least one folder's files, if they can be guessed."""
+    changes: list[Change] = []
     guesses = {path: pattern for path, found in names.items() if (pattern := guess_pattern(found))}
-    if not guesses:
-        return []
-    path, pattern = next(iter(guesses.items()))
-    first = names[path][0]
-    label = re.search(pattern, first)
-    others = [one for one in names if guesses.get(one) != pattern]
-    meaning = f"the label is in the file name: {first} has the class {label[1] if label else ''!r}"
+    if guesses:
+        path, guess = next(iter(guesses.items()))
+        others = [one for one in names if guesses.get(one) != guess]
+        changes.append(_reading(flat, place, names[path][0], guess, others, "the label is in the file name"))
+    forms = {path: form for path, found in names.items() if (form := form_of(found))}
+    if guesses:  # cat_001.jpg is no name of fields
+        forms = {path: form for path, form in forms.items() if form.num_fields > _NAME_AND_NUMBER}
+    if forms:
+        form = next(iter(forms.values()))
+        others = [path for path in names if forms.get(path) != form]
+        every = [name for path, found in names.items() if path not in others for name in found]
+        fitting = [name for name in every if form.fits(name)]
+        odd = {"max_rejected": len(every) - len(fitting)} if len(fitting) < len(every) else {}
+        for field in form.repeating_fields(fitting):
+            if all(_label(field.pattern, fitting[0]) != _label(one, fitting[0]) for one in guesses.values()):
+                meaning = f"the label is field {field.number} of the file name"
+                changes.append(_reading(flat, place, fitting[0], field.pattern, others, meaning, odd))
+    return changes[:_MAX_READINGS]
+
+
+def _reading(
+    flat: FlatFolders,
+    place: SourcePlace,
+    name: str,
+    pattern: str,
+    others: list[str],
+    what: str,
+    more: Mapping[str, int] = MappingProxyType({}),
+) -> Change:
+    """Return the command that reads labels by a pattern, without other folders.
+
+    Args:
+        flat: The folders.
+        place: Their place in the source.
+        name: A file's name, as an example.
+        pattern: The pattern.
+        others: Folders whose names it does not fit.
+        what: Where the label is, for the user.
+        more: Further options.
+    """
+    meaning = f"{what}: {name} has the class {_label(pattern, name)!r}"
     left_out = tuple(one for one in (*others, *flat.left_out) if one)
-    return [place.tree({"label_pattern": pattern}, printable(meaning), without=left_out)]
+    return place.tree({"label_pattern": pattern, **more}, printable(meaning), without=left_out)
+
+
+def _label(pattern: str, name: str) -> str:
+    found = re.search(pattern, name)
+    return found[1] if found else ""
 
 
 def have_word_and_number(names: Sequence[str]) -> bool:

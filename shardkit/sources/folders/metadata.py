@@ -112,7 +112,7 @@ class Metadata(Source):
         if file and (kind := ending(file.path)) in skipped:
             skipped[kind] -= 1  # the table itself
         skipped = {kind: count for kind, count in skipped.items() if count}
-        yield from batched(self.schema, self._rows(file, found), batch_rows, skipped)
+        yield from batched(self.schema, self._rows(file, found, skipped), batch_rows, skipped)
 
     def _images(self, above: str, batch_rows: int) -> Iterator[Listing]:
         tree = ClassFolders(self.folder, excluded=self.excluded)
@@ -125,7 +125,9 @@ class Metadata(Source):
                 yield from tree.list_part(Part(name, None, "", recursive=True), batch_rows)
         yield from tree.list_part(Part("", None, "", recursive=False), batch_rows)
 
-    def _rows(self, file: TableFile | None, found: dict[str, ListingRow]) -> Iterator[ListingRow]:
+    def _rows(
+        self, file: TableFile | None, found: dict[str, ListingRow], skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
         unnamed = set(found)
         if file:
             above = posixpath.dirname(file.path)
@@ -135,6 +137,9 @@ class Metadata(Source):
             for record in file.all_records():
                 row = row_of(record)
                 unnamed.discard(row.key)
+                if kind := self.columns.why_left_out(record):
+                    count_skipped(skipped, kind)
+                    continue
                 yield self._with_image(row, found.get(row.key), f"{file.name}, line {record.line}")
         who = f"{file.name} does not name it" if file else "it lies in a folder that no metadata file is for"
         for key in sorted(unnamed):

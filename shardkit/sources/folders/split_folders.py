@@ -36,6 +36,8 @@ _UNLABELLED = frozenset(
         *("submission", "submissions", "unsorted"),
     }
 )
+# Datasets of re-identification: the test images that are searched for, and those that are searched in.
+_SEARCHED = frozenset({"query", "gallery"})
 # Folders of a project next to its data.
 _OF_PROJECT = frozenset(
     {
@@ -82,7 +84,7 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
     """Return the splits that some of the folders in one folder mean, by name; other folders are not in the result.
 
     Words next to a split's word must say nothing (``Train_set``), or be the same in all names (``seg_train`` next to
-    ``seg_test`` and ``seg_pred``).
+    ``seg_test`` and ``seg_pred``). Next to a split for training, ``query`` and ``gallery`` are test images.
     """
     found: dict[str, str] = {}
     rests: dict[str, list[str]] = {}
@@ -106,6 +108,8 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
         are_one = all(rest == meant[0] for rest in rests.values()) and len(rests) > 1
         if not (are_alike or are_one) or len(set(found.values())) == 1:
             found = {name: split for name, split in found.items() if not rests.get(name)}
+    if "train" in found.values():
+        found |= {name: "test" for name in names if name.lower() in _SEARCHED}
     return found
 
 

@@ -24,7 +24,7 @@ from shardkit.naming import WORK_FOLDER, split_of_folder, split_of_path
 from shardkit.reject_reasons import BAD_LINE, MISSING
 from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.context import Opening
-from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, unicode_problem
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped, unicode_problem
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.sources.tables.columns import AnnotationReader, Columns
 from shardkit.sources.tables.formats.parquet_files import ParquetFile, open_parquet
@@ -112,9 +112,10 @@ class HfParquet(Source):
         Memory: about four pages of the file, and 500 bytes per row. A page cannot be read in parts. pyarrow writes
         pages of 1,024 images, or of a smaller row group (`datasets` writes 100).
         """
-        yield from batched(self.schema, self._spooled(part), batch_rows)
+        skipped: dict[str, int] = {}
+        yield from batched(self.schema, self._spooled(part, skipped), batch_rows, skipped)
 
-    def _spooled(self, part: RowGroup) -> list[ListingRow]:
+    def _spooled(self, part: RowGroup, skipped: dict[str, int]) -> list[ListingRow]:
         file = self.files[part.file]
         # Only the same bytes get this name, so the file of an earlier, interrupted conversion may be overwritten.
         seen = f"{file.url}\n{self.mtimes_ns[part.file]}\n{self._image}\n{part.row_group}"
@@ -125,6 +126,9 @@ class HfParquet(Source):
             annotation = self.columns.annotation_reader()
             records = file.records(part.row_group)
             for record, (data, path) in zip(records, self._images(file, part.row_group), strict=True):
+                if kind := self.columns.why_left_out(record):
+                    count_skipped(skipped, kind)
+                    continue
                 image = _SpooledImage(path, blob, offset, None if data is None else len(data))
                 rows.append(self._row(part, record, image, annotation))
                 if data is not None:

@@ -17,6 +17,8 @@ from shardkit.sources.tables.split_words import number_of_split
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
+_DISCARDED = "records of the split DISCARD"
+_UNCERTAIN = "records with an uncertain label (-1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +120,13 @@ class Columns:
 
         return row
 
-    def is_discarded(self, record: Record) -> bool:
-        """Return whether the table says that a record is to be left out."""
-        return self.discards is not None and not record.problem and is_discard(record.values[self.discards])
+    def why_left_out(self, record: Record) -> str | None:
+        """Return what a record is that is left out and counted, in the plural; None if it is not left out."""
+        if record.problem:
+            return None
+        if self.discards is not None and is_discard(record.values[self.discards]):
+            return _DISCARDED
+        return _UNCERTAIN if self.labels.is_dropped(record.values) else None
 
     def annotation_reader(self) -> AnnotationReader:
         """Return the function that reads labels, groups and features."""

@@ -31,7 +31,6 @@ from shardkit.storage import Folder, os_errors_as
 
 TABLE_ENDINGS = LAYOUTS["table"].endings or ()
 _OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
-_DISCARDED = "records of the split DISCARD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +97,12 @@ class Table(CountingSource):
     def rows(self, part: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """See CountingSource; records in the file's order. Does not look up whether images exist.
 
-        Records of the split DISCARD are counted as skipped.
+        Records of the split DISCARD, and uncertain ones that the user drops, are counted as skipped.
         """
         row = self.columns.rows(self.file.name, self._key_of())
         for record in self.file.records(part):
-            if self.columns.is_discarded(record):
-                count_skipped(skipped, _DISCARDED)
+            if kind := self.columns.why_left_out(record):
+                count_skipped(skipped, kind)
             else:
                 yield row(record)
 

@@ -22,3 +22,16 @@ def refuse(problem: str, source: str, choices: list[Choice]) -> RefusalError:
         choices: The possible readings, the most likely first.
     """
     return RefusalError(problem, [Change(one.meaning, one.changes, sources=(source,)) for one in choices])
+
+
+def readings_of_uncertain(names: tuple[str, ...]) -> list[Choice]:
+    """Return the ways to read columns of 0 and 1 that hold -1, too.
+
+    Args:
+        names: Names of the columns.
+    """
+    return [
+        Choice({"label_columns": names, "uncertain": "negative"}, "a -1 means that the class does not apply"),
+        Choice({"label_columns": names, "uncertain": "positive"}, "a -1 means that the class applies"),
+        Choice({"label_columns": names, "uncertain": "drop"}, "images with a -1 are left out"),
+    ]

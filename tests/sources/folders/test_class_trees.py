@@ -322,9 +322,14 @@ REFUSED = {
         [FORCED],
     ),
     "Market-1501": (
-        ["bounding_box_train/0002_c1.jpg", "bounding_box_test/0003_c1.jpg", "query/0003_c2.jpg"],
-        "bounding_box_test/, bounding_box_train/ may be splits or classes: query/ is next to them",
-        ["SOURCE OUT --ignore /query/", FORCED],
+        [f"bounding_box_train/000{i}_c{i % 2}_{i}.jpg" for i in (2, 3)]
+        + [f"{name}/000{i}_c{i % 2}_7{i}.jpg" for name in ("bounding_box_test", "query") for i in (4, 5)],
+        "there are no label folders, only images such as",
+        [
+            "SOURCE OUT --label-pattern '^[^_]*_([^_]+)_[^_]*$'",
+            "SOURCE OUT --unlabelled",
+            FORCED,
+        ],
     ),
     "masks next to their images (BUSI)": (
         ["benign/1.png", "benign/1_mask.png", "benign/1_mask_1.png", "malignant/2.png", "malignant/2_mask.png"],
@@ -462,7 +467,7 @@ def test_pictures_in_other_formats_count_as_rejected_among_labelled_images(tmp_p
         (["cars_train", "cars_test"], {"cars_train": "train", "cars_test": "test"}),
         (["cars_train", "dogs_test"], {}),  # they differ by more than the split
         (["cars_train"], {}),
-        (["box_train", "box_test", "query"], {"box_train": "train", "box_test": "test"}),
+        (["box_train", "box_test", "query"], {"box_train": "train", "box_test": "test", "query": "test"}),
         (["train", "train_station"], {"train": "train"}),
         (["train_test"], {}),  # two splits
         (["constrain", "contest", "valley"], {}),  # words in words

@@ -114,7 +114,12 @@ REFUSED = {
     "columns of 0 and 1 and another one": (
         csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: i % 3 // 2, lambda i: i % 7),
         "none of the columns 'file', 'cat', 'dog', 'age' has a usual name for labels",
-        ["--label-column cat --label-column dog ", "--label-column age "],
+        [
+            "--label-column cat --label-column dog ",
+            "--label-column age ",
+            "--label-column cat ",
+            "--label-column dog ",
+        ],
     ),
 }
 

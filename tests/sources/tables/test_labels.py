@@ -220,3 +220,35 @@ def test_a_message_names_the_column_and_the_value(tmp_path):
         "labels.csv, line 1003: column 'label' holds nan, which is no value for regression",
     ]
     assert rows(path, "target")[1000:] == [("2", "bad_label"), ("3", "bad_label")]
+
+
+# What -1 means, and the labels of the four images, by key.
+UNCERTAIN = {
+    "negative": {"1": ["cat"], "2": [], "3": ["cat"], "4": ["dog"]},
+    "positive": {"1": ["cat"], "2": ["cat"], "3": ["cat", "dog"], "4": ["dog"]},
+    "drop": {"1": ["cat"], "4": ["dog"]},
+}
+
+
+@pytest.mark.parametrize("uncertain", UNCERTAIN)
+def test_the_user_says_what_an_uncertain_label_means(uncertain, tmp_path):
+    path = write(tmp_path, "image,age,cat,dog\n1,7,1.0,\n2,7,-1.0,0.0\n3,8,1,-1\n4,8,,1.0\n")
+    with pytest.raises(CallError, match="'cat', 'dog' hold 0, 1 and -1"):
+        opened(path, label_columns=("cat", "dog"))
+    found = read_source(path, label_columns=("cat", "dog"), uncertain=uncertain)
+    labels = {row["key"]: row["label_names"] for row in found.table.to_pylist()}
+    assert labels == UNCERTAIN[uncertain]
+    assert sum(found.skipped.values()) == 4 - len(labels)
+
+
+def test_a_late_uncertain_label_is_rejected_with_the_option(tmp_path):
+    path = write(tmp_path, "image,cat,dog\n" + "1,0,1\n" * 1000 + "2,-1,0\n")
+    last = read_source(path, label_columns=("cat", "dog")).table.to_pylist()[-1]
+    assert last["reason"] == "bad_label"
+    assert "say what it means with uncertain" in last["message"]
+
+
+def test_the_option_for_uncertain_labels_needs_columns_of_them(tmp_path):
+    path = write(tmp_path, "image,cat\n1,x\n2,-1\n")
+    with pytest.raises(CallError, match="other values than 0, 1, -1 and blanks"):
+        opened(path, label_columns=("cat",), uncertain="negative")

@@ -13,14 +13,14 @@ from shardkit.sources.tables.column_names import is_called_like_classes
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.formats.values import is_number, shown
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
-from shardkit.sources.tables.labels.profile import decide_indicators, is_sure, profile_of, separator_in
+from shardkit.sources.tables.labels.profile import are_uncertain, decide_indicators, is_sure, profile_of, separator_in
 from shardkit.sources.tables.labels.reading import Labels, column_phrase
-from shardkit.sources.tables.refusals import Choice, refuse
+from shardkit.sources.tables.refusals import Choice, readings_of_uncertain, refuse
 
 # Yields all records of a source, with values of the given columns.
 ReadAll = Callable[[frozenset[int]], Iterable[Record]]
 _LIST = re.compile(r"\[.*\]|\{.*\}|\(.*\)", re.DOTALL)  # as str() of a list, set or tuple in a CSV file
-_FEW_CLASSES = 50  # more different whole numbers than this may be quantities, such as ages
+FEW_CLASSES = 50  # more different whole numbers than this may be quantities, such as ages
 _RECORDS_PER_CLASS = 10  # a column with a usual name for classes may have more of them: one per this many records
 _MANY_RECORDS = 50  # records from which on labels that all differ are names of single images, or captions
 
@@ -65,9 +65,20 @@ def decide_labels(
     if not present and any(types[i] is None for i in columns):
         problem = f"{file.url}: {column_phrase(names)} neither text nor numbers"
         raise DataError(f"{problem}; name the label's column with {named('label_columns')}")
+    if options.uncertain:
+        if labels := decide_indicators(file, prefix, columns, options, read_all):
+            return labels
+        msg = (
+            f"{file.url}: {column_phrase(names)} other values than 0, 1, -1 and blanks, which "
+            f"{named('uncertain')} is for; name the columns of these with {named('label_columns')}"
+        )
+        raise CallError(msg)
     if options.label_type == "number":
         return _targets(columns, names, present)
     if len(columns) > 1:
+        if options.label_type == "auto" and are_uncertain(prefix, columns):
+            problem = f"{file.url}: {column_phrase(names)} 0, 1 and -1, which may mean several things"
+            raise refuse(problem, source, readings_of_uncertain(names))
         if not separator and (labels := decide_indicators(file, prefix, columns, options, read_all)):
             return labels
         if options.label_type == "auto" and present and all(_is_number(value) for value in present):
@@ -161,7 +172,7 @@ def _refuse_unclear(
     as_class = Choice({**chosen, "label_type": "class"}, "each value is a class")
     if numbers and numbers.are_whole:
         enough = numbers.num_present / _RECORDS_PER_CLASS if is_called_like_classes(name) else 0
-        if len(numbers.whole) > max(_FEW_CLASSES, enough):
+        if len(numbers.whole) > max(FEW_CLASSES, enough):
             as_number = Choice({**chosen, "label_type": "number"}, "a quantity, for regression")
             problem = (
                 f"{file.url}: column {name!r} holds {len(numbers.whole):,} different integers from "

@@ -2,26 +2,32 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, is_called_like_classes, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
 from shardkit.sources.tables.formats.values import as_text
-from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
+from shardkit.sources.tables.labels.kinds import FEW_CLASSES, ReadAll, decide_labels
 from shardkit.sources.tables.labels.profile import (
     Profile,
+    are_uncertain,
     decide_indicators,
     have_one_each,
     indicator_columns,
+    possible_indicators,
     profile_of,
+    words_of,
 )
 from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.tables.refusals import Choice, refuse
+from shardkit.sources.tables.refusals import Choice, readings_of_uncertain, refuse
 
 _SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
 _MAX_CHOICES = 8  # commands of a refusal
+_FEW_NUMBERS = 5  # different ones that are classes in any table
+_MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
 _MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
 
 
@@ -120,20 +126,52 @@ def _none(
     problem = f"{file.url}: none of the columns {listed} has a usual name for labels"
     choices = []
     indicators = indicator_columns(prefix, free)
+    # With the columns of 0 and 1 in which some values are missing or uncertain.
+    possible = possible_indicators(prefix, free)
+    if len(possible) > len(indicators):
+        indicators = possible
     if len(indicators) > 1:
-        names = tuple(file.columns[i] for i in indicators)
-        if have_one_each(prefix, indicators):
-            changes = {"label_columns": names, "label_type": "class"}
-            choices.append(Choice(changes, "one class per image, the one of these columns with a 1"))
-        choices.append(Choice({"label_columns": names}, "a class for each of these columns of 0 and 1"))
+        choices += _of_indicators(file, prefix, indicators)
     profiles = {i: profile_of(file, prefix, i) for i in free if i not in indicators or len(indicators) == 1}
     # A column of one value is no class; it is named only if there is no other.
     profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
     # Fewer different values first: a class has many images.
     for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
-        profile = profiles[i]
-        if profile.may_be_label and _fits(profile, options):
-            choices.append(Choice({"label_columns": (file.columns[i],)}, f"the label is in column {file.columns[i]!r}"))
+        if _fits(profiles[i], options):
+            choices += _of_column(file.columns[i], profiles[i], options)
+    if len(indicators) > 1 and not have_one_each(prefix, indicators) and not are_uncertain(prefix, indicators):
+        names = [file.columns[i] for i in indicators]
+        choices += [Choice({"label_columns": (name,)}, f"the class is 0 or 1, from column {name!r}") for name in names]
     if not choices:
         return DataError(f"{problem}; name it with {named('label_columns')}")
     return refuse(problem, source, choices[:_MAX_CHOICES])
+
+
+def _of_indicators(file: TableFile, prefix: Sequence[Record], columns: tuple[int, ...]) -> list[Choice]:
+    """Return the readings of columns that say whether the class of their name applies."""
+    names = tuple(file.columns[i] for i in columns)
+    if are_uncertain(prefix, columns):
+        return readings_of_uncertain(names)
+    meaning = "a class for each of these columns of 0 and 1"
+    if any("" in words_of(prefix, i) for i in columns):
+        meaning += ", where a blank is 0"
+    choices = [Choice({"label_columns": names}, meaning)]
+    if have_one_each(prefix, columns):
+        changes = {"label_columns": names, "label_type": "class"}
+        choices.insert(0, Choice(changes, "one class per image, the one of these columns with a 1"))
+    return choices
+
+
+def _of_column(name: str, profile: Profile, options: SourceOptions) -> list[Choice]:
+    """Return how a column is read as labels: classes, or a quantity; nothing if it holds neither."""
+    if not profile.may_be_label:
+        return []
+    chosen: dict[str, Any] = {"label_columns": (name,)}
+    as_class = Choice(chosen, f"the label is in column {name!r}")
+    if options.label_type != "auto" or not profile.numbers.are_whole:
+        return [as_class]
+    if len(profile.numbers.whole) <= max(_FEW_NUMBERS, min(FEW_CLASSES, profile.num_present / _MIN_IMAGES)):
+        return [as_class]
+    if is_called_like_classes(name):
+        return [as_class._replace(changes={**chosen, "label_type": "class"})]
+    return [Choice({**chosen, "label_type": "number"}, f"the number in column {name!r}, for regression")]

@@ -13,7 +13,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
-from shardkit.sources.tables.labels.reading import INDICATORS, SIGNED_INDICATORS, Labels
+from shardkit.sources.tables.labels.reading import INDICATORS, SIGNED_INDICATORS, UNCERTAIN, Labels, word_of
 
 FEW_RECORDS = 20  # of fewer records all classes may differ
 MAX_REPEATED = 0.95  # share of different values among the records above which they are names of single images
@@ -133,10 +133,12 @@ def decide_indicators(
         read_all: Yields all records.
     """
     words = {word for i in columns for word in words_of(prefix, i)}
+    names = tuple(file.columns[i] for i in columns)
+    if options.uncertain and words - {""} and words <= INDICATORS.keys() | UNCERTAIN:
+        return Labels(columns, names, "indicators", None, (), 0, uncertain=options.uncertain)
     if not words - {""} or not any(words <= known.keys() for known in (INDICATORS, SIGNED_INDICATORS)):
         return None
     signed = not words <= INDICATORS.keys()
-    names = tuple(file.columns[i] for i in columns)
     may_be_one_hot = options.label_type == "class" or not options.label_columns
     is_one_hot = may_be_one_hot and have_one_each(prefix, columns)
     if is_one_hot:
@@ -153,20 +155,25 @@ def indicator_columns(prefix: Sequence[Record], columns: Iterable[int]) -> tuple
     return signed if len(signed) > len(plain) else plain
 
 
+def possible_indicators(prefix: Sequence[Record], columns: Iterable[int]) -> tuple[int, ...]:
+    """Return the columns that hold 0 or 1, and perhaps blanks and -1, as in CheXpert."""
+    found = {i: words_of(prefix, i) for i in columns}
+    return tuple(i for i, words in found.items() if words - {""} and words <= INDICATORS.keys() | UNCERTAIN)
+
+
+def are_uncertain(prefix: Sequence[Record], columns: Iterable[int]) -> bool:
+    """Return whether columns of 0 and 1 hold -1, too, in some of the first records."""
+    words = {word for i in columns for word in words_of(prefix, i)}
+    return bool(words & UNCERTAIN) and words <= INDICATORS.keys() | UNCERTAIN and not words <= SIGNED_INDICATORS.keys()
+
+
 def words_of(records: Iterable[Record], column: int) -> set[str]:
     """Return the different values of a column as lower-case text; lists and objects as the text ``[``."""
-    return {_word(record.values[column]) for record in records if record.problem is None}
-
-
-def _word(value: object) -> str:
-    try:
-        return as_text(value).strip().lower()
-    except ValueError:
-        return "["
+    return {word_of(record.values[column]) for record in records if record.problem is None}
 
 
 def have_one_each(records: Iterable[Record], columns: tuple[int, ...]) -> bool:
     """Return whether exactly one of the columns applies in every record."""
     return all(
-        sum(_word(record.values[i]) in _TRUE for i in columns) == 1 for record in records if record.problem is None
+        sum(word_of(record.values[i]) in _TRUE for i in columns) == 1 for record in records if record.problem is None
     )

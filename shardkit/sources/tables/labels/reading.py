@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from shardkit.naming import counted, printable
+from shardkit.options.values import Uncertain
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, target_field
@@ -18,7 +19,13 @@ from shardkit.sources.tables.labels.numbers import number_of
 
 Kind = Literal["class", "classes", "indicators", "one-hot", "numbers"]
 INDICATORS = {"": False, "0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+UNCERTAIN = frozenset({"-1", "-1.0"})  # as in CheXpert, next to 0 and 1
 SIGNED_INDICATORS = {"-1": False, "-1.0": False, "1": True, "1.0": True}  # as in CelebA's table of attributes
+_MEANINGS: dict[Uncertain | None, str] = {
+    "negative": ", where -1 means that the class does not apply",
+    "positive": ", where -1 means that the class applies",
+    "drop": ", without images that have a -1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,7 @@ class Labels:
         num_targets: Number of values per image; 0 for classes.
         whole: Whether all classes are whole numbers, so that ``1.0`` and ``1`` are one class and ``NaN`` is none.
         signed: Whether columns that do not apply hold -1 instead of 0.
+        uncertain: What -1 means in columns of 0 and 1; None if it is an error.
         named_by: The file next to the table that has `class_names`; '' for none.
     """
 
@@ -46,6 +54,7 @@ class Labels:
     num_targets: int
     whole: bool = False
     signed: bool = False
+    uncertain: Uncertain | None = None
     named_by: str = ""
 
     @property
@@ -67,7 +76,7 @@ class Labels:
         if self.kind == "one-hot":
             return f"one class per image, the column of {len(self.columns):,} with a 1 ({columns})"
         if self.kind == "indicators":
-            return f"several classes per image, a column each ({columns})"
+            return f"several classes per image, a column each ({columns}){_MEANINGS.get(self.uncertain, '')}"
         if self.kind == "classes":
             separated = f", separated by {self.separator!r}" if self.separator else ""
             return f"several classes per image from {many}{separated}"
@@ -83,6 +92,8 @@ class Labels:
             return self._name(values[self.columns[0]], self.names[0])
         if self.kind in {"indicators", "one-hot"}:
             known = SIGNED_INDICATORS if self.signed else INDICATORS
+            if self.uncertain:
+                known = {**INDICATORS, **dict.fromkeys(UNCERTAIN, self.uncertain == "positive")}
             pairs = zip(self.names, self.columns, strict=True)
             applying = [name for name, i in pairs if _indicator(values[i], name, known)]
             return applying if self.kind == "indicators" else self._only(applying)
@@ -95,6 +106,10 @@ class Labels:
             usual = f"the table's first records have {self.num_targets}"
             raise BadRecord(BAD_LABEL, f"{column_phrase(self.names)} {len(found)} numbers where {usual}")
         return found
+
+    def is_dropped(self, values: Sequence[Any]) -> bool:
+        """Return whether a record is left out because it is uncertain about a class."""
+        return self.uncertain == "drop" and any(word_of(values[i]) in UNCERTAIN for i in self.columns)
 
     def _only(self, applying: Sequence[str]) -> str:
         if len(applying) != 1:
@@ -154,13 +169,23 @@ def column_phrase(names: Sequence[str]) -> str:
     return f"column {names[0]!r} holds" if len(names) == 1 else f"columns {enumerated([*map(repr, names)])} hold"
 
 
-def _indicator(value: Any, column: str, known: Mapping[str, bool]) -> bool:
+def word_of(value: object) -> str:
+    """Return a value as lower-case text; a list or an object as ``[``."""
     try:
-        return known[as_text(value).strip().lower()]
-    except (KeyError, ValueError):
-        words = "0 or 1" if known is INDICATORS else "-1 or 1"
-        msg = f"column {column!r} holds {shown(value)} where the table's first records have {words}"
-        raise BadRecord(BAD_LABEL, msg) from None
+        return as_text(value).strip().lower()
+    except ValueError:
+        return "["
+
+
+def _indicator(value: Any, column: str, known: Mapping[str, bool]) -> bool:
+    word = word_of(value)
+    if word in known:
+        return known[word]
+    words = "-1 or 1" if known is SIGNED_INDICATORS else "0 or 1"
+    msg = f"column {column!r} holds {shown(value)} where the table's first records have {words}"
+    if word in UNCERTAIN:
+        msg += f"; say what it means with {named('uncertain')}"
+    raise BadRecord(BAD_LABEL, msg)
 
 
 def _target(value: Any, column: str) -> float:
