@@ -2,7 +2,9 @@
 
 A refusal names changes of the call. Before they are printed, each is planned on the listing, without decoding or
 writing anything: one that would be refused itself, or give one class, is not offered; one that loses images or a split
-says so. Where the changes give different numbers of classes, each says how many.
+says so. Where the changes give different numbers of classes, each says how many. One that reads the images without a
+file that may hold their labels is not offered either, unless another one reads that file: its boxes would be lost, and
+the result would look like a good dataset.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,16 +13,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import ShardkitError
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 from shardkit.options.call import Call, Change
 from shardkit.options.groups import OPTIONS
+from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
+from shardkit.sources.claims.claim import Claim
 
 if TYPE_CHECKING:
     from shardkit.conversion.planning.plan import Plan
 
 _MOST_OFFERED = 4
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
+_BLIND = frozenset({"unlabelled", "label_pattern"})
+_BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
 
 Planned = Callable[[Change], "Plan"]
 
@@ -48,7 +54,11 @@ def answering(call: Call, planned: Planned | None = None) -> Iterator[None]:
 
 def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
     """Return a refusal with the changes that work; if none works, it says what comes in the way of the first."""
-    changes = offered(refusal.changes, call, planned)
+    found = _planned_changes(refusal.changes, call, planned)
+    lost = _lost_labels(found)
+    changes = _ranked([one for one in found if not one.unread.intersection(lost)])
+    if lost:
+        refusal = replace(refusal, remedy=_with_lost(refusal.remedy, min(lost, key=lambda claim: claim.path)))
     if changes or not refusal.changes or refusal.remedy:
         return replace(refusal, changes=changes)
     try:
@@ -68,22 +78,25 @@ class _Found:
         num_examples: Number of its examples; None if it was not planned.
         splits: Names of its splits.
         num_classes: Number of its classes.
+        claims: The files in SOURCE that may hold labels, and that it does not read.
+        is_blind: Whether it says that the folders or the files' names are the labels, or that there are none.
     """
 
     change: Change
     num_examples: int | None = None
     splits: frozenset[str] = frozenset()
     num_classes: int = 0
+    claims: frozenset[Claim] = frozenset()
+    is_blind: bool = False
+
+    @property
+    def unread(self) -> frozenset[Claim]:
+        """The files that hold labels, as another layout or the user knows, and that it says not to read."""
+        return self.claims if self.is_blind else frozenset()
 
 
-def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Change, ...]:
-    """Return the changes that work, those that keep the most images first, at most four.
-
-    Args:
-        changes: Changes of the call.
-        call: The user's call.
-        planned: See `answering`.
-    """
+def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) -> list[_Found]:
+    """Return what the changes that work give."""
     found: list[_Found] = []
     for change in changes:
         if not _can_be_planned(change, call):
@@ -96,7 +109,43 @@ def offered(changes: Sequence[Change], call: Call, planned: Planned) -> tuple[Ch
         if len(plan.classes) == 1 and not _confirms(change):
             continue
         names = frozenset(split.name for split in plan.splits)
-        found.append(_Found(change, plan.num_examples, names, len(plan.classes)))
+        is_whole = call.changed(change).sources == call.sources
+        claims = _unused(plan if is_whole else _on_whole(change, planned) or plan)
+        blind = _BLIND.intersection(change.options) or change.options.get("layout") in _BLIND_LAYOUTS
+        found.append(_Found(change, plan.num_examples, names, len(plan.classes), claims, bool(blind)))
+    return found
+
+
+def _on_whole(change: Change, planned: Planned) -> "Plan | None":
+    """Return the plan of a change of sources on the user's: files of labels may be outside of the new ones."""
+    options = {name: value for name, value in change.options.items() if name != "ignore"}  # globs of the new sources
+    try:
+        return planned(replace(change, sources=(), options=options))
+    except (ShardkitError, OSError):
+        return None
+
+
+def _unused(plan: "Plan") -> frozenset[Claim]:
+    return frozenset(claim for claim in plan.claims if claim.may_lose_labels)
+
+
+def _lost_labels(found: Sequence[_Found]) -> frozenset[Claim]:
+    """Return the files of labels that no change reads: those that the blind ones leave out and no other one takes."""
+    lost = frozenset[Claim]().union(*(one.unread for one in found))
+    for one in found:
+        if not one.is_blind and one.num_examples is not None:
+            lost &= one.claims
+    return lost
+
+
+def _with_lost(remedy: str, claim: Claim) -> str:
+    path = printable(claim.path)
+    write = remedy or f"write what {path} says about the images as one of the layouts in `shardkit help layouts`"
+    return f"{write}, or hide {path} with {named('ignore', claim.glob)} if it holds no labels"
+
+
+def _ranked(found: Sequence[_Found]) -> tuple[Change, ...]:
+    """Return the changes, those that keep the most images first, at most four."""
     counts = [one.num_examples for one in found if one.num_examples is not None]
     most = max(counts, default=0)
     # Splits that a change names are those that it is about.

@@ -90,6 +90,36 @@ def test_a_change_that_gives_one_class_is_not_offered(tmp_path):
     assert [command[2:] for command in commands(refused.stderr)] == [["--layout", "class-folders"]]
 
 
+UNREAD = {  # files of labels next to images, and what hides them
+    "a JSON for each image": ({f"a/labels/{i}.json": '{"objects": [{"box": [1, 2, 3, 4]}]}' for i in (0, 1)}, "*.json"),
+    "a text for each image": ({f"a/labels/gt_{i}.txt": "1,2,9,9,cat" for i in (0, 1)}, "*.txt"),
+    "a table without a header": ({"a/labels/boxes.csv": "0.jpg,1,2,9,9\n1.jpg,1,2,9,9\n"}, "boxes.csv"),
+    "a JSON of unknown form": ({"a/labels/boxes.json": '{"v": {"x": ["0.jpg", 1], "y": ["1.jpg", 2]}}'}, "boxes.json"),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_no_change_reads_images_without_the_files_of_their_labels(name, tmp_path):
+    files, hidden = UNREAD[name]
+    root = written(tmp_path, {**dict.fromkeys(["a/photos/0.jpg", "a/photos/1.jpg"]), **files})
+    refused = call("plan", root)
+    assert refused.exit_code == 2
+    assert not commands(refused.stderr), refused.stderr
+    glob = f"/a/labels/{hidden}"
+    assert f"with {shlex.join(['--ignore', glob])} if it holds no labels" in refused.stderr
+    # Without them, the images are offered, and what the user forces is a finding.
+    assert commands(call("plan", root, "--ignore", glob).stderr)
+    forced = call("plan", root, "--unlabelled")
+    assert next(iter(files)) in forced.stderr + forced.stdout
+
+
+def test_captions_and_what_a_camera_says_are_no_labels(tmp_path):
+    texts = {f"photos/{i}.txt": f"a dog that runs, number {i}" for i in (0, 1)}
+    texts |= {f"photos/{i}.json": '{"title": "0.jpg", "photoTakenTime": {}}' for i in (0, 1)}
+    refused = call("plan", written(tmp_path, {**dict.fromkeys(["photos/0.jpg", "photos/1.jpg"]), **texts}))
+    assert ["--unlabelled"] in [command[2:] for command in commands(refused.stderr)]
+
+
 def test_where_no_change_works_the_refusal_says_why(tmp_path):
     content, says, _ = TABLES["two columns of labels"]
     lines = [f"{line},{'7' if i else 'part'}" for i, line in enumerate(content.splitlines())]

@@ -36,6 +36,7 @@ from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
+from shardkit.sources.claims.claim import Claim
 from shardkit.sources.columns import GROUP, LAST_CLASS, LINE
 
 PLAN_VERSION = 2
@@ -115,6 +116,7 @@ class Plan:
         source: The source, as the manifest describes it.
         options: Options of the conversion.
         findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
+        claims: What the files in the source that name images say about them; see `shardkit.sources.claims`.
     """
 
     schema: pa.Schema
@@ -126,6 +128,7 @@ class Plan:
     source: Source
     options: ConvertOptions
     findings: tuple[Finding, ...] = field(default=())
+    claims: tuple[Claim, ...] = ()
 
     @property
     def num_examples(self) -> int:
@@ -254,6 +257,7 @@ def make_plan(
         ),
         options=rules,
         findings=findings,
+        claims=inventory.claims,
     )
 
 

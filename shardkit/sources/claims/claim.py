@@ -1,5 +1,6 @@
 """A claim: a file that names images, and what it says about them."""
 
+import posixpath
 from dataclasses import dataclass
 from typing import Literal
 
@@ -7,7 +8,7 @@ from shardkit.naming import counted, printable
 
 # How the names in the file and the images' paths agree.
 Form = Literal["path", "end of the path", "name", "name without ending"]
-Gives = Literal["labels", "splits", "nothing"]
+Gives = Literal["labels", "splits", "nothing", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +21,10 @@ class Claim:
         num_images: Number of images that names were compared with.
         is_whole: Whether all of its records and all images were compared; else only the first ones.
         form: How its names and the images' paths agree.
-        gives: What it says about the images.
+        gives: What it says about the images; "unknown" if its format is not read.
         is_used: Whether the source is read with it.
         why: Why it is not used, as a clause; '' if it is.
+        num_files: Number of such files in its folder, if each is called like an image; else 1.
     """
 
     path: str
@@ -33,9 +35,24 @@ class Claim:
     gives: Gives
     is_used: bool = False
     why: str = ""
+    num_files: int = 1
+
+    @property
+    def may_lose_labels(self) -> bool:
+        """Whether the source is read without a file that may hold labels."""
+        return not self.is_used and self.gives in {"labels", "unknown"}
+
+    @property
+    def glob(self) -> str:
+        """What hides the file and those like it, as for `ignore`."""
+        folder, name = posixpath.split(self.path)
+        return f"/{posixpath.join(folder, '*' + posixpath.splitext(name)[1]) if self.num_files > 1 else self.path}"
 
     @property
     def sentence(self) -> str:
         """What the file names, for the user, without a full stop."""
+        if self.num_files > 1:
+            others = counted(self.num_files - 1, "more file")
+            return f"{printable(self.path)}, like {others} next to it, has the name of an image"
         named = f"{self.num_named:,} of {counted(self.num_images, 'image')}" if self.is_whole else "images"
         return f"{printable(self.path)} names {named} by the {self.form}"

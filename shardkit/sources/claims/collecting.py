@@ -21,10 +21,11 @@ from shardkit.storage import Folder, os_errors_as
 _TABLES = (*TABLE_ENDINGS, ".json", *TEXT_ENDINGS)
 # Files that are not read: names in them are found in their bytes.
 _OTHERS = (".sqlite", ".sqlite3", ".db", ".pkl", ".pickle", ".json", ".mat", ".npy", ".yaml", ".yml")
+_WITHOUT_HEADER = (".csv", ".tsv")  # which are no tables without one
 _MAX_FILES = 40
 _MAX_OF_A_KIND = 20  # in one folder: more of them describe single images
 _NUM_FOLDERS = 16  # that are searched for such files
-_MAX_DEPTH = 3
+_MAX_DEPTH = 5
 _OF_LISTS = re.compile(r"anno|csv|eval|fold|ground|info|label|list|meta|partition|set|split|table|txt", re.IGNORECASE)
 _NUM_RECORDS = 200  # of a file, which are looked up
 _HEAD_BYTES = 1 << 20  # 1 MiB of other files
@@ -87,6 +88,21 @@ def naming_files(folder: Folder, excluded: str | None, names: ImageNames) -> lis
 
 
 def _candidates(folder: Folder, excluded: str | None) -> Iterator[str]:
+    for path, names in files_by_kind(folder, excluded, frozenset({*_TABLES, *_OTHERS})):
+        yield from (join(path, name) for name in names if len(names) <= _MAX_OF_A_KIND)
+
+
+def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the files of some endings in a folder and in a few folders below: of each folder, those of one ending.
+
+    Args:
+        folder: The folder.
+        excluded: Path below it that is not searched; None for none.
+        endings: The endings.
+
+    Yields:
+        The path of a folder, and the names of its files of one ending.
+    """
     level = [""]
     num_folders = 0
     for _ in range(_MAX_DEPTH):
@@ -96,10 +112,9 @@ def _candidates(folder: Folder, excluded: str | None) -> Iterator[str]:
             if num_folders > _NUM_FOLDERS:
                 return
             entries = children(folder, path)
-            files = [one.name for one in entries if not one.is_folder and ending(one.name) in {*_TABLES, *_OTHERS}]
+            files = [one.name for one in entries if not one.is_folder and ending(one.name) in endings]
             for kind in sorted({ending(name) for name in files}):
-                of_kind = [join(path, name) for name in files if ending(name) == kind]
-                yield from of_kind if len(of_kind) <= _MAX_OF_A_KIND else ()
+                yield path, [name for name in files if ending(name) == kind]
             inner = [one.name for one in entries if one.is_folder and join(path, one.name) != excluded]
             inner.sort(key=lambda name: _OF_LISTS.search(name) is None)
             below += [join(path, name) for name in inner]
@@ -132,14 +147,15 @@ def look_at(folder: Folder, path: str, names: ImageNames) -> NamingFile | None:
     """
     kind = ending(path)
     best: NamingFile | None = None
+    others: tuple[str, ...] = _OTHERS
     try:
         for file in _ways_to_read(folder, path):
             one = _best_column(path, file, names)
             if one is not None and (best is None or len(one.found) > len(best.found)):
                 best = one
     except ShardkitError:  # it is no table
-        best = None
-    return best or (_look_into(folder, path, names) if kind in _OTHERS else None)
+        best, others = None, (*_OTHERS, *_WITHOUT_HEADER)
+    return best or (_look_into(folder, path, names) if kind in others else None)
 
 
 def _ways_to_read(folder: Folder, path: str) -> Sequence[TableFile]:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shardkit.refusals import RefusalError
+from shardkit.sources.claims.captions import is_caption
 from shardkit.sources.claims.claim import Claim
 from shardkit.sources.claims.collecting import NamingFile, naming_files
+from shardkit.sources.claims.files_of_images import claims_of_single_images
 from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.source_place import SourcePlace
@@ -57,7 +59,8 @@ def accounted(source: Source, opening: Opening) -> Source:
         return source
     names = ImageNames(opening.folder, opening.excluded, is_lazy=True)
     files = naming_files(opening.folder, opening.excluded, names)
-    if not files:
+    of_images = claims_of_single_images(opening.folder, opening.excluded, names)
+    if not files and not of_images:
         return source
     used = set(source.label_files)
     if source.takes_splits:
@@ -66,8 +69,8 @@ def accounted(source: Source, opening: Opening) -> Source:
         if lists:
             source = _divided(source, lists, opening)
             used = set(source.label_files or ())
-    claims = tuple(_claim(one, names, opening, source, used) for one in files)
-    return AccountedSource(source.folder, source, claims)
+    claims = [_claim(one, names, opening, source, used) for one in files]
+    return AccountedSource(source.folder, source, (*claims, *of_images))
 
 
 def _url(opening: Opening, path: str) -> str:
@@ -186,8 +189,9 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
         return replace(claim, is_used=True)
     kind = ending(one.path)
     if one.file is None:
-        what = "this JSON is no table" if kind == ".json" else f"{kind} files are not read"
-        return replace(claim, gives="nothing", why=f"{what}; write the names and what belongs to them as a CSV file")
+        of_kind = {".json": "this JSON is no table", ".csv": "it has no header", ".tsv": "it has no header"}
+        what = of_kind.get(kind, f"{kind} files are not read")
+        return replace(claim, gives="unknown", why=f"{what}; write the names and what belongs to them as a CSV file")
     columns = one.file.columns
     of_splits = [i for i in one.others if holds_splits(columns[i], [row[i] for row in one.rows])]
     split = split_of_file(one.path)
@@ -202,4 +206,6 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
     if not others:
         return replace(claim, gives="nothing", why="it has only names, and its own name is not that of a split")
     what = "the labels come from the folders" if not source.label_files else "the labels come from another file"
+    if all(is_caption(str(row[i])) for i in others for row in one.rows if row[i] not in {None, ""}):
+        claim = replace(claim, gives="nothing")
     return replace(claim, why=f"{what}; its columns are {', '.join(map(repr, (columns[i] for i in others[:5])))}")

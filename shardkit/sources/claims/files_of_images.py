@@ -1,0 +1,69 @@
+"""Find files that are called like the images, one for each image, which may be labels that no layout reads."""
+
+import posixpath
+import re
+
+from shardkit.sources.claims.captions import is_caption
+from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claims.collecting import files_by_kind
+from shardkit.sources.claims.image_names import Found, ImageNames
+from shardkit.sources.walking import join, read_head
+from shardkit.storage import Folder
+
+_ENDINGS = frozenset({".json", ".xml", ".txt", ".csv", ".mat"})
+_STRUCTURED = (".json", ".xml")
+_PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
+_NUM_FILES = 200  # of a folder, which are compared
+_MIN_SHARE = 1 / 2  # of these that are called like images
+# Words of labels in JSON and XML; those of a photograph's data, as Google Takeout keeps them, have none.
+_OF_LABELS = re.compile(
+    rb"[\"<](?:bbox|bnd|box|bounding|annotation|categor|class|label|object|points|poly|region|segment|shape|tag)",
+    re.IGNORECASE,
+)
+
+
+def claims_of_single_images(folder: Folder, excluded: str | None, names: ImageNames) -> list[Claim]:
+    """Return a claim for each folder with files that are called like the images.
+
+    Args:
+        folder: The folder that is searched.
+        excluded: Path below it that is not searched; None for none.
+        names: The images of the folder.
+    """
+    claims = []
+    for path, files in files_by_kind(folder, excluded, _ENDINGS):
+        some = files[:_NUM_FILES]
+        named = {name: found for name in some if (found := _image_of(name, names)) is not None}
+        if named and len(named) >= _MIN_SHARE * len(some):
+            first, found = next(iter(named.items()))
+            may_be_labels = _may_be_labels(folder, join(path, first))
+            if len(named) == 1 and not (may_be_labels and first.lower().endswith(_STRUCTURED)):
+                continue  # a note in a folder
+            is_whole = len(some) == len(files) and names.is_complete
+            claims.append(
+                Claim(
+                    join(path, first),
+                    len(named),
+                    len(names),
+                    is_whole=is_whole,
+                    form=found.form,
+                    gives="unknown" if may_be_labels else "nothing",
+                    why=f"no layout reads such a {posixpath.splitext(first)[1]} for each image",
+                    num_files=len(named) if is_whole else len(files),
+                )
+            )
+    return claims
+
+
+def _may_be_labels(folder: Folder, path: str) -> bool:
+    """Return whether the beginning of a file does not look like a caption or like what a camera says."""
+    head = read_head(folder, path) or b""
+    if path.lower().endswith(_STRUCTURED):
+        return _OF_LABELS.search(head) is not None
+    return not (path.lower().endswith(".txt") and is_caption(head.decode("utf-8", "replace")))
+
+
+def _image_of(name: str, names: ImageNames) -> Found | None:
+    """Return the image that a file is called like: by 1.txt, 1.jpg.txt or gt_1.txt."""
+    stem = posixpath.splitext(name)[0]
+    return names.find(stem) or names.find(_PREFIX.sub("", stem))
