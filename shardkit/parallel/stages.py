@@ -39,8 +39,9 @@ class Stage:
         items: The items, if the driver knows them; otherwise a function of a Fence, which is called on one worker when
             the stage before is done, and yields them. An engine may call it again. It must be picklable.
         work: The work for each item; None if `items` does all of it.
-        phase: The phase in which the driver shows the work; None without work.
+        phase: The phase in which the driver shows the work; None without work, or if that of the next stage covers it.
         preparing: The phase in which it shows that an engine computes the items; None for none.
+        only_on_engine: Whether the stage saves time on several hosts only, so that this process leaves it out.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Stage:
     work: Work | None = None
     phase: StagePhase | None = None
     preparing: StagePhase | None = None
+    only_on_engine: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,8 @@ def run_stages(
         _run_job(executor, run, stages, reads, watch)
         return
     for stage in stages:
+        if stage.only_on_engine:
+            continue
         items = stage.items
         if callable(items):
             with run.checked():

@@ -87,7 +87,7 @@ def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: i
     return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
 
 
-def _totals_json(listing: Listing) -> bytes:
+def _totals_json(listing: Listing | ListingTotals) -> bytes:
     classes = sorted(listing.classes.items())
     return canonical_json({"skipped": listing.skipped, "classes": classes})
 
@@ -95,7 +95,7 @@ def _totals_json(listing: Listing) -> bytes:
 def count_rows(output: Folder) -> int:
     """Return the number of rows in all parts so far, for a progress display; only names of files are read."""
     names = (entry.name for entry in output.scan(PARTS))
-    return sum(int(name.partition("-")[2].removesuffix(_ENDING)) for name in names if name.endswith(_ENDING))
+    return sum(num_rows_of(name) for name in names if name.endswith(_ENDING))
 
 
 def num_rejected(part: bytes) -> int:
@@ -117,10 +117,31 @@ def write_part(
         listing: The listing, for its totals.
         before_rename: See Folder.atomic_write.
     """
-    metadata = {_TOTALS_KEY: _totals_json(listing), _HOST_KEY: platform.node().encode()}
+    write_rows(output, part_path(name), table, listing, before_rename)
+
+
+def part_path(name: str) -> str:
+    """Return the path of a part, given its name."""
+    return f"{PARTS}/{name}"
+
+
+def num_rows_of(name: str) -> int:
+    """Return the number of rows of a part, given its name."""
+    return int(name.partition("-")[2].removesuffix(_ENDING))
+
+
+def write_rows(
+    output: Folder,
+    path: str,
+    table: pa.Table,
+    totals: Listing | ListingTotals,
+    before_rename: Callable[[], None] | None = None,
+) -> None:
+    """Write rows and the totals of their listings as one file; see write_part."""
+    metadata = {_TOTALS_KEY: _totals_json(totals), _HOST_KEY: platform.node().encode()}
     described = table.replace_schema_metadata(metadata)
     with (
-        output.atomic_write(f"{PARTS}/{name}", before_rename=before_rename) as file,
+        output.atomic_write(path, before_rename=before_rename) as file,
         pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
     ):
         writer.write_table(described)
@@ -139,10 +160,15 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
     Raises:
         DataError: Two parts give one class number different names.
     """
+    return read_files(output, map(part_path, names), READING_THREADS)
+
+
+def read_files(output: Folder, paths: Iterable[str], num_threads: int) -> tuple[pa.Table, ListingTotals]:
+    """Read files that `write_rows` wrote, in the order of the source; see read_parts."""
     tables, totals = list[pa.Table](), ListingTotals({}, {})
     block: list[pa.Table] = []
     num_rows = 0
-    for listed, rows in read_many(partial(_read_part, output), names, READING_THREADS):
+    for listed, rows in read_many(partial(_read_rows, output), paths, num_threads):
         totals.add(**json.loads(listed))
         if rows is not None:
             block.append(rows)
@@ -164,15 +190,16 @@ def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
     return block
 
 
-def _read_part(output: Folder, name: str) -> tuple[bytes, pa.Table | None]:
-    """Return a part's totals as JSON and its rows; None for no rows."""
-    raw = retried(lambda: output.read(f"{PARTS}/{name}"))
+def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
+    """Return a file's totals as JSON and its rows; None for no rows."""
+    raw = retried(lambda: output.read(path))
     with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
         totals: bytes = reader.schema.metadata[_TOTALS_KEY]
         if not reader.num_record_batches:
             return totals, None
-        # Modification times are needed for the parts' names only.
-        return totals, reader.read_all().replace_schema_metadata().drop_columns("mtime_ns")
+        # Modification times are needed for the parts' names only; merged parts have none.
+        table = reader.read_all().replace_schema_metadata()
+        return totals, table.select([name for name in table.column_names if name != "mtime_ns"])
 
 
 def find_host(output: Folder, names: Iterable[str], key: str) -> str:
@@ -184,7 +211,7 @@ def find_host(output: Folder, names: Iterable[str], key: str) -> str:
         key: The image's key.
     """
     for name in names:
-        with pa.ipc.open_file(pa.BufferReader(output.read(f"{PARTS}/{name}"))) as reader:
+        with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
             if key in reader.read_all()["key"].to_pylist():
                 return str(reader.schema.metadata.get(_HOST_KEY, b"unknown").decode())
     return "unknown"

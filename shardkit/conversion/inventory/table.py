@@ -108,7 +108,8 @@ def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
     """Remove a column from all tables and return it as one array."""
     column = pa.concat_tables([table.select([name]) for table in tables], promote_options="permissive")[name]
     tables[:] = [table.drop_columns(name) for table in tables]
-    if pa.types.is_string(column.type) and not column.null_count:
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if is_text and not column.null_count:
         chunks = column.chunks
         del column
         return _text(chunks)
@@ -127,7 +128,7 @@ def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.concat_arrays(indices.cast(fitting).chunks), names)
 
 
-def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
+def _text(chunks: list[pa.StringArray | pa.LargeStringArray]) -> pa.LargeStringArray:
     """Concatenate strings without nulls into one array, freeing each chunk once it is copied."""
     ends = np.cumsum([0, *(pc.sum(pc.binary_length(chunk)).as_py() or 0 for chunk in chunks)])
     data, offsets, row = np.empty(ends[-1], np.uint8), np.zeros(1 + sum(map(len, chunks)), np.int64), 0
@@ -137,14 +138,15 @@ def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
         if i % _CHUNKS_BETWEEN_RELEASES == 0:
             release_unused()
         if len(chunk):
-            starts = np.frombuffer(starts, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+            width = np.int64 if pa.types.is_large_string(chunk.type) else np.int32
+            starts = np.frombuffer(starts, width)[chunk.offset : chunk.offset + len(chunk) + 1]
             data[end : ends[i + 1]] = np.frombuffer(text, np.uint8)[starts[0] : starts[-1]] if text else []
             offsets[row + 1 : row + len(starts)] = moved_offsets(starts, end)[1:]
             row += len(chunk)
     return pa.LargeStringArray.from_buffers(row, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def moved_offsets(starts: npt.NDArray[np.int32], to: int) -> npt.NDArray[np.int64]:
+def moved_offsets(starts: npt.NDArray[np.int32 | np.int64], to: int) -> npt.NDArray[np.int64]:
     """Return the offsets of a chunk's texts after its first text is moved to `to`, which may be above 2 GiB."""
     return starts.astype(np.int64) + (to - int(starts[0]))
 

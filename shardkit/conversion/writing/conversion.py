@@ -18,6 +18,7 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import read_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
+from shardkit.conversion.writing.inventory_merge import InventoryMerge
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import count_written
 from shardkit.conversion.writing.output.run_log import RunLog
@@ -207,6 +208,7 @@ class Conversion:
         writing = StagePhase(lambda: output.stat(planned_dataset.PATH) is not None, lambda: self._writing(output))
         return [
             Stage("TakeInventory", taking.groups, taking.job.work, inventory),
+            InventoryMerge(len(taking.groups)).stage,
             Stage("WriteShards", steps.plan, steps.write, writing, preparing=planning),
             Stage("Publish", steps.publish),
         ]

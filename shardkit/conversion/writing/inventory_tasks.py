@@ -19,6 +19,7 @@ from shardkit import naming
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, has_recovered
 from shardkit.conversion.inventory.measuring import measure_files
+from shardkit.conversion.inventory.merged_parts import rewrite_part
 from shardkit.conversion.writing.refusals import ListingCheck, ListingSummary
 from shardkit.errors import MachineError
 from shardkit.image_limits import MAX_FILE_BYTES
@@ -176,7 +177,7 @@ class InventoryJob:
             num_rows += len(listing.table())
             fence.check_sometimes()
             if following is None:
-                with _writing(fence):
+                with writing_inventory(fence):
                     listed_rows(fence.folder).write(fence, index, num_rows)
             yield (index, number, following is None), listing
             if following is None:
@@ -202,13 +203,15 @@ class InventoryJob:
         self._refuse_unseen_source()
         measured = measure_files(folder, listing.table(), self.max_file_bytes)
         name = parts.part_name(measured, listing, self.check, self.max_file_bytes)
-        with _writing(fence):
-            there = retried(partial(_read_if_there, output, f"{parts.PARTS}/{name}"))
+        with writing_inventory(fence):
+            there = retried(partial(_read_if_there, output, parts.part_path(name)))
         checked = self.check, self.max_file_bytes
         if there is None or has_recovered(folder, measured, there, *checked):
             table = check_batch(folder, measured, *checked)
             fence.check()
-            with _writing(fence):
+            with writing_inventory(fence):
+                if there is not None:
+                    rewrite_part(output)
                 retried(partial(parts.write_part, output, name, table, listing, fence.check))
             num_rejected = len(table) - table["reason"].null_count
             _count_checked(table)
@@ -216,13 +219,13 @@ class InventoryJob:
             num_rejected = parts.num_rejected(there)
         if num_rejected:
             group_index, batch_index, _ = batch_id
-            with _writing(fence):
+            with writing_inventory(fence):
                 rejected_rows(output).write(fence, (group_index << 32) + batch_index, num_rejected)
         yield batch_id, name
 
     def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:
         """Write the names of all parts, for the driver."""
-        with _writing(fence):
+        with writing_inventory(fence):
             fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
 
     def _refuse_unseen_source(self) -> None:
@@ -262,7 +265,8 @@ def _read_if_there(output: Folder, path: str) -> bytes | None:
     return None if output.stat(path) is None else output.read(path)
 
 
-def _writing(fence: Fence) -> AbstractContextManager[None]:
+def writing_inventory(fence: Fence) -> AbstractContextManager[None]:
+    """Raise an error of the file system as MachineError that says what could not be written."""
     return os_errors_as("write the inventory", f"{fence.folder.url}/{naming.WORK_FOLDER}")
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.merged_parts import read_inventory
 from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.earlier_examples import EarlierExamples
 from shardkit.conversion.planning.options import ConvertOptions
@@ -99,7 +100,7 @@ class TakenInventory:
             MachineError: A part is missing, or an image was rejected that can be read here.
         """
         names = inventory_tasks.read_part_names(work, self.num_groups)
-        inventory = Inventory.of(self.source, *parts.read_parts(work, names))
+        inventory = Inventory.of(self.source, *read_inventory(work, names))
         find_host = partial(parts.find_host, work, names) if is_remote else None
         refuse_seen_rejects(self.source, inventory.table, find_host)
         for note in unmatched_notes(self.source, inventory.skipped):

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.merged_parts import MERGED
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import PlannedDataset, find_planned
 from shardkit.conversion.writing import inventory_tasks
@@ -96,7 +97,7 @@ def _num_finished(output: Folder, planned: PlannedDataset) -> int:
 
 
 def _seconds_since_sign_of_life(output: Folder) -> float:
-    folders = ("", WORK_FOLDER, parts.PARTS, REPORTS)
+    folders = ("", WORK_FOLDER, parts.PARTS, MERGED, REPORTS)
     entries = itertools.chain.from_iterable(map(output.scan, folders))
     newest = max((entry.mtime_ns for entry in entries if not entry.is_folder), default=0)
     return max(0.0, time.time() - newest / 1e9)

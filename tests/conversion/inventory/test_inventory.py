@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardkit.conversion.inventory import merged_parts
 from shardkit.conversion.inventory.checking import check_batch
 from shardkit.conversion.inventory.digests import fingerprint
-from shardkit.conversion.inventory.parts import count_rows, part_name, read_parts, write_part
+from shardkit.conversion.inventory.parts import PARTS, count_rows, part_name, read_parts, write_part
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
 from shardkit.conversion.inventory.table import compact
 from shardkit.sources import Listing, SourceOptions
+from shardkit.sources.columns import LINE
 from shardkit.sources.listing import ListingRow
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
@@ -121,6 +123,32 @@ def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch
         assert fingerprint(table) == fingerprint(whole)
         assert totals == ({".txt": 1}, {})
     assert count_rows(output) == len(whole) == 7
+
+
+@pytest.mark.parametrize("has_lines", [False, True])
+def test_merged_parts_give_the_same_inventory_with_the_rows_of_a_key_in_the_same_order(
+    has_lines, tmp_path, monkeypatch
+):
+    output, names = open_folder(str(tmp_path)), []
+    monkeypatch.setattr(merged_parts, "MERGED_ROWS", 5)
+    keys = ["d", "a", "b", "a", "a", "c", "b", "d", "d", "a", "", "c"]
+    for first in range(0, len(keys), 2):
+        numbers = list(range(first, first + 2))
+        found = {"key": keys[first : first + 2], "label_name": [f"row {n}" for n in numbers], "source_bytes": numbers}
+        found |= {LINE.name: [100 - n for n in numbers]} if has_lines else {}
+        names.append(f"{first}-2.arrow")
+        write_part(output, names[-1], pa.table(found), Listing(skipped={".txt": 1}))
+    apart = merged_parts.read_inventory(output, names)
+    runs = list(merged_parts.part_runs(names))
+    assert list(map(len, runs)) == [3, 3]
+    for run in runs:
+        merged_parts.merge_parts(output, run)
+    for name in names:
+        output.remove(f"{PARTS}/{name}")
+    table, totals = merged_parts.read_inventory(output, names)
+    assert table.schema == apart[0].schema
+    assert table.to_pydict() == apart[0].to_pydict()  # dictionaries may be in another order
+    assert totals == apart[1] == ({".txt": 6}, {})
 
 
 def test_no_parts_are_an_empty_inventory(tmp_path):

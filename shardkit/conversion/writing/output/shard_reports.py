@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from shardkit import naming
-from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.merged_parts import remove_parts
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.writing.output.finished_shards import finished_shards
 from shardkit.errors import DataError, MachineError
@@ -110,7 +110,7 @@ def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunTo
         worst = max(failed, key=lambda report: report.exit_code)
         if worst.exit_code == DataError.exit_code:
             # A file is not what its check found, although its size and time may be the same: check all of them again.
-            output.remove_tree(parts.PARTS)
+            remove_parts(output)
         more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
     if missing:
