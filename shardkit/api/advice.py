@@ -47,9 +47,20 @@ def answering(call: Call, planned: Planned | None = None) -> Iterator[None]:
     except (RefusalError, RefusedDataError) as error:
         if error.call is None:
             error.call = call
-            if planned is not None:
-                error.refusal = _checked(error.refusal, call, planned)
+            if planned is not None and error.refusal.changes:
+                with _one_work_folder():
+                    error.refusal = _checked(error.refusal, call, planned)
         raise
+
+
+@contextmanager
+def _one_work_folder() -> Iterator[None]:
+    """Let all plans unpack into one folder, so that an archive is unpacked once and not for each change."""
+    from shardkit.archives.unpacking import unpacking_once
+    from shardkit.parallel.reports import work_folder
+
+    with work_folder(None) as work, unpacking_once(work):
+        yield
 
 
 def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:

@@ -7,6 +7,7 @@ from the archive, and a conversion that is resumed finds it again.
 """
 
 import bz2
+import contextlib
 import gzip
 import hashlib
 import lzma
@@ -15,6 +16,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +46,7 @@ _CUT = re.compile(
     r"(?P<of>.+?)\.(?:z[0-9]{2}|(?:zip|7z|tar|tar\.gz|tgz)\.(?:[0-9]{3}|a[a-z]|part[0-9a-z]+)|part[0-9]+\.rar)",
     re.IGNORECASE,
 )
+_SHARED: ContextVar[Folder | None] = ContextVar("folder of all unpackers", default=None)
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -78,6 +81,20 @@ def head_of_tar(folder: Folder, path: str, num_bytes: int) -> bytes:
                 return unpacked.read(num_bytes)
         except (*_DAMAGED, OSError):  # bz2 reports damage as OSError
             return b""
+
+
+@contextlib.contextmanager
+def unpacking_once(folder: Folder) -> Iterator[None]:
+    """Let all unpackers inside use one work folder, so that trying several calls unpacks each archive once.
+
+    Args:
+        folder: The folder, which the caller removes.
+    """
+    token = _SHARED.set(folder)
+    try:
+        yield
+    finally:
+        _SHARED.reset(token)
 
 
 @dataclass(slots=True)
@@ -119,11 +136,11 @@ class Unpacker:
             DataError: It is damaged, or unpacks to far more than a table does.
             MachineError: The disk or the network failed.
         """
-        return self.work(), self._copied(folder, path, "", _decompressed)
+        return self._work(), self._copied(folder, path, "", _decompressed)
 
     def undo(self) -> None:
         """Remove the files that this object made, because no conversion will follow."""
-        if not self._made:
+        if not self._made or _SHARED.get() is not None:
             return
         work = self.work()
         for path in self._made:
@@ -133,12 +150,15 @@ class Unpacker:
                 break
             work.remove_tree(path)
 
+    def _work(self) -> Folder:
+        return _SHARED.get() or self.work()
+
     def _url(self, copy: str) -> str:
-        return f"{self.work().url}/{copy}"
+        return f"{self._work().url}/{copy}"
 
     def _copied(self, folder: Folder, path: str, kind: str, unpack: "_Unpack") -> str:
         """Return the path in the work folder of the file that an archive becomes."""
-        work, url = self.work(), f"{folder.url}/{path}"
+        work, url = self._work(), f"{folder.url}/{path}"
         with os_errors_as("read the archive", url):
             found = folder.stat(path)
         if found is None or found.is_folder:

@@ -108,6 +108,21 @@ def test_the_work_folder_is_gone_when_the_dataset_is_there_and_after_a_refusal(t
     assert not (tmp_path / "other").exists()
 
 
+def test_the_commands_of_a_refusal_are_tried_on_an_archive_that_is_unpacked_once(tmp_path, monkeypatch):
+    from shardkit.archives import unpacking
+
+    unpacked = []
+    unpack = unpacking._decompressed
+    monkeypatch.setattr(unpacking, "_decompressed", lambda *given: unpacked.append(given[1]) or unpack(*given))
+    folders = [f"{kind}/{name}/" for kind in ("animals", "plants") for name in ("a", "b")]
+    files = {path: data for n, above in enumerate(folders) for path, data in pets(above, n).items()}
+    write_archive(tmp_path / "source.tar.gz", files)
+    refused = call("convert", tmp_path / "source.tar.gz", tmp_path / "out")
+    assert (refused.exit_code, refused.stderr.count("  shardkit convert ") > 1) == (2, True), refused.stderr
+    assert unpacked == ["source.tar.gz"] * 2  # for the call, and for all of its changes
+    assert not (tmp_path / "out").exists()
+
+
 def test_ignored_archives_and_those_of_programs_stay_files(tmp_path):
     write_tree(tmp_path / "source", pets())
     write_archive(tmp_path / "source/backup.zip", pets("old/", 5))
