@@ -14,6 +14,7 @@ import lzma
 import posixpath
 import re
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -32,6 +33,8 @@ from shardkit.storage import COPY_BYTES, Folder, LocalFolder, RemoteFolder, os_e
 MAX_BYTES = 1 << 40  # 1 TiB, unpacked
 _MAX_RATIO = 1000  # see zip_folder
 _SMALL_BYTES = 64 << 20  # 64 MiB: below this an archive of empty masks may have any ratio
+_TOLD_BYTES = 4 << 20  # 4 MiB: smaller archives are unpacked in a moment
+_TOLD_SECONDS = 10  # between two messages
 UNPACKED = f"{WORK_FOLDER}/unpacked"
 _OPENERS: dict[str, Callable[[Any], gzip.GzipFile | bz2.BZ2File | lzma.LZMAFile]] = {
     **dict.fromkeys((".gz", ".tgz"), lambda file: gzip.GzipFile(fileobj=file)),
@@ -103,9 +106,11 @@ class Unpacker:
 
     Attributes:
         work: Function that returns the folder whose work folder receives the files.
+        tell: Function that tells the user about an archive that takes a while.
     """
 
     work: Callable[[], Folder]
+    tell: Callable[[str], None] = lambda _: None
     _made: list[str] = field(default_factory=list)
     _has_made_work: bool = False
 
@@ -170,13 +175,28 @@ class Unpacker:
                 self._has_made_work = self._has_made_work or work.stat("") is None
                 self._made.append(copy)
                 work.create()
+                blocks = _limited(url, found.num_bytes, unpack(folder, path, url))
+                if found.num_bytes >= _TOLD_BYTES:
+                    blocks = _told(f"unpacking {printable(path)}", found.num_bytes, blocks, self.tell)
                 with work.atomic_write(copy) as out:
-                    for block in _limited(url, found.num_bytes, unpack(folder, path, url)):
+                    for block in blocks:
                         out.write(block)
         return copy
 
 
 _Unpack = Callable[[Folder, str, str], Iterator[bytes]]
+
+
+def _told(what: str, num_stored: int, blocks: Iterator[bytes], tell: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield the blocks of an unpacked archive, and tell at the beginning and every few seconds how far it is."""
+    tell(f"{what}, {num_stored >> 20:,} MiB")
+    num_bytes, told = 0, time.monotonic()
+    for block in blocks:
+        num_bytes += len(block)
+        if time.monotonic() - told >= _TOLD_SECONDS:
+            tell(f"{what}: {num_bytes >> 20:,} MiB so far")
+            told = time.monotonic()
+        yield block
 
 
 def _limited(url: str, num_stored: int, blocks: Iterator[bytes]) -> Iterator[bytes]:

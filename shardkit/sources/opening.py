@@ -54,6 +54,7 @@ def open_source(
     *,
     output: Folder | None = None,
     work: Folder | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Source:
     """Detect the layout of a source and open it.
 
@@ -63,6 +64,7 @@ def open_source(
         options: Options of the source.
         output: The output folder, which is not listed if it is inside the source.
         work: Folder for images that listing has to unpack; required for Parquet files that contain images.
+        tell: Function that tells the user about an archive that takes a while to unpack.
 
     Raises:
         CallError: The source does not exist, or the options do not fit the layout.
@@ -82,7 +84,7 @@ def open_source(
         source = _open("tfrecord", opening)
         return IgnoringSource(source.folder, source, globs) if globs else source
     opening = Opening(open_folder(named_sources[0].url), options, url, output=output, work=work)
-    unpacker = Unpacker(opening.work_folder)
+    unpacker = Unpacker(opening.work_folder, tell)
     try:
         with os_errors_as("read the source", opening.folder.url):
             if len(named_sources) > 1 or named_sources[0].split:

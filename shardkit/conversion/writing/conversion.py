@@ -132,7 +132,9 @@ class Conversion:
             outputs.refuse_foreign(output)
         hidden = output if self.addition is None else self.addition.root
         with self.listener.phase("recognising", None):
-            source = open_source(self.source_url, self.source_options, output=hidden, work=output)
+            source = open_source(
+                self.source_url, self.source_options, output=hidden, work=output, tell=self.listener.say
+            )
         if self.addition is not None:
             self.addition.check_features(features_of(source.schema))
         # Remove temporary files only after the token is written: before, a live writer might still rename its own.

@@ -233,7 +233,7 @@ def planned_source(
     is_explicit = chooses_reading(source_options, options)
     with work_folder(executor.temp_location) as work:
         with listener.phase("recognising", None):
-            source = open_source(source_url, source_options, work=work)
+            source = open_source(source_url, source_options, work=work, tell=listener.say)
         listener.say(source.describe())
         with claimed(work) as run:
             inventory = take_inventory(source, work, run, options, executor, listener, is_explicit=is_explicit)

@@ -123,6 +123,17 @@ def test_the_commands_of_a_refusal_are_tried_on_an_archive_that_is_unpacked_once
     assert not (tmp_path / "out").exists()
 
 
+def test_unpacking_a_large_archive_is_said_at_once_and_then_every_few_seconds(tmp_path, monkeypatch):
+    from shardkit.archives import unpacking
+
+    write_archive(tmp_path / "pets.tar.gz", pets())
+    assert "MiB" not in call("plan", tmp_path / "pets.tar.gz").stderr
+    monkeypatch.setattr(unpacking, "_TOLD_BYTES", 0)
+    monkeypatch.setattr(unpacking, "_TOLD_SECONDS", 0)
+    said = call("plan", tmp_path / "pets.tar.gz").stderr.splitlines()
+    assert said[:2] == ["unpacking pets.tar.gz, 0 MiB", "unpacking pets.tar.gz: 0 MiB so far"]
+
+
 def test_ignored_archives_and_those_of_programs_stay_files(tmp_path):
     write_tree(tmp_path / "source", pets())
     write_archive(tmp_path / "source/backup.zip", pets("old/", 5))
