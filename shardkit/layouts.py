@@ -122,7 +122,7 @@ _ROWS = (
         "yolo",
         ("YOLO",),
         "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or all in one folder, or Darknet's `obj.data`: "
-        "boxes and polygons",
+        "boxes and polygons; without names of classes, those of `classes`, or numbers if you name the layout",
         open="detection.yolo.layout:open_yolo",
         recognise="detection.yolo.image_folders:is_yolo",
         options=("root",),

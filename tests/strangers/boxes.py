@@ -141,7 +141,7 @@ def _(tree):
     tree.text("data.yaml", "train: ../train/images\nval: ../valid/images\n\nnc: 2\nnames: ['cat', 'dog']\n")
 
 
-@folder("YOLO without names", "advised", today="refused")
+@folder("YOLO without names", "advised")
 def _(tree):
     for number in range(5):
         boxes = [(a, b, c, d, str(("cat", "dog").index(label))) for a, b, c, d, label in some(number)]
@@ -230,15 +230,19 @@ def _(tree):
         tree.text(f"{split}_labels.csv", rows)
 
 
-@folder("global wheat: train.csv with a column bbox of [x, y, w, h]", today="refused")
+@folder("global wheat: train.csv with a column bbox of [x, y, w, h], no classes, test/ without rows")
 def _(tree):
     rows = "image_id,width,height,bbox,source\n"
     for number in range(5):
-        boxes = [(a, b, c, d, "cat") for a, b, c, d, _ in some(number)]
-        tree.image(f"train/{number:08x}.jpg", split="train", boxes=[(a, b, c, d, "usask_1") for a, b, c, d, _ in boxes])
+        boxes = [(a, b, c, d, "object") for a, b, c, d, _ in some(number)]
+        tree.image(f"train/{number:08x}.jpg", split="train", boxes=boxes)
         for a, b, c, d, _ in boxes:
-            rows += f'{number:08x},24,20,"[{float(a)}, {float(b)}, {float(c - a)}, {float(d - b)}]",usask_1\n'
+            values = f"[{float(a)}, {float(b)}, {float(c - a)}, {float(d - b)}]"
+            rows += f'{number:08x},{WIDTH},{HEIGHT},"{values}",usask_1\n'
+    for number in range(90, 92):
+        tree.unlearnt(f"test/{number:08x}.jpg")
     tree.text("train.csv", rows)
+    tree.text("sample_submission.csv", "image_id,PredictionString\n0000005a,1.0 0 0 5 5\n0000005b,1.0 0 0 5 5\n")
 
 
 @folder("VisDrone: images/ and annotations/ of eight numbers a line")

@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
+from shardkit.refusals import RefusalError
 from shardkit.sources import walking
 from shardkit.sources.detection.yolo.image_folders import label_folder
 from shardkit.sources.detection.yolo.layout import is_yolo, parse_labels
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing.refusals import offered
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 NAMES = "names: [cat, dog]\n"
@@ -304,9 +306,17 @@ def test_root_tells_where_entries_start(tmp_path):
     assert short(listed(source).rows) == [("images/a.jpg", "train", 1)]
 
 
-def test_without_names_the_remedy_is_told(tmp_path):
-    with pytest.raises(DataError, match=r"add classes.txt with one name a line, or a data.yaml"):
-        opened(tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX}), layout="yolo")
+def test_without_names_the_user_gives_them_or_asks_for_numbers(tmp_path):
+    root = tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX + BOX.replace(b"1", b"11", 1)})
+    with pytest.raises(RefusalError, match="there are no names of YOLO") as refused:
+        opened(root)
+    assert offered(refused.value) == [{"classes": "FILE"}, {"layout": "yolo"}]
+    source = opened(root, layout="yolo")
+    assert source.describe().endswith("classes called by their numbers")
+    assert [one["label_name"] for one in listed(source).rows[0]["objects"]] == ["1", "11"]
+    named = listed(opened(root, classes=("cat", "dog")))
+    assert [one["label_name"] for one in named.rows[0]["objects"]] == ["dog"]
+    assert "there is no class 11 among the 2 names" in named.rows[1]["message"]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ class BoxColumns:
         size: Width and height of the image in pixels; None for none.
         flags: Open Images' flags by name.
         is_open_images: Whether the columns are those of Open Images.
+        usual_form: What a list is if its values do not tell; None if nobody says.
     """
 
     image: int
@@ -52,6 +53,7 @@ class BoxColumns:
     size: tuple[int, int] | None = None
     flags: tuple[tuple[str, int], ...] = ()
     is_open_images: bool = False
+    usual_form: BoxForm | None = None
 
     @property
     def is_fraction(self) -> bool | None:
@@ -85,6 +87,8 @@ _CENTRES = (
     ("xc", "yc", "w", "h"),
 )
 _LISTS = ("bbox", "boundingbox")  # "[834.0, 222.0, 56.0, 36.0]"
+# All columns of Kaggle's "Global Wheat Detection", whose page says that the list is [xmin, ymin, width, height].
+_WHEAT = {"imageid", "width", "height", "bbox", "source"}
 _IMAGE = (
     *("image", "imagepath", "imageuri", "filename", "filepath", "path", "file", "img", "imagename", "imgname", "fname"),
     *("imageid", "imgid", "imagefilename", "patientid", "id"),
@@ -192,6 +196,7 @@ def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> Box
         size=size,
         flags=tuple(flags) if is_open_images else (),
         is_open_images=is_open_images,
+        usual_form=BoxForm.LIST_OF_SIZE if at.keys() == _WHEAT else None,
     )
 
 

@@ -143,7 +143,7 @@ def _is_fraction(rows: Sequence[Sequence[Any]], columns: BoxColumns) -> bool:
 def _with_list_form(url: str, name: str, rows: Sequence[Sequence[Any]], columns: BoxColumns) -> BoxColumns:
     if columns.form is not BoxForm.LIST:
         return columns
-    form = list_form(rows, columns)
+    form = list_form(rows, columns) or columns.usual_form
     if form is None:
         msg = (
             f"{url}: the four numbers of {name!r} may be xmin, ymin, xmax, ymax or x, y, width, height; write them "

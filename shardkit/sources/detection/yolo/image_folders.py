@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, checked_names, read_yaml, resolve
+from shardkit.sources.detection.yolo.class_names import given_names, names_in
+from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, read_yaml, resolve
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import (
     children,
@@ -30,12 +31,10 @@ from shardkit.sources.walking import (
     join,
     looks_like,
     read_head,
-    read_label_file,
 )
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
-_MAX_NAMES_BYTES = 16 << 20  # 16 MiB
 _MAX_DARKNET_BYTES = 1 << 16  # 64 KiB
 _NAMES = "names"
 _KEYS = (rb"^names\s*:", rb"^(train|val|test)\s*:")
@@ -65,9 +64,9 @@ class YoloSource:
     """Content of a YOLO source.
 
     Attributes:
-        names: (index, name) of the classes, by index.
+        names: (index, name) of the classes, by index; () if they are called by their numbers.
         images: Images of the splits.
-        named_by: Path of the file that names the classes.
+        named_by: Path of the file that names the classes; '' if there is none.
         base: Path that relative entries of lists start at.
         num_keypoint_fields: Number of keypoint fields that follow each box.
         remarks: What the user should know.
@@ -139,7 +138,8 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
     """Find images and classes, and the folder that all paths start at.
 
     Raises:
-        DataError: There are no class names, or no images.
+        DataError: There are no images.
+        RefusalError: There are no class names.
     """
     is_whole = yaml_path is None and options.root is None
     yaml_path = yaml_path or find_yaml(folder)
@@ -148,7 +148,7 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
             msg = f"{named('root')} is for the entries of a data.yaml; {folder.url} has none: leave the option out"
             raise CallError(msg)
         data_path = darknet_data(folder)
-        return folder, _without_yaml(folder) if data_path is None else _darknet(folder, data_path)
+        return folder, _without_yaml(folder, options) if data_path is None else _darknet(folder, data_path)
     root = folder if options.root is None else open_folder(options.root)
     data = read_yaml(folder, yaml_path)
 
@@ -215,14 +215,14 @@ def _darknet(folder: Folder, data_path: str) -> YoloSource:
         msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or correct the line"
         raise DataError(msg)
     unlisted_clause = f"that the lists of {printable(data_path)} do not name"
-    return YoloSource(_names_in(folder, named_by), images, named_by, unlisted_clause=unlisted_clause)
+    return YoloSource(names_in(folder, named_by), images, named_by, unlisted_clause=unlisted_clause)
 
 
-def _without_yaml(folder: Folder) -> YoloSource:
+def _without_yaml(folder: Folder, options: SourceOptions) -> YoloSource:
     bases = _bases(folder)
     if not bases and _is_one_folder(folder):
         named_by = next(_class_files(folder, []))
-        return YoloSource(_names_in(folder, named_by), (YoloImages("", None, is_list=False),), named_by)
+        return YoloSource(names_in(folder, named_by), (YoloImages("", None, is_list=False),), named_by)
     if not bases:
         msg = f"{folder.url}: there is no data.yaml of YOLO, no images/ next to labels/, no classes.txt next to images"
         raise DataError(msg)
@@ -233,42 +233,17 @@ def _without_yaml(folder: Folder) -> YoloSource:
             images += [YoloImages(join(IMAGES, name), split_of_folder(name), is_list=False) for name in below]
         else:
             images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
-    named = {path: _names_in(folder, path) for path in _class_files(folder, bases)}
+    unlisted_clause = f"outside the {IMAGES}/ that were read"
+    named = {path: names_in(folder, path) for path in _class_files(folder, bases)}
     if not named:
-        msg = (
-            f"{folder.url}: there are no names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"
-        )
-        raise DataError(msg)
+        names = given_names(folder, bases, options)
+        return YoloSource(names, tuple(images), "", unlisted_clause=unlisted_clause)
     path = max(named, key=lambda one: len(named[one]))  # the first of equal ones
     for other, names in named.items():
         if names != named[path][: len(names)]:
             msg = f"{folder.url}: {printable(other)} and {printable(path)} name different classes"
             raise DataError(f"{msg}; make them agree, or remove the wrong one")
-    return YoloSource(named[path], tuple(images), path, unlisted_clause=f"outside the {IMAGES}/ that were read")
-
-
-def _names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
-    """Read class names, one per line.
-
-    Raises:
-        DataError: A line is empty, or a name occurs twice.
-    """
-    found = file_or_folder(folder, path)
-    data = read_label_file(folder, path, found.num_bytes if found else 0, _MAX_NAMES_BYTES)
-    if isinstance(data, str):
-        msg = f"{folder.url}/{path}: {data}; expected one class name a line"
-        raise DataError(msg)
-    try:
-        names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
-    except UnicodeDecodeError as error:
-        msg = f"{folder.url}/{path}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
-        raise DataError(msg) from None
-    while names and not names[-1]:
-        names.pop()
-    if not names or not all(names):
-        msg = f"{folder.url}/{path}: line {names.index('') + 1 if names else 1} is empty; expected a class name a line"
-        raise DataError(msg)
-    return checked_names(list(enumerate(names)), f"{folder.url}/{path}")
+    return YoloSource(named[path], tuple(images), path, unlisted_clause=unlisted_clause)
 
 
 def _class_files(folder: Folder, bases: list[str]) -> Iterator[str]:

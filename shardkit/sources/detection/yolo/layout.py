@@ -56,7 +56,7 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
         folder: The folder that all paths start at.
         groups: Images of the splits.
         found: Images, classes and remarks.
-        names: Names of the classes by index.
+        names: Names of the classes by index; empty if they are called by their numbers.
     """
 
     folder: Folder
@@ -69,9 +69,9 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
     advice = "; correct the line, or remove it"
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        """See Source; in the order of the class indexes."""
-        return tuple(name for _, name in self.found.names)
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source; in the order of the class indexes, None if these are the names."""
+        return tuple(name for _, name in self.found.names) or None
 
     @property
     def unlisted(self) -> str:
@@ -85,7 +85,12 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
             for images in self.groups
         ]
         remarks = "".join(f"; note: {remark}" for remark in self.found.remarks)
-        return f"{self.folder.url}: read {', '.join(read)}, classes of {printable(self.found.named_by)}{remarks}"
+        named_by = (
+            f"classes of {printable(self.found.named_by)}" if self.found.named_by else "classes as the user names them"
+        )
+        if not self.names:
+            named_by = "classes called by their numbers"
+        return f"{self.folder.url}: read {', '.join(read)}, {named_by}{remarks}"
 
     def scan(self, group: YoloImages) -> YoloFiles:
         """See PairedFiles; images of folders are sorted by path, images of lists are in the list's order."""
@@ -137,7 +142,8 @@ def open_yolo(opening: Opening) -> Yolo:
     """Find class names, images and label files; `root` is the folder that entries of data.yaml start at.
 
     Raises:
-        DataError: There are no class names, no images, or no label file at all.
+        DataError: There are no images, or no label file at all.
+        RefusalError: There are no class names.
     """
     root, found = read_source(opening.folder, opening.options, opening.file)
     if looked := missing_labels(root, found.images, found.base):
@@ -165,7 +171,7 @@ def parse_labels(
 
     Args:
         data: Content of the file.
-        names: Class names by index.
+        names: Class names by index; empty if the classes are called by their numbers.
         num_keypoint_fields: Number of keypoint fields that follow each box; they are dropped.
     """
     objects, problems = list[Object](), list[tuple[int, str]]()
@@ -189,8 +195,9 @@ def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int
     if not whole:
         return f"the class {fields[0][:_SHOWN]!r} is not an index of a class"
     index = int(whole[1])
-    if index not in names:
+    if names and index not in names:
         return f"there is no class {index} among the {counted(len(names), 'name')} of classes"
+    name = names.get(index, str(index))
     if num_keypoint_fields:
         if len(fields) != _BOX + num_keypoint_fields:
             return f"{counted(len(fields), 'field')}, where a box and its keypoints are {_BOX + num_keypoint_fields}"
@@ -206,11 +213,11 @@ def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int
     if len(values) == _BOX - 1:
         x, y, width, height = values
         box = [y - height / 2, x - width / 2, y + height / 2, x + width / 2]
-        return {"bbox": box, "label_name": names[index], "segmentation": ""}
+        return {"bbox": box, "label_name": name, "segmentation": ""}
     across, down = values[::2], values[1::2]
     segmentation = f"[[{','.join(map(_json_number, coordinates))}]]"
     box = [min(down), min(across), max(down), max(across)]
-    return {"bbox": box, "label_name": names[index], "segmentation": segmentation}
+    return {"bbox": box, "label_name": name, "segmentation": segmentation}
 
 
 def _json_number(text: str) -> str:
