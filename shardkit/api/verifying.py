@@ -88,5 +88,5 @@ def verify(
     leaked: list[DatasetProblem] = []
     if leaks:
         with shown.phase("comparing", None):
-            leaked = leak_problems(read_manifest(location), problems)
+            leaked = leak_problems(read_manifest(location), problems, shown)
     return Verification(manifest, tuple(problems), tuple(leaked), tuple(other_names(root, manifest)))

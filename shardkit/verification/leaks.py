@@ -13,15 +13,18 @@ from shardkit.dataset.index.groups import filled_groups, group_patterns
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest
-from shardkit.images.similar.similar_sets import similar_sets
+from shardkit.images.similar.similar_sets import alike_text, similar_sets
 from shardkit.naming import printable
 from shardkit.options.words import named
+from shardkit.parallel.progress import ProgressListener, Silent
 from shardkit.verification.shards import DatasetProblem
 
 _SAME_GROUP = "move each group into one split; otherwise evaluation results are too good"
 
 
-def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ()) -> list[DatasetProblem]:
+def leak_problems(
+    manifest: Manifest, problems: Collection[DatasetProblem] = (), listener: ProgressListener | None = None
+) -> list[DatasetProblem]:
     """Return a problem for every content, set of near-identical images, and group in several splits, with two keys.
 
     The indexes are read three times. Memory is about 150 bytes for an example that has a perceptual hash, 9 bytes
@@ -30,6 +33,7 @@ def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ())
     Args:
         manifest: The dataset's manifest, read from its folder.
         problems: Problems found before. Examples of a damaged index are skipped, and a problem says so.
+        listener: Receives a sentence about images that look alike by nature, which are not compared; None for nobody.
     """
     damaged = {problem.file for problem in problems}
     unread = [shard.index.path for _, shard in manifest.shards() if shard.index.path in damaged]
@@ -38,7 +42,8 @@ def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ())
         others = f", nor were those of {len(unread) - 1} other damaged indexes" if len(unread) > 1 else ""
         skipped.append(DatasetProblem(unread[0], None, f"its examples were not checked for leaks{others}"))
     readable = _Readable(manifest, frozenset(unread))
-    contents, groups, near = _content_leaks(readable), _group_leaks(readable), _near_leaks(readable)
+    contents, groups = _content_leaks(readable), _group_leaks(readable)
+    near = _near_leaks(readable, listener or Silent())
     dropping, grouping = named("dedupe", "drop"), named("dedupe", "group")
     same_bytes = f"convert with {dropping}, or with {grouping} if shardkit makes the splits"  # see checks.repeated
     return skipped + _report(contents, same_bytes) + _report(near, same_bytes) + _report(groups, _SAME_GROUP)
@@ -100,7 +105,7 @@ def _in_several(values: npt.NDArray[np.uint64], splits: npt.NDArray[np.uint8]) -
     return np.unique(values[1:][parted])
 
 
-def _near_leaks(dataset: _Readable) -> Iterator[str]:
+def _near_leaks(dataset: _Readable, listener: ProgressListener) -> Iterator[str]:
     splits, prefixes, hashes = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)], [np.zeros((0, 2), np.uint64)]
     rows, num_rows = [np.zeros(0, np.int64)], 0  # numbers of the examples among all
     names = list(dataset.manifest.splits)
@@ -112,7 +117,11 @@ def _near_leaks(dataset: _Readable) -> Iterator[str]:
         rows.append(known + num_rows)
         num_rows += len(table)
     _, first, number_of = np.unique(np.concatenate(prefixes), return_index=True, return_inverse=True)
-    codes = similar_sets(np.concatenate(hashes)[first]).codes[number_of]
+    found = similar_sets(np.concatenate(hashes)[first])
+    if found.num_alike:
+        which = "no near-identical images were" if found.is_by_nature else "these were not"
+        listener.say(f"{alike_text(found.num_alike)}, so {which} looked for in other splits")
+    codes = found.codes[number_of]
     split_of, row_of = np.concatenate(splits), np.concatenate(rows)
     # The first example of each set, and the first in another split that is another image.
     pairs: dict[int, tuple[int, int]] = {}

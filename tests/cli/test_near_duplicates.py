@@ -99,7 +99,9 @@ def test_images_that_look_alike_by_nature_are_said_to_and_are_not_kept_together(
     assert "look too much like many others to tell copies apart (scans, icons, frames of a camera)" in said
     assert "no near-identical images are kept in one split; if some belong together, give --group-by" in said
     assert len([split for split in split_of_keys(tmp_path / "out").values() if split == "validation"]) == 24
-    assert call("verify", tmp_path / "out", "--leaks").exit_code == 0
+    verified = call("verify", tmp_path / "out", "--leaks")
+    assert verified.exit_code == 0
+    assert "so no near-identical images were looked for in other splits" in " ".join(verified.stderr.split())
 
 
 def test_the_report_shows_near_identical_images_with_different_labels(photos, tmp_path):

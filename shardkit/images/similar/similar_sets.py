@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.images.similar.near_pairs import near_pairs
+from shardkit.naming import counted
 
 MOST_COPIES = 50  # images in a set of copies
 # In a small dataset, fewer: a set is at most this share of all images.
@@ -35,6 +36,14 @@ class SimilarSets:
     codes: _Ints
     num_alike: int
     is_by_nature: bool
+
+
+def alike_text(num_alike: int) -> str:
+    """Return the sentence about images that look alike by nature, without its end."""
+    return (
+        f"{counted(num_alike, 'image')} look too much like many others to tell copies apart (scans, icons, frames of a "
+        "camera)"
+    )
 
 
 def similar_sets(hashes: _Words) -> SimilarSets:

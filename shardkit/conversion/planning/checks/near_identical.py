@@ -12,6 +12,7 @@ from shardkit.conversion.planning.near_duplicates import NearDuplicates
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
+from shardkit.images.similar.similar_sets import alike_text
 from shardkit.naming import counted
 from shardkit.options.call import Change
 from shardkit.options.words import named
@@ -40,8 +41,7 @@ def check_near_identical(
         yield Finding(
             "images_alike",
             "hints",
-            f"{counted(near.num_alike, 'image')} look too much like many others to tell copies apart (scans, icons, "
-            f"frames of a camera), so {which} kept in one split",
+            f"{alike_text(near.num_alike)}, so {which} kept in one split",
             remedy=f"if some belong together, give {named('group_by')}",
         )
     codes = near.codes_of(good)
