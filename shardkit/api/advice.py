@@ -75,8 +75,11 @@ def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
     try:
         planned(refusal.changes[0])
     except (ShardkitError, OSError) as error:
-        problem = error.refusal.problem if isinstance(error, RefusalError | RefusedDataError) else str(error)
-        return replace(refusal, changes=(), remedy=f"whichever is chosen, {problem}")
+        if not isinstance(error, RefusalError | RefusedDataError):
+            return replace(refusal, changes=(), remedy=f"whichever is chosen, {error}")
+        inner = error.refusal
+        said = "; ".join(filter(None, (inner.problem, inner.remedy)))
+        return replace(refusal, changes=(), remedy=f"whichever is chosen, {said}", appendix=inner.appendix)
     return replace(refusal, changes=())
 
 

@@ -15,6 +15,7 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks
 from shardkit.sources.folders.class_tree import FlatFolders
+from shardkit.sources.folders.data_formats import data_format
 from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.name_fields import form_of
 from shardkit.sources.folders.source_place import SourcePlace
@@ -205,6 +206,8 @@ def refuse_without_images(folder: Folder, place: SourcePlace, remark: str) -> Sh
             Change(f"the images are in {printable(name)}", sources=(f"{place.shown}/{name}",)) for name in names
         ]
         return RefusalError(problem, commands)
+    if form := data_format(folder, paths):
+        return form.refusal(problem)
     return DataError(f"{problem}; {_remedy(kinds, paths)}")
 
 

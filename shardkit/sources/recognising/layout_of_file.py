@@ -8,6 +8,7 @@ from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.detection.box_tables.layout import holds_boxes
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.other_exports import refuse_other_export
+from shardkit.sources.folders.data_formats import refuse_data_file
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file
 from shardkit.sources.tables.formats.json_files import json_kind
@@ -35,6 +36,7 @@ def layout_of_file(opening: Opening, name: str) -> Layout:
         layout = "box-json"
     if options.layout is None:
         refuse_other_export(folder, name)
+        refuse_data_file(folder, name)
     if layout is None and is_tfrecord_file(folder, name):
         layout = "tfrecord"
     if layout is None:

@@ -15,9 +15,10 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree, readings_of_masks
-from shardkit.sources.folders.flat_folders import open_flat_folders
+from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_without_images
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
@@ -26,7 +27,7 @@ from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.tables.number_names import with_class_names
 from shardkit.sources.tables.split_words import split_of_file
-from shardkit.sources.walking import children, folders_in, is_image, join
+from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
 
 
@@ -85,6 +86,8 @@ def open_unmarked_folder(
             raise HasCopies(tuple(f"/{join(place.above, name)}/" for name in found.names))
         if isinstance(found, FlatFolders):
             source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
+        elif not any(is_image(path) or unsupported_format(path) for path, _ in files_below(folder, "")):
+            raise refuse_without_images(folder, place, beside.remark)
         else:
             source = found
         remarks += beside.remark
