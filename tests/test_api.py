@@ -48,7 +48,7 @@ def arguments_of(function):
     [(shardkit.convert, convert_command), (shardkit.plan, plan_command), (shardkit.append, append_command)],
 )
 def test_a_function_has_the_arguments_of_its_command(function, command):
-    options = {one.name for one in command.params} - {"quiet", "log_format", "explain", "as_json", "help_all"}
+    options = {one.name for one in command.params} - {"quiet", "log_format", "as_json", "help_all"}
     options -= {"no_wait"}  # in Python that is `pipelines.ConvertImages` in a pipeline of the caller's
     options -= {"max_rejected"} if command is plan_command else set()  # it only changes what the command prints
     arguments = [name for name in arguments_of(function) if name not in GROUPS]

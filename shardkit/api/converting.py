@@ -116,12 +116,15 @@ def _with_conversion(
 @with_options("plan")
 def plan(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    explain: bool = False,
     **options: "Unpack[PlanArguments]",
 ) -> "Plan":
     """Plan a conversion without writing anything; the same as ``shardkit plan``.
 
     Args:
         source: See `convert`.
+        explain: Whether `reading` of the plan says why the layout was chosen.
         **options: The options, each with its group; `help` and the pages list them.
 
     Returns:
@@ -149,7 +152,7 @@ def plan(
         listener = options.get("listener") or Silent()
         source_options, converting = conversion_values(source_url, given, listener.say, also)
         executor = make_executor(beam_options, given.get("workers"), listener.say, SOURCE=source_url)
-        return plan_source(source_url, source_options, converting, executor, listener, call)
+        return plan_source(source_url, source_options, converting, executor, listener, call, explain=explain)
 
 
 def _planning(call: "Call") -> "Callable[[Change], Plan]":

@@ -13,7 +13,7 @@ _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_o
 
 @click.command(cls=SeveralSourcesCommand)
 @click.argument("source")
-@click.option("--explain", is_flag=True, help="Also print how the number of shards was chosen.")
+@click.option("--explain", is_flag=True, help="Also print why the layout and the number of shards were chosen.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @conversion_options("plan")
 @click.pass_context
@@ -46,7 +46,7 @@ def plan(
 
     limit = RejectLimit.parse(max_rejected or DEFAULT_MAX_REJECTED)
     arguments = arguments_from(given, source)
-    planned = plan(sources, **arguments, listener=terminal)
+    planned = plan(sources, **arguments, explain=explain, listener=terminal)
     from shardkit.cli.printing.plan_json import plan_json
     from shardkit.cli.printing.summary import exceeds, plan_summary
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_NAME
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
 from shardkit.storage import Entry, Folder
 
@@ -223,6 +223,11 @@ class Source(abc.ABC):
         return None
 
     @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """Files, besides the images, that the source is read with; () if the images' files hold all."""
+        return tuple(UsedFile(below(self.folder, url), "labels") for url in self.label_files or ())
+
+    @property
     def takes_splits(self) -> bool:
         """Whether the source has no splits of its own, and lists of other files may give them."""
         return False
@@ -279,6 +284,11 @@ class Source(abc.ABC):
     @abc.abstractmethod
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """Yield batches of at most `batch_rows` rows; the same files give the same batches on every call."""
+
+
+def below(folder: Folder, url: str) -> str:
+    """Return the path of a URL below a folder; the URL itself if it is not below."""
+    return url.removeprefix(f"{folder.url.rstrip('/')}/")
 
 
 def is_ignored(name: str) -> bool:

@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from importlib import import_module
-from typing import Any
 
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.archives.mounted_folder import MountedFolder
@@ -24,6 +22,7 @@ from shardkit.sources.packed.tfrecord.files import place_together
 from shardkit.sources.packed.webdataset import holds_samples, is_tar
 from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, unpacked_names, with_archives
+from shardkit.sources.recognising.detecting import function_of, recognising_layouts
 from shardkit.sources.recognising.layout_of_file import layout_of_file
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
@@ -226,21 +225,12 @@ def _open_folder(opening: Opening) -> Source:
 
 def _open(layout: Layout, opening: Opening) -> Source:
     _refuse_unaccepted(layout, opening.options)
-    open_layout: Callable[[Opening], Source] = _function(LAYOUTS[layout].open)
+    open_layout: Callable[[Opening], Source] = function_of(LAYOUTS[layout].open)
     return open_layout(opening)
 
 
 def _recognise(folder: Folder) -> Layout | None:
-    tried = [(row.name, row.recognise) for row in LAYOUTS.values()]
-    tried += [(row.name, row.recognise_last) for row in LAYOUTS.values()]
-    return next((name for name, function in tried if function and _function(function)(folder)), None)
-
-
-def _function(name: str) -> Callable[..., Any]:
-    """Return a function that a row of the layouts names."""
-    module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"shardkit.sources.{module}"), function)
-    return found
+    return next(recognising_layouts(folder), None)
 
 
 def _refuse_unaccepted(layout: Layout, options: SourceOptions) -> None:

@@ -3,8 +3,9 @@ import os
 import re
 
 import pytest
+from PIL import Image
 
-from shardkit.testing import digests_of, picture, write_class_folders, write_tree
+from shardkit.testing import digests_of, encoded, picture, write_class_folders, write_tree
 
 from .calling import call, convert, environment, run
 
@@ -48,6 +49,48 @@ def test_plan_explains_the_number_of_shards_when_it_is_asked_to(source):
     shown = call("plan", source, "--splits", "train=0.8,test=0.2", "--explain").stdout
     for name, (_, _, num_examples) in rows_of(shown).items():
         assert f"\n  {name} has {num_examples} examples, " in shown
+
+
+def reasons_of(*arguments):
+    """What `plan --explain` says of the chosen layout and of the next two."""
+    shown = call("plan", *arguments, "--explain").stdout
+    return [
+        line.strip() for line in shown.split("Why this layout, with the next two:\n")[1].split("\n\n")[0].splitlines()
+    ]
+
+
+def test_plan_explains_why_class_folders_were_chosen_over_a_table_that_repeats_them(tmp_path):
+    write_class_folders(tmp_path, {"a": 3, "b": 3})
+    rows = [f"{path.relative_to(tmp_path).as_posix()},{path.parent.name}" for path in sorted(tmp_path.glob("*/*"))]
+    write_tree(tmp_path, {"names.csv": "\n".join(["file,class", *rows])})
+    chosen, table, unlabelled = reasons_of(tmp_path)
+    assert chosen == "chosen: class-folders, because folders give 6 images and 2 classes"
+    assert table.startswith("next: table; for it, names.csv names 6 of 6 images by the path; against it, ")
+    assert unlabelled.endswith("against it, only --unlabelled chooses it")
+    # The user's word is the reason then, and the folders are what was not chosen.
+    chosen, folders, _ = reasons_of(tmp_path, "--layout", "table")
+    assert chosen == "chosen: table, because --layout table asks for it: names.csv names 6 of 6 images by the path"
+    assert (
+        folders == "next: class-folders; for it, a/, b/ may be classes; against it, --layout table asks for another one"
+    )
+
+
+def test_plan_explains_why_masks_and_a_table_were_chosen_over_class_folders(tmp_path):
+    pairs = {
+        f"{folder}/{i}.png": encoded(Image.new("L", (8, 8), i)) for folder in ("images", "masks") for i in range(3)
+    }
+    chosen, folders, table = reasons_of(write_tree(tmp_path / "masks", pairs))
+    assert chosen == "chosen: masks, because masks/* gives masks, for 3 images"
+    assert folders.startswith("next: class-folders; for it, images/, masks/ hold images; against it, this looks like")
+    assert table == "next: table; against it, no other table, list or JSON in SOURCE names its images"
+    rows = "".join(f"{i}.png,{'ab'[i % 2]}\n" for i in range(4))
+    files = {"labels.csv": f"file,label\n{rows}", **{f"images/{i}.png": picture(i) for i in range(4)}}
+    source = write_tree(tmp_path / "table", files)
+    chosen, folders, _ = reasons_of(source)
+    assert chosen == "chosen: table, because labels.csv names 4 of 4 images by the name"
+    assert folders == "next: class-folders; against it, no folder in SOURCE may be a class"
+    assert len(json.loads(call("plan", source, "--explain", "--json").stdout)["layout_reasons"]) == 3
+    assert reasons_of(source / "labels.csv")[1].startswith("no other layout was compared, because SOURCE is a file")
 
 
 def test_the_json_of_a_plan_has_its_numbers_and_everything_else_is_on_standard_error(source, tmp_path):
@@ -148,6 +191,21 @@ def test_a_plan_shows_what_each_top_folder_was_taken_for(tmp_path):
         ["seg_train/", "split train, 2 classes", "4"],
         ["(not read)", "image in seg_pred/ which has no labels", "1"],
     ]
+
+
+def test_a_plan_shows_which_files_are_labels_class_names_and_splits_and_which_are_not_used(tmp_path):
+    boxes = {f"labels/train/{i}.txt": b"0 0.5 0.5 0.2 0.2\n" for i in range(2)}
+    images = {f"images/train/{i}.png": picture(i) for i in range(2)}
+    shown = call("plan", write_tree(tmp_path / "yolo", {**images, **boxes, "classes.txt": b"cat\n"})).stdout
+    rows = [line.split("  ") for line in re.sub(" {2,}", "  ", shown.split("\n\n")[0]).strip().splitlines()[2:]]
+    assert [row[:2] for row in rows][1:] == [["labels/train/*.txt", "labels"], ["classes.txt", "class names"]]
+    source = write_class_folders(tmp_path / "classes", {"a": 4, "b": 4})
+    names = sorted(path.relative_to(source).as_posix() for path in source.glob("*/*"))
+    numbers = "".join(f"{name},{i % 3}\n" for i, name in enumerate(names))
+    write_tree(source, {"train.txt": "\n".join(names[::2]), "val.txt": "\n".join(names[1::2])})
+    write_tree(source, {"weights.csv": f"file,weight\n{numbers}"})
+    shown = re.sub(" {2,}", "  ", call("plan", source, "--layout", "class-folders").stdout.split("\n\n")[0])
+    assert "train.txt  splits  1\nval.txt  splits  1\nweights.csv  not used; names 8 images  1\n" in shown
 
 
 def test_the_picture_of_many_folders_has_at_most_twenty_lines(tmp_path):

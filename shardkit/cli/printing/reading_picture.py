@@ -1,4 +1,4 @@
-"""The picture of a reading: what every top folder of the source was taken for, on at most 20 lines.
+"""The picture of a reading: what every top folder and file of labels was taken for, on at most 20 lines.
 
 Counting is one pass over the plan in columns, so a source of 100,000 class folders costs no more than its images.
 """
@@ -17,27 +17,31 @@ from shardkit.sources.columns import MASK_PATH
 
 _MAX_FOLDERS = 12  # more of them are shown as the first few and their number
 _FEW = 6
+_MAX_FILES = 4  # files of labels
 _MAX_WIDTH = 40  # columns of a folder's name; a longer one is cut
 _MAX_OTHERS = 4  # phrases about files that are not read
 _LABEL = "label"
 
 
 def reading_picture(plan: Plan) -> Table:
-    """Return a table of the top folders: what each was taken for, and its number of images.
+    """Return a table of the top folders and files of labels: what each was taken for, and its number of images.
 
     Args:
         plan: The plan.
     """
     picture = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
-    picture.add_column("folder", overflow="ellipsis", no_wrap=True, max_width=_MAX_WIDTH)
+    picture.add_column("folder or file", overflow="ellipsis", no_wrap=True, max_width=_MAX_WIDTH)
     picture.add_column("taken for", overflow="fold")
     picture.add_column("files", justify="right", no_wrap=True)
     rows = _folders(plan)
-    shown = rows if len(rows) <= _MAX_FOLDERS else rows[:_FEW]
+    files = _files(plan)
+    shown = rows if len(rows) + len(files) <= _MAX_FOLDERS else rows[:_FEW]
     for name, meaning, count in shown:
         picture.add_row(f"{printable(name)}/" if name else "(top)", printable(meaning), f"{count:,}")
     if others := rows[len(shown) :]:
         picture.add_row("…", f"{counted(len(others), 'more folder')}", f"{sum(row[2] for row in others):,}")
+    for path, meaning in files:
+        picture.add_row(printable(path), meaning, "" if "*" in path else "1")
     if len(plan.rejected):
         picture.add_row("(rejected)", "see below", f"{len(plan.rejected):,}")
     skipped = sorted(plan.source.skipped.items(), key=lambda one: -one[1])
@@ -64,6 +68,19 @@ def _folders(plan: Plan) -> list[tuple[str, str, int]]:
         return images
     masks = pc.value_counts(_tops(rows[MASK_PATH.name])).to_pylist()
     return images + [(one["values"], "masks", one["counts"]) for one in masks if one["values"] is not None]
+
+
+def _files(plan: Plan) -> list[tuple[str, str]]:
+    """Return the files of labels and what each was taken for; those that are not used last."""
+    used = [(one.path, one.gives) for one in plan.used_files if one.gives != "masks"]  # masks have a folder's row
+    unused = [
+        (one.path, f"not used; names {counted(one.num_named, 'image')}") for one in plan.claims if not one.is_used
+    ]
+    files = [*used, *unused]
+    if len(files) <= _MAX_FILES:
+        return files
+    few = [*used[: _MAX_FILES - 1 - bool(unused)], *unused[:1]]
+    return [*few, ("…", counted(len(files) - len(few), "more file"))]
 
 
 def _tops(paths: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -86,7 +86,7 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
 
 
 def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
-    """Return what `plan` prints: how the source is read, the splits, and with `explain` why so many shards."""
+    """Return what `plan` prints: how the source is read, the splits, and with `explain` the reasons for both."""
     rows = [
         SplitRow(split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance)
         for split in plan.splits
@@ -95,6 +95,9 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
     lines = [] if applied.splits is None else split_rule_lines(applied.split_by)
     lines += [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)
+    lines += (
+        ["", "Why this layout, with the next two:", *(f"  {reason}" for reason in plan.reading)] if plan.reading else []
+    )
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)
     counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}

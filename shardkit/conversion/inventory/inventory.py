@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.conversion.inventory.parts import ListingTotals
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.listing import Source
 
 
@@ -22,6 +22,7 @@ class Inventory:
         classes: Class names in label order if the source's format fixes them; None to sort the names found.
         origin: See Source.
         claims: See Source.
+        used_files: See Source.
     """
 
     table: pa.Table
@@ -30,6 +31,7 @@ class Inventory:
     classes: tuple[str, ...] | None = None
     origin: str | None = None
     claims: tuple[Claim, ...] = ()
+    used_files: tuple[UsedFile, ...] = ()
 
     def __len__(self) -> int:
         return len(self.table)
@@ -39,4 +41,4 @@ class Inventory:
         """Return the inventory of a source from all of its rows and the totals of its listings."""
         source.check_classes(totals.classes)
         classes = source.classes or totals.class_names()
-        return cls(table, source.layout, totals.skipped, classes, source.origin, source.claims)
+        return cls(table, source.layout, totals.skipped, classes, source.origin, source.claims, source.used_files)

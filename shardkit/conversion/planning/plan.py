@@ -36,7 +36,7 @@ from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import GROUP, LAST_CLASS, LINE
 
 PLAN_VERSION = 2
@@ -116,7 +116,9 @@ class Plan:
         source: The source, as the manifest describes it.
         options: Options of the conversion.
         findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
-        claims: What the files in the source that name images say about them; see `shardkit.sources.claims`.
+        claims: What the files in the source that name images say about them.
+        used_files: Files, besides the images, that the source is read with.
+        reading: Why the source's layout was chosen, a sentence for it and for the next layouts; () if nobody asked.
     """
 
     schema: pa.Schema
@@ -129,6 +131,8 @@ class Plan:
     options: ConvertOptions
     findings: tuple[Finding, ...] = field(default=())
     claims: tuple[Claim, ...] = ()
+    used_files: tuple[UsedFile, ...] = ()
+    reading: tuple[str, ...] = ()
 
     @property
     def num_examples(self) -> int:
@@ -258,6 +262,7 @@ def make_plan(
         options=rules,
         findings=findings,
         claims=inventory.claims,
+        used_files=inventory.used_files,
     )
 
 

@@ -27,6 +27,7 @@ from shardkit.parallel.run_token import Run, claimed
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.opening import open_source
+from shardkit.sources.recognising.explaining import explained
 from shardkit.storage import Folder
 
 
@@ -194,10 +195,18 @@ def plan_source(
     listener: ProgressListener,
     call: Call | None = None,
     addition: Addition | None = None,
+    *,
+    explain: bool = False,
 ) -> Plan:
-    """Plan the conversion of a source without an output folder; see planned_source."""
-    with planned_source(source_url, source_options, options, executor, listener, call, addition) as (_, plan):
-        return plan
+    """Plan the conversion of a source without an output folder; see planned_source.
+
+    With `explain`, the plan says why the source's layout was chosen.
+    """
+    with planned_source(source_url, source_options, options, executor, listener, call, addition) as (source, plan):
+        if not explain:
+            return plan
+        reading = explained(source, source_options, source_url, plan.num_examples, len(plan.classes))
+        return replace(plan, reading=reading)
 
 
 @contextlib.contextmanager

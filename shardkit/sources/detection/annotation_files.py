@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Generic, Protocol, TypeVar
 
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.unlisted_images import (
@@ -82,6 +83,11 @@ class AnnotationFiles(CountingSource, Generic[F]):
     @abc.abstractmethod
     def keys(self, file: F) -> Iterator[str]:
         """Yield the keys of the images that a file names."""
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(UsedFile(file.path, "labels") for file in self.files)
 
     def parts(self) -> Sequence[Any]:
         """Return one part for each file, and one for the images that none names."""

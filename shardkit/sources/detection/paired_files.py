@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_ANNOTATION
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.detection.rows import Annotation, annotated_rows, image_row, rejected_image
 from shardkit.sources.listing import ListingRow, count_skipped, ending, rejected_row, unicode_problem
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
@@ -110,6 +111,7 @@ class PairedFiles(CountingSource, Generic[G, P]):
         groups: The groups of files.
         first_index: Index of the first part of a group, which has the counts of other files: 0 if no part is REST.
         unlisted: End of the phrase for the images outside of the groups; '' to not count them.
+        annotation_ending: Ending of the annotation files.
         max_bytes: Size above which an annotation file is not read.
         advice: End of the message of a bad object.
     """
@@ -117,6 +119,7 @@ class PairedFiles(CountingSource, Generic[G, P]):
     __slots__ = ()
     groups: tuple[G, ...]
     first_index = REST
+    annotation_ending = ".txt"
     max_bytes = 16 << 20  # 16 MiB for the annotations of one image
     advice = ""
 
@@ -124,6 +127,12 @@ class PairedFiles(CountingSource, Generic[G, P]):
     def unlisted(self) -> str:
         """See the class."""
         return ""
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        folders = (group.annotations if isinstance(group, FolderPair) else "" for group in self.groups)
+        return tuple(UsedFile(join(path, f"*{self.annotation_ending}"), "labels") for path in dict.fromkeys(folders))
 
     @abc.abstractmethod
     def scan(self, group: G) -> GroupFiles[G, P]:

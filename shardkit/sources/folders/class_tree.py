@@ -38,6 +38,11 @@ from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
+# End of the problem of annotated images, which `explaining` leaves out if a layout has read them.
+NO_LAYOUT = (
+    ", but no layout matches, such as COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), "
+    "YOLO (images/ next to labels/ and classes.txt) or masks (masks/ next to images/)"
+)
 _FEW = 2  # ordinary folders next to one called "train": with more of them it is a class as they are
 
 
@@ -284,11 +289,7 @@ def _refuse_annotated(
     if not splits and len(names) == 1:
         return  # the only folder, such as images/, is no class
     if sign := find_annotated_data(folder, [*labels, ("", names)]):
-        problem = (
-            f"{place.shown}: this looks like annotated images (found {sign}), but no layout matches, such as COCO "
-            "(annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (images/ next to labels/ "
-            "and classes.txt) or masks (masks/ next to images/)"
-        )
+        problem = f"{place.shown}: this looks like annotated images (found {sign}){NO_LAYOUT}"
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
         paths = [join(name, one) for name, inner in below for one in inner] or names
         raise RefusalError(problem, [*readings_of_masks(folder, paths, place), _forced(place)], remedy=remedy)

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, UNMEASURED
 from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, unicode_problem
 from shardkit.sources.lists.records import ListRecord, RecordReader
@@ -68,6 +69,11 @@ class ImageLists(CountingSource):
         """See Source."""
         urls = [one.url for one in self.readers]
         return None if None in urls else tuple(filter(None, urls))
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(UsedFile(one.path, "labels") for one in self.readers if one.own_folder is None)
 
     @property
     def takes_splits(self) -> bool:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import NO_SPLIT
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.claims.image_names import written_path
 from shardkit.sources.listing import Listing, Source, count_skipped, ending
 from shardkit.sources.recognising.wrapped_source import WrappedSource
@@ -100,6 +101,11 @@ class ListedSplits(WrappedSource):
         """See Source."""
         inner = self.inner.label_files
         return None if inner is None else (*inner, *(one.file.url for one in self.lists))
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return (*self.inner.used_files, *(UsedFile(one.file.path, "splits") for one in self.lists))
 
     @property
     def takes_splits(self) -> bool:

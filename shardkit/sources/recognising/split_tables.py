@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import PATH
 from shardkit.sources.context import subfolder
 from shardkit.sources.folders.split_folders import splits_of
@@ -72,6 +73,11 @@ class SplitTables(Source):
     def label_files(self) -> tuple[str, ...]:
         """See Source."""
         return tuple(url for one in self.tables for url in one.table.label_files)
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(dict.fromkeys(file for one in self.tables for file in one.table.used_files))
 
     def describe(self) -> str:
         """See Source."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.archives.mounted_folder import MountedFolder
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.storage import Folder
@@ -67,6 +67,11 @@ class WrappedSource(Source):
     def label_files(self) -> tuple[str, ...] | None:
         """See Source."""
         return self.inner.label_files
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return self.inner.used_files
 
     @property
     def takes_splits(self) -> bool:

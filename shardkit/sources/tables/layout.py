@@ -12,7 +12,8 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.words import named
-from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
+from shardkit.sources.claims.claim import UsedFile
+from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.columns import Columns
@@ -71,6 +72,13 @@ class Table(CountingSource):
         """See Source."""
         named_by = self.columns.labels.named_by
         return (self.file.url, *([f"{self.file.folder.url}/{named_by}"] if named_by else ()))
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        named_by = self.columns.labels.named_by
+        names = (UsedFile(named_by, "class names"),) if named_by else ()
+        return (UsedFile(below(self.folder, self.file.url), "labels"), *names)
 
     @property
     def takes_splits(self) -> bool:

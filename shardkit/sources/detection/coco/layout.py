@@ -18,6 +18,7 @@ import pyarrow as pa
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.classes import (
@@ -101,6 +102,11 @@ class Coco(Source):
         """See Source."""
         with_boxes, without = LAYOUTS["coco"].titles
         return with_boxes if self.has_boxes else without
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(UsedFile(file.path, "labels") for file in self.files)
 
     def describe(self) -> str:
         """See Source."""

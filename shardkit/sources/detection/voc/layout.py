@@ -22,6 +22,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, MISSING, NO_LABEL, NO_SPLIT
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
@@ -134,7 +135,15 @@ class Voc(PairedFiles[VocFolder, str]):
     layout = LAYOUTS["voc"].title
     schema = detection_schema(_OBJECT_FIELDS)
     unlisted = "that no annotation names"
+    annotation_ending = ".xml"
     parse = staticmethod(parse_annotation)
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        lists = (one.lists for one in self.groups if one.lists and read_lists(self.folder, one.lists))
+        splits = (UsedFile(join(path, "*.txt"), "splits") for path in dict.fromkeys(lists))
+        return (*super(Voc, self).used_files, *splits)
 
     def describe(self) -> str:
         """See Source."""

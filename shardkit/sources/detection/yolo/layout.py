@@ -18,6 +18,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
@@ -34,7 +35,7 @@ from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource
 from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
 from shardkit.sources.listing import ListingRow, rejected_row
 from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.walking import parent_of
+from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Entry, Folder
 
 __all__ = ["Yolo", "is_yolo", "open_yolo"]
@@ -72,6 +73,14 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
     def classes(self) -> tuple[str, ...] | None:
         """See Source; in the order of the class indexes, None if these are the names."""
         return tuple(name for _, name in self.found.names) or None
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        folders = (label_folder(one.path) for one in self.groups if not one.is_list)
+        labels = [UsedFile(join(path, f"*{self.annotation_ending}"), "labels") for path in dict.fromkeys(folders)]
+        lists = [UsedFile(one.path, "splits") for one in self.groups if one.is_list]
+        return (*labels, *lists, UsedFile(self.found.named_by, "class names"))
 
     @property
     def unlisted(self) -> str:

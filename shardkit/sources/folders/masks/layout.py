@@ -20,6 +20,7 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
@@ -144,6 +145,18 @@ class Masks(CountingSource):
     def classes(self) -> tuple[str, ...] | None:
         """See Source."""
         return self.mask_classes.names or None
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        masks = (f"{part.masks}/*{part.mask_suffix}" for part in self.found if part.masks is not None)
+        lists = (join(part.lists, "*.txt") for part in self.found if part.lists is not None)
+        file = self.mask_classes.file
+        return (
+            *(UsedFile(path, "masks") for path in dict.fromkeys(masks)),
+            *(UsedFile(path, "splits") for path in dict.fromkeys(lists)),
+            *((UsedFile(file, "class names"),) if file else ()),
+        )
 
     def describe(self) -> str:
         """See Source."""
