@@ -73,9 +73,9 @@ def _folders(plan: Plan) -> list[tuple[str, str, int]]:
 def _files(plan: Plan) -> list[tuple[str, str]]:
     """Return the files of labels and what each was taken for; those that are not used last."""
     used = [(one.path, one.gives) for one in plan.used_files if one.gives != "masks"]  # masks have a folder's row
-    unused = [
-        (one.path, f"not used; names {counted(one.num_named, 'image')}") for one in plan.claims if not one.is_used
-    ]
+    claims = [one for one in plan.claims if not one.is_used]
+    names = ("" if one.num_files > 1 else f"; names {counted(one.num_named, 'image')}" for one in claims)
+    unused = [(one.glob.strip("/"), f"not used{named}") for one, named in zip(claims, names, strict=True)]
     files = [*used, *unused]
     if len(files) <= _MAX_FILES:
         return files

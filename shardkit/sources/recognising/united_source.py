@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import MASK_PATH, PATH
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.walking import join
@@ -84,6 +84,13 @@ class UnitedSource(Source):
         """See Source."""
         lists = [one.source.label_files for one in self.members]
         return None if None in lists else tuple(url for urls in lists for url in urls or ())
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(
+            UsedFile(join(one.at, file.path), file.gives) for one in self.members for file in one.source.used_files
+        )
 
     @property
     def claims(self) -> tuple[Claim, ...]:
