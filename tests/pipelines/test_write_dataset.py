@@ -1,5 +1,7 @@
 """`pipelines.WriteDataset` on Beam's runner for one process: the bytes of `convert`, and what is refused."""
 
+import json
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -20,11 +22,11 @@ from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import begin_staging
 from shardkit.conversion.staging.stager import Stager
 from shardkit.dataset import tfrecord
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.options.groups import Shards, Splits, Stored
 from shardkit.sources.opening import open_source
-from shardkit.storage import open_folder
-from shardkit.testing import digests_of, picture
+from shardkit.storage import TEMPORARY, open_folder
+from shardkit.testing import digests_of, picture, write_tree
 
 from ..cli.calling import SAMPLE_DATA, environment
 from .transforms import RUNNER, collected, noting
@@ -78,10 +80,12 @@ def write(output, *bundles, **options):
 
 
 def shards_of(output):
-    """Bytes of the shards, and the rows of their indexes, whose files name the plan and so the layout, too."""
-    records = {path.name: path.read_bytes() for path in output.glob("*.tfrecord")}
-    tables = {path.name: pq.read_table(path).to_pylist() for path in output.glob("*.index.parquet")}
-    return records, tables
+    """Bytes of the shards and of their indexes."""
+    return {path.name: path.read_bytes() for end in ("tfrecord", "parquet") for path in output.glob(f"*-of-*.{end}")}
+
+
+def manifest_of(output):
+    return json.loads((output / "manifest.json").read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -113,14 +117,49 @@ def written(rows, tmp_path_factory):
         ("masks", {"stored": Stored(size="40x30", fit="pad", mask_padding=255)}),
     ],
 )
-def test_the_shards_are_those_of_convert(source, options, tmp_path):
-    shardkit.convert(str(SAMPLE_DATA / source), tmp_path / "converted", **options)
+def test_the_files_are_those_of_convert_but_for_the_layout_in_the_manifest(source, options, tmp_path):
+    converted, written = tmp_path / "converted", tmp_path / "written"
+    shardkit.convert(str(SAMPLE_DATA / source), converted, **options)
     rows = rows_of(SAMPLE_DATA / source)
-    write(tmp_path / "written", rows[::2], rows[1::2], **options)
-    (records, tables), (wanted, wanted_tables) = shards_of(tmp_path / "written"), shards_of(tmp_path / "converted")
-    assert records == wanted
-    assert tables == wanted_tables
-    assert not (tmp_path / "written" / ".shardkit").exists()
+    write(written, rows[::2], rows[1::2], **options)
+    found, wanted = digests_of(written), digests_of(converted)
+    assert {name for name in found | wanted if found.get(name) != wanted.get(name)} == {"manifest.json"}
+    manifest = manifest_of(written)
+    assert manifest["source"].pop("layout") == "Beam PCollection"
+    wanted = manifest_of(converted)
+    layout = wanted["source"].pop("layout")
+    assert manifest.pop("digest") != wanted.pop("digest")
+    assert manifest == wanted
+    with pytest.raises(Exception, match=f"differently: the layout was {re.escape(layout)} and is Beam PCollection; "):
+        write(converted, rows, **options)
+
+
+def test_shards_and_indexes_are_those_of_convert_whatever_is_rejected(tmp_path):
+    source = write_tree(
+        tmp_path / "source",
+        {"1.png": picture(1, width=8, height=8), "2.png": picture(2, width=8, height=8), "3.png": b"no image"},
+    )
+    boxes = ["1.png,0,0,4,4,ant", "1.png,8,8,9,9,ant", "2.png,1,1,3,8,bee", "3.png,0,0,4,4,ant", "4.png,0,0,4,4,ant"]
+    (source / "boxes.csv").write_text("\n".join(["image,xmin,ymin,xmax,ymax,label", *boxes]))
+    shardkit.convert(source / "boxes.csv", tmp_path / "converted", max_rejected="100%")
+    near, far = pipelines.Box("ant", 0, 0, 0.5, 0.5), pipelines.Box("ant", 1, 1, 9 / 8, 9 / 8)
+    of_images = {"1.png": [near, far], "2.png": [pipelines.Box("bee", 1 / 8, 1 / 8, 1, 3 / 8)], "3.png": [near]}
+    rows = [pipelines.Example(key, (source / key).read_bytes(), boxes=boxes) for key, boxes in of_images.items()]
+    write(tmp_path / "written", rows, max_rejected="100%")
+    assert shards_of(tmp_path / "written") == shards_of(tmp_path / "converted")
+    rejected = [manifest_of(tmp_path / name)["rejected"]["num_examples"] for name in ("written", "converted")]
+    assert rejected == [2, 3], "the row without a file is only in the table"
+
+
+def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypatch):
+    source = write_tree(tmp_path / "source", {f"{row.label}/{row.key}": row.image for row in rows})
+    rows = [pipelines.Example(f"{row.label}/{row.key}", row.image, label=row.label) for row in rows]
+    with monkeypatch.context() as patched:
+        patched.setattr(StagedConversion, "publish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write(tmp_path / "out", rows, **OPTIONS)
+    with pytest.raises(DataError, match="differs: the layout was Beam PCollection and is class folders"):
+        shardkit.convert(source, tmp_path / "out", **OPTIONS)
 
 
 def test_any_bundles_any_order_and_repeated_rows_give_the_same_files(rows, written, tmp_path):
@@ -178,8 +217,10 @@ def test_a_run_that_failed_is_continued(rows, written, tmp_path, monkeypatch):
     with pytest.raises(Exception, match=r"1 of 24 images and records are bad, more than max_rejected='0' allows"):
         write(output, rows[:-1], [bad], **OPTIONS, max_rejected=0)
     assert not list(output.glob("*.tfrecord"))
-    check, checked = images.check, []
-    monkeypatch.setattr(images, "check", lambda data: checked.append(data) or check(data))
+    inventory = output / ".shardkit" / "inventory"
+    (inventory / f"{TEMPORARY}1-0").write_bytes(b"")  # of a worker that was killed
+    check, checked = images.check_and_hash, []
+    monkeypatch.setattr(images, "check_and_hash", lambda data: checked.append(data) or check(data))
     write(output, rows[::-1], **OPTIONS)
     assert checked == [rows[-1].image], "the others were staged before"
     assert digests_of(output) == digests_of(written[0])

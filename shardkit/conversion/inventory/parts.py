@@ -81,7 +81,7 @@ def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: i
     """
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
-    digest.update(columns_digest(table, table.schema.names))
+    digest.update(columns_digest(table.columns))
     digest.update(_totals_json(listing))
     digest.update(max_file_bytes.to_bytes(8, "little"))
     return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
@@ -92,10 +92,14 @@ def _totals_json(listing: Listing | ListingTotals) -> bytes:
     return canonical_json({"skipped": listing.skipped, "classes": classes})
 
 
+def part_names(output: Folder) -> list[str]:
+    """Return the file names of all parts so far, without files that a writer has not finished."""
+    return [entry.name for entry in output.scan(PARTS) if entry.name.endswith(_ENDING)]
+
+
 def count_rows(output: Folder) -> int:
     """Return the number of rows in all parts so far, for a progress display; only names of files are read."""
-    names = (entry.name for entry in output.scan(PARTS))
-    return sum(num_rows_of(name) for name in names if name.endswith(_ENDING))
+    return sum(map(num_rows_of, part_names(output)))
 
 
 def num_rejected(part: bytes) -> int:

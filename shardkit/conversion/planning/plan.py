@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.inventory.digests import fingerprint
+from shardkit.conversion.inventory.digests import Column, decisive_columns, fingerprint, rows_digest
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
 from shardkit.conversion.inventory.table import plain_type
@@ -39,7 +39,7 @@ from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import GROUP, LAST_CLASS, LINE
 
-PLAN_VERSION = 2
+PLAN_VERSION = 3
 
 # A compacted inventory has narrower types, which depend on its values.
 _TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
@@ -115,6 +115,7 @@ class Plan:
         rejected: Rejected rows, with REJECTED_SCHEMA, sorted by key.
         source: The source, as the manifest describes it.
         options: Options of the conversion.
+        examples_digest: The `rows_digest` of the examples.
         findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
         claims: What the files in the source that name images say about them.
         used_files: Files, besides the images, that the source is read with.
@@ -129,6 +130,7 @@ class Plan:
     rejected: pa.Table
     source: Source
     options: ConvertOptions
+    examples_digest: str
     findings: tuple[Finding, ...] = field(default=())
     claims: tuple[Claim, ...] = ()
     used_files: tuple[UsedFile, ...] = ()
@@ -149,14 +151,23 @@ class Plan:
         return sum(split.num_shards for split in self.splits)
 
     def description(self) -> dict[str, Any]:
-        """Return everything that decides the bytes of this conversion: equal descriptions give equal bytes."""
+        """Return everything that decides the bytes of this conversion: equal descriptions give equal bytes.
+
+        A conversion continues only what has the same description.
+        """
         known = known_description(self.options, self.source.layout, None)
         return {**known, "source": self.source.fingerprint, "classes": self.classes}
 
     @property
     def digest(self) -> str:
-        """The sha256 of the description's canonical JSON: equal for all runs of the same conversion."""
-        return sha256_hex(canonical_json(self.description()))
+        """A sha256 of what decides the bytes of the shards and their indexes, which repeat it.
+
+        It is equal for sources that have the same examples in another layout, such as the rows of a PCollection, and
+        does not depend on what is rejected.
+        """
+        decides = {**self.description(), "source": self.examples_digest}
+        del decides["layout"]
+        return sha256_hex(canonical_json(decides))
 
     def with_late(self, late: Iterable[Reject]) -> pa.Table:
         """Return the rejected rows of the plan and of the writers, sorted by key."""
@@ -260,10 +271,21 @@ def make_plan(
             fingerprint=fingerprint(table, inventory.origin),
         ),
         options=rules,
+        examples_digest=_examples_digest(good, groups),
         findings=findings,
         claims=inventory.claims,
         used_files=inventory.used_files,
     )
+
+
+def _examples_digest(good: Rows, groups: pa.ChunkedArray | None) -> str:
+    """Return the `rows_digest` of the examples with the groups that are written."""
+    columns: dict[str, Column] = {name: good.lazy_column(name) for name in decisive_columns(good.table)}
+    if groups is None:
+        columns.pop(GROUP.name, None)
+    else:
+        columns[GROUP.name] = groups
+    return rows_digest(good.table.schema, columns)
 
 
 def _plan_split(

@@ -25,7 +25,7 @@ _CONTENT_BYTES = 32
 
 def has_staged_images(output: Folder) -> bool:
     """Return whether an earlier run left staged images."""
-    return bool(output.scan(parts.PARTS))
+    return bool(parts.part_names(output))
 
 
 class StagedBefore:
@@ -42,7 +42,7 @@ class StagedBefore:
         Raises:
             OSError: The disk or the network failed.
         """
-        names = [entry.name for entry in output.scan(parts.PARTS)]
+        names = parts.part_names(output)
         tables, num_rows = list[pa.Table](), 0
         for table in read_many(partial(_read, output, f"{folder}/", columns), names, parts.READING_THREADS):
             tables.append(table)

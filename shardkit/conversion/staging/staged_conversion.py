@@ -97,7 +97,7 @@ class StagedConversion:
     def _planned(self, run: Run, inventory: StagedInventory) -> tuple[list[PlannedShard], list[Reject]]:
         output = run.folder
         is_there = output.stat(MANIFEST) is not None
-        if is_there and not self.overwrite and not output.scan(parts.PARTS):  # refused and tried again by the engine
+        if is_there and not self.overwrite and not parts.part_names(output):  # refused and tried again by the engine
             raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
         remove_temporaries(output)
         output.remove(REJECTED_IN_WORK)  # of an earlier run

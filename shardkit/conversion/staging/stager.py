@@ -186,7 +186,7 @@ class Stager:
                 if row.get(STORED_BYTES.name) is not None and row[PATH.name] is None:
                     row[PATH.name] = path
             table = pa.Table.from_pylist(self._rows, schema)
-            digest = hashlib.blake2b(columns_digest(table, schema.names), digest_size=16)
+            digest = hashlib.blake2b(columns_digest(table.columns), digest_size=16)
             digest.update(canonical_json(schema.names))
             name = f"{digest.hexdigest()}-{len(table)}.arrow"
             retried(lambda: parts.write_part(self._output, name, table, Listing(schema)))

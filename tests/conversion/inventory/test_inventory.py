@@ -10,10 +10,10 @@ from shardkit.conversion.inventory import merged_parts
 from shardkit.conversion.inventory.checking import check_batch
 from shardkit.conversion.inventory.digests import fingerprint
 from shardkit.conversion.inventory.parts import PARTS, count_rows, part_name, read_parts, write_part
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, MASK_SHA256
 from shardkit.conversion.inventory.table import compact
 from shardkit.sources import Listing, SourceOptions
-from shardkit.sources.columns import LINE
+from shardkit.sources.columns import LINE, objects_field
 from shardkit.sources.listing import ListingRow
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
@@ -227,6 +227,28 @@ def test_the_fingerprint_does_not_depend_on_chunks_slices_or_times():
     chunked = pa.concat_tables([table.slice(0, 2), table.slice(2, 3), table.slice(5)])
     assert fingerprint(chunked) == fingerprint(later) == fingerprint(table)
     assert fingerprint(table.slice(1, 3)) == fingerprint(table.take([1, 2, 3]))
+
+
+def test_the_fingerprint_depends_on_masks_not_on_their_files_unless_their_contents_are_unknown():
+    def masked(paths, contents):
+        table = inventory_table(["cat"] * 2).append_column("mask_path", pa.array(paths))
+        return table.append_column(MASK_SHA256, pa.array(contents, MASK_SHA256.type))
+
+    one, other = [b"a" * 32, b"b" * 32], [b"a" * 32, b"c" * 32]
+    assert fingerprint(masked(["1", "2"], one)) == fingerprint(masked(["3", "4"], one))
+    assert fingerprint(masked(["1", "2"], one)) != fingerprint(masked(["1", "2"], other))
+    nothing = [None, None]
+    assert fingerprint(masked(["1", "2"], nothing)) != fingerprint(masked(["3", "4"], nothing))
+
+
+def test_the_fingerprint_depends_on_boxes_not_on_what_messages_call_them():
+    def boxed(side, name):
+        boxes = [[{"bbox": [0, 0, 0.5, side], "label_name": "cat", "name": name}], []]
+        field = objects_field()
+        return inventory_table([None, None], keys=["a", "b"]).append_column(field, pa.array(boxes, field.type))
+
+    assert fingerprint(boxed(0.5, "line 2")) == fingerprint(boxed(0.5, "object 0"))
+    assert fingerprint(boxed(0.5, "line 2")) != fingerprint(boxed(0.25, "line 2"))
 
 
 def test_skipped_files_are_kept_with_their_part(tmp_path):

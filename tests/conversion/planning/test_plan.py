@@ -13,6 +13,7 @@ from shardkit.conversion.inventory.table import compact
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan, plan_schema
 from shardkit.errors import CallError, DataError
+from shardkit.sources.columns import GROUP
 from shardkit.testing import inventory_table
 
 SPLITS = {"train": Fraction(4, 5), "validation": Fraction(1, 10), "test": Fraction(1, 10)}
@@ -351,6 +352,29 @@ def test_a_changed_source_changes_the_description_and_a_copy_of_it_does_not():
         inventory_table([*labels, "dog"]),
     ):
         assert plan_of(changed).description() != plain
+
+
+def test_the_digest_names_what_is_written_whatever_the_layout_and_whatever_is_rejected():
+    labels = ["cat", "dog"]
+    plain = plan_of(inventory_table(labels))
+    other = inventory_table([*labels, "dog"], reasons=[None, None, "empty"])
+    other = other.append_column(GROUP, pa.nulls(3, pa.string()))
+    others = plan_of(other, layout="Beam PCollection")
+    assert others.digest == plain.digest
+    assert {name for name, value in others.description().items() if value != plain.description()[name]} == {
+        *("layout", "source")  # so that one does not go on with the other's shards
+    }
+    for changed in (
+        inventory_table(["cat", "cat"]),
+        inventory_table(labels, keys=["cat/a.jpg", "dog/b.jpg"]),
+        inventory_table(labels, sizes=[1000, 1001]),
+        inventory_table(labels, contents=[b"a", b"b"]),
+        inventory_table(labels, splits=["train", "train"]),
+        inventory_table(labels).append_column(GROUP, pa.array(["one", "other"])),
+        inventory_table([*labels, "dog"]),
+    ):
+        assert plan_of(changed).digest != plain.digest
+    assert plan_of(inventory_table(labels), seed=1).digest != plain.digest
 
 
 def test_the_description_names_what_the_conversion_is():
