@@ -147,7 +147,8 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
         have = "has" if near.num == 1 else "have"
         intro += f" {counted(near.num, 'set')} of near-identical images {have} different labels: one may be wrong."
         groups += _sets(near, collection, thumbnails, _labels_of, "near-identical sets")
-    listing = collection.origin.conflicts_listing if found is not None and found.num > len(found.shown) else ""
+    is_cut = any(one is not None and one.num > len(one.shown) for one in (found, near))
+    listing = collection.origin.conflicts_listing if is_cut else ""
     intros = [intro, "All of them are listed by:"] if listing else [intro]
     return Section("conflicts", "Candidates for wrong labels", intros, groups=groups, code=listing)
 
