@@ -1,6 +1,7 @@
 """How well copies are found by perceptual hashes, how many different images are taken for copies, and how fast.
 
-    python tests/benchmarks/bench_near_duplicates.py --photos FOLDER [--variants 100000] [--hashes 1000000 10000000]
+    python tests/benchmarks/bench_near_duplicates.py --photos FOLDER [--trials 2] [--variants 30000]
+        [--hashes 1000000]
 
 Recall: each photograph is changed in each way, with amounts drawn at random, and counts if it is found as a near pair
 of the original. False pairs: different photographs are made of two of them each, by cutting out, mirroring, blending
@@ -27,7 +28,6 @@ from shardkit.images.similar.similar_sets import similar_sets
 
 SIDE = 500
 QUALITIES, SCALES, BRIGHTNESS, MOST_CROPPED = (50, 95), (0.5, 2.0), (0.85, 1.15), 0.05
-TRIALS = 4
 SMALL = (128, 96)
 SEED = 1
 
@@ -81,14 +81,14 @@ CHANGES = (
 )
 
 
-def recall(photos: list[Image.Image]) -> None:
+def recall(photos: list[Image.Image], trials: int) -> None:
     drawing = random.Random(SEED)  # noqa: S311 - no secret
     rows = [["change", "recall", f"within {RADIUS} bits", "median bits", "95 % bits"]]
     for name in CHANGES:
         bits, found = [], 0
         for image in photos:
             original = hash_of(jpeg(image, 95))
-            for _ in range(TRIALS):
+            for _ in range(trials):
                 copy = hash_of(changed(name, image, drawing))
                 if original is None or copy is None:
                     continue
@@ -105,7 +105,7 @@ def recall(photos: list[Image.Image]) -> None:
                 f"{np.percentile(bits, 95):.0f}",
             ]
         )
-    print_table(f"copies of {len(photos)} photographs, {TRIALS} of each", rows)
+    print_table(f"copies of {len(photos)} photographs, {trials} of each", rows)
 
 
 def composed(photos: list[Image.Image], drawing: random.Random) -> Image.Image:
@@ -158,7 +158,8 @@ def search(hashes_file: str, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--photos", type=Path)
-    parser.add_argument("--variants", type=int, default=100_000)
+    parser.add_argument("--trials", type=int, default=2)
+    parser.add_argument("--variants", type=int, default=30_000)
     parser.add_argument("--hashes", type=int, nargs="*", default=[1_000_000])
     parser.add_argument("--work", type=Path, default=Path("/tmp"))  # noqa: S108 - a default for one person
     parser.add_argument("--search", nargs=2, help=argparse.SUPPRESS)
@@ -170,7 +171,7 @@ def main() -> None:
     photos = [Image.open(path).convert("RGB") for path in paths]
     for photo in photos:
         photo.thumbnail((SIDE, SIDE))
-    recall(photos)
+    recall(photos, given.trials)
     known = false_pairs(photos, given.variants)
     file = given.work / "near_hashes.npy"
     np.save(file, known)

@@ -4,7 +4,7 @@ This is multi-index hashing (Norouzi, Punjani and Fleet, "Fast Search in Hamming
 2012): hashes that differ in few bits are equal, but for one bit, in one of several bands of their bits. Each band is a
 table sorted by its bits, in which a hash looks up its own value and those with one bit flipped. The bands are cut from
 four different orders of the bits, so that a pair that differs in a bad place of one order is found by another: of pairs
-within RADIUS, the tables find 99 % (tests/benchmarks/bench_near_duplicates.py).
+within RADIUS, the tables find 98 % or more (tests/benchmarks/bench_near_duplicates.py).
 
 Whether a pair is found depends on its two hashes alone, so a plan, a check and an append agree about it. The exception
 are crowded tables, see MOST_IN_BUCKET.
