@@ -222,15 +222,24 @@ def _(tree):
     tree.text("data/annotations.json", coco(images))
 
 
-@folder("Udacity: object-detection-crowdai/labels.csv with upper corner names", today="refused")
-def _(tree):
-    rows = "xmin,ymin,xmax,ymax,Frame,Label,Preview URL\n"
+def udacity(tree, header):
+    rows = f"{header},Frame,Label,Preview URL\n"
     for number in range(4):
         tree.image(f"object-detection-crowdai/147980206{number}.jpg", boxes=some(number))
         rows += "".join(
             f"{a},{b},{c},{d},147980206{number}.jpg,{e},http://crowdai.com/{number}\n" for a, b, c, d, e in some(number)
         )
     tree.text("object-detection-crowdai/labels.csv", rows)
+
+
+@folder("Udacity: object-detection-crowdai/labels.csv with upper corner names")
+def _(tree):
+    udacity(tree, "xmin,ymin,xmax,ymax")
+
+
+@folder("Udacity: its first labels.csv, whose header has two names exchanged")
+def _(tree):
+    udacity(tree, "xmin,xmax,ymin,ymax")
 
 
 @folder("WIDER Person: Annotations/*.jpg.txt with a count and class numbers", "refused")

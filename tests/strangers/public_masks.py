@@ -1,7 +1,11 @@
 """Images with masks of public datasets, after MMSegmentation's pages, Zenodo and starter notebooks of Kaggle."""
 
+import json
+
+import numpy as np
+
 from .masks import classes, coloured, grey
-from .tree import folder
+from .tree import HEIGHT, WIDTH, folder
 
 
 def pairs(tree, image, mask, count, own=None, *, start=0, two=False):
@@ -141,3 +145,35 @@ def _(tree):
     for place, video in enumerate(("video1", "video2")):
         image, mask = f"images/{video}/{{:05}}.jpg", f"annotations/{video}/{{:05}}.png"
         pairs(tree, image, mask, 3, start=10 * place)
+
+
+@folder("Mapillary Vistas: v1.2 and v2.0 with labels, instances and panoptic, names in config_v2.0.json")
+def _(tree):
+    names = [{"name": f"a--{name}", "readable": name, "color": [9, 9, 9]} for name in ("sky", "road", "car")]
+    for split, own in (("training", "train"), ("validation", "validation")):
+        for number in range(3):
+            values = classes(number + 10 * (split == "validation"))
+            tree.image(f"{split}/images/{split}{number}.jpg", split=own, mask=values)
+            for version, drawn in (("v1.2", 2 - values), ("v2.0", values)):
+                tree.drawing(f"{split}/{version}/labels/{split}{number}.png", drawn)
+                tree.drawing(f"{split}/{version}/instances/{split}{number}.png", drawn.astype(np.uint16) * 256)
+                tree.drawing(f"{split}/{version}/panoptic/{split}{number}.png", np.dstack([drawn * 50] * 3))
+    tree.unlearnt("testing/images/testing0.jpg")
+    tree.text("config_v2.0.json", json.dumps({"labels": names, "version": "2.0"}))
+
+
+@folder("COCO panoptic: PNG of segment numbers and a JSON of their categories", "refused")
+def _(tree):
+    annotations, images = [], []
+    for number in range(4):
+        name = f"{number:012}"
+        values = classes(number)
+        tree.image(f"val2017/{name}.jpg", split="validation", mask=values)
+        red = values * 40 + 3
+        tree.drawing(f"annotations/panoptic_val2017/{name}.png", np.dstack([red, red * 0, red * 0]))
+        segments = [{"id": one * 40 + 3, "category_id": one, "iscrowd": 0, "area": 9} for one in range(3)]
+        annotations.append({"image_id": number, "file_name": f"{name}.png", "segments_info": segments})
+        images.append({"id": number, "file_name": f"{name}.jpg", "width": WIDTH, "height": HEIGHT})
+    categories = [{"id": one, "name": name, "isthing": 1} for one, name in enumerate(("sky", "road", "car"))]
+    content = {"images": images, "annotations": annotations, "categories": categories}
+    tree.text("annotations/panoptic_val2017.json", json.dumps(content))

@@ -54,6 +54,21 @@ def test_a_file_of_colours_that_cannot_be_read_is_named(lines, says, tmp_path):
         found(tmp_path, "label_colors.txt", lines)
 
 
+VISTAS = [Part("training/images", "training/v1.2/labels", "train", with_splits=False)]
+
+
+def test_names_of_mapillary_vistas(tmp_path):
+    def named(labels):
+        write_tree(tmp_path, {"config_v1.2.json": f'{{"labels": {labels}}}'.encode()})
+        return find_classes(open_folder(str(tmp_path)), VISTAS).names
+
+    assert named('[{"readable": "Bird", "name": "animal--bird"}]') == ("Bird",)
+    # Two classes of one readable name are told apart by the other one.
+    assert named('[{"readable": "Sign", "name": "a"}, {"readable": "Sign", "name": "b"}]') == ("a", "b")
+    with pytest.raises(DataError, match="`labels` is no list of classes, 256 at most"):
+        named('[{"readable": "Bird"}, 7]')
+
+
 def test_masks_in_colours_are_converted_and_those_with_other_colours_rejected(tmp_path):
     tensorflow = pytest.importorskip("tensorflow")
     from PIL import Image

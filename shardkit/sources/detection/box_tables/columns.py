@@ -87,11 +87,13 @@ _CENTRES = (
     ("xc", "yc", "w", "h"),
 )
 _LISTS = ("bbox", "boundingbox")  # "[834.0, 222.0, 56.0, 36.0]"
+# The first header of Udacity's CrowdAI exchanges two names: the values are xmin, ymin, xmax, ymax, as in the later one.
+_UDACITY = ("xmin", "xmax", "ymin", "ymax", "frame", "label", "previewurl")
 # All columns of Kaggle's "Global Wheat Detection", whose page says that the list is [xmin, ymin, width, height].
 _WHEAT = {"imageid", "width", "height", "bbox", "source"}
 _IMAGE = (
     *("image", "imagepath", "imageuri", "filename", "filepath", "path", "file", "img", "imagename", "imgname", "fname"),
-    *("imageid", "imgid", "imagefilename", "patientid", "id"),
+    *("imageid", "imgid", "imagefilename", "patientid", "id", "frame"),
 )
 _LABEL = (
     *("classname", "labelname", "categoryname", "displayname", "class", "label", "category", "name", "target"),
@@ -170,6 +172,8 @@ def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> Box
     for i, name in enumerate(names):
         at.setdefault(re.sub(r"[\s_-]", "", name).lower(), i)
     form, sides = _box(at)
+    if (*at,) == _UDACITY:
+        sides = (0, 1, 2, 3)
     image = _first(at, _IMAGE)
     label, split = _first(at, _LABEL), _first(at, _SPLIT)
     if options is not None:

@@ -4,11 +4,13 @@ label_colors.txt    64 128 64<tab>Animal               CamVid; class numbers are
 class_dict.csv      name,r,g,b / Animal,64,128,64      Kaggle's copies of CamVid, DeepGlobe and others
 labelmap.txt        Animal:64,128,64::                 CVAT's export of masks
 objectInfo150.txt   1<tab>0.1576<tab>…<tab>wall        ADE20K; grey masks, 0 is none of the classes
+config_v1.2.json    {"labels": [{"readable": "Bird"}]} Mapillary Vistas; the masks have class numbers and a palette
 
 Cityscapes has no such file; its names are those of cityscapesScripts/helpers/labels.py.
 """
 
 import itertools
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +18,17 @@ from dataclasses import dataclass
 from shardkit.errors import DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
+from shardkit.sources.detection.rows import encodable
 from shardkit.sources.folders.masks.by_content import are_black_and_white
-from shardkit.sources.folders.masks.pairs import Part
+from shardkit.sources.folders.masks.pairs import VISTAS_VERSION, Part
 from shardkit.sources.lists.records import read_fields
-from shardkit.sources.walking import children
+from shardkit.sources.walking import children, file_or_folder, read_label_file
 from shardkit.storage import Folder
 
 COLOUR_FILES = ("label_colors.txt", "class_dict.csv", "class_dict_seg.csv", "labelmap.txt")
 _ADE = "objectInfo150.txt"
 _ADE_COLUMNS = 6
+_MAX_CONFIG_BYTES = 1 << 20  # 1 MiB
 _COLOURS_FIRST = re.compile(r"(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})[\s,]+(.*\S)")
 _NAME_FIRST = re.compile(r"(.*\S)\s*[:,]\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?::.*)?")
 _MAX_CLASSES = 256  # a stored mask has 8 bits
@@ -71,8 +75,30 @@ def find_classes(folder: Folder, parts: Sequence[Part]) -> MaskClasses:
         names = tuple(values[-1] for values in lines if len(values) == _ADE_COLUMNS and values[0].isdecimal())
         if len(names) == len(lines) - 1 and len(set(names)) == len(names) and "other" not in names:
             return MaskClasses(("other", *names), "", _ADE)
+    for version in {name for part in parts if part.masks for name in part.masks.split("/")}:
+        config = f"config_{version}.json"
+        if VISTAS_VERSION.fullmatch(version) and config in there:
+            return _of_vistas(folder, config)
     masks = itertools.chain.from_iterable(part.masks_of(folder) for part in parts)
     return MaskClasses(colours=BLACK_AND_WHITE) if are_black_and_white(folder, masks) else MaskClasses()
+
+
+def _of_vistas(folder: Folder, file: str) -> MaskClasses:
+    entry = file_or_folder(folder, file)
+    data = read_label_file(folder, file, entry.num_bytes if entry else 0, _MAX_CONFIG_BYTES)
+    try:
+        labels = None if isinstance(data, str) else json.loads(data)["labels"]
+        lists = [tuple(encodable(label[key]) for label in labels or ()) for key in ("readable", "name")]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        lists = []
+    names = next((one for one in lists if 0 < len(one) == len(set(one)) <= _MAX_CLASSES), None)
+    if names is None:
+        msg = (
+            f"{folder.url}/{file}: `labels` is no list of classes, {_MAX_CLASSES} at most, each with a `readable` and "
+            "a `name`; restore the file, or remove it to name the classes by their numbers"
+        )
+        raise DataError(msg)
+    return MaskClasses(names, "", file)
 
 
 def _with_colours(folder: Folder, file: str) -> MaskClasses:

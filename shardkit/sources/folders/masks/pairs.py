@@ -8,6 +8,7 @@ train/, trainannot/, val/, valannot/     CamVid as SegNet distributes it; also t
 701_StillsRaw_full/, LabeledApproved_full/      CamVid as its authors do
 leftImg8bit/train/, gtFine/train/        Cityscapes
 images/, annotations/trimaps/            Oxford-IIIT Pet, only if masks are asked for
+training/images/, training/v1.2/labels/  Mapillary Vistas, the newest version
 
 Lists of splits are also found in the only other folder of ImageSets/, such as SegmentationContext/.
 
@@ -54,6 +55,7 @@ _OF_SPLIT = re.compile(r"[_-]?(?:annot|annotations?|gt|labels?|masks?|seg(?:ment
 CAMVID = ("701_StillsRaw_full", "LabeledApproved_full")
 _CITY_IMAGES, _CITY_MASKS = "leftImg8bit", ("gtFine", "gtCoarse")
 _CITY_SPLITS = ("train", "val", "train_extra")  # the masks of test are dummies: the benchmark keeps the true ones
+VISTAS_VERSION = re.compile(r"v[0-9]\.[0-9]")  # folders of Mapillary Vistas, each with labels/
 # The first of these that exists: only the dataset's own script, which prepares training, makes labelTrainIds.
 _CITY_KINDS = ("_labelTrainIds", "_labelIds")
 
@@ -257,7 +259,9 @@ def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
     images = next((join(base, names[name]) for name in _IMAGES if name in names), None)
     if images is None:
         return None
-    candidates = (join(base, names[name]) for name in _MASKS if name in names)
+    versions = sorted(filter(VISTAS_VERSION.fullmatch, names), reverse=True)
+    candidates = [join(base, names[name]) for name in _MASKS if name in names]
+    candidates += [join(base, version, "labels") for version in versions]
     masks = next((path for path in candidates if _holds_masks(folder, path, _MAX_DEPTH)), None)
     if not base and masks is None:
         return None
