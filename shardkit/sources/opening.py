@@ -39,7 +39,7 @@ from shardkit.sources.recognising.uniting import whole_or_united
 from shardkit.sources.recognising.unmarked_folders import HasCopies, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
 from shardkit.sources.recognising.wrappers import without_wrappers
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees
@@ -47,6 +47,7 @@ _ANY_TREE = {"class-folders", "file-names", "unlabelled"}  # layouts that read e
 _OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore", "also"}  # options
 
 
+@listing_once()
 def open_source(
     url: str,
     options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen

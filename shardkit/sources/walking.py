@@ -1,8 +1,10 @@
 """Walk the folders of a source, for layouts that pair images with label files by name."""
 
+import contextlib
 import errno
 import re
 from collections.abc import Collection, Iterable, Iterator
+from contextvars import ContextVar
 
 from shardkit.errors import MachineError, SpecialFileError
 from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
@@ -12,8 +14,41 @@ from shardkit.storage import Entry, Folder, os_errors_as
 _HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow
 MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
 MAX_SLICES = 16  # each worker walks the folder again: about 5 µs per file, where parsing its labels takes 100
+_MAX_KEPT = 50_000  # entries that `listing_once` keeps: some 10 MB
 # Errors of a path that cannot exist, as label files may contain.
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+
+
+class _Kept:
+    """The entries of folders that were listed before."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[int, str], tuple[Folder, list[Entry]]] = {}
+        self._num_entries = 0
+
+    def find(self, folder: Folder, path: str) -> list[Entry] | None:
+        """Return a folder's entries; None if they are not kept."""
+        _, entries = self._entries.get((id(folder), path), (folder, None))
+        return None if entries is None else entries.copy()
+
+    def keep(self, folder: Folder, path: str, entries: list[Entry]) -> None:
+        """Keep a folder's entries, if there is room. The folder is kept too, so that no other one gets its id."""
+        if self._num_entries + len(entries) <= _MAX_KEPT:
+            self._num_entries += len(entries)
+            self._entries[id(folder), path] = folder, entries.copy()
+
+
+_kept: ContextVar[_Kept | None] = ContextVar("_kept", default=None)
+
+
+@contextlib.contextmanager
+def listing_once() -> Iterator[None]:
+    """Let `children` list a folder once while this lasts: layouts look at the same folders one after another."""
+    token = _kept.set(_Kept())
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def is_image(name: str) -> bool:
@@ -47,6 +82,17 @@ def children(folder: Folder, path: str = "") -> list[Entry]:
     Raises:
         MachineError: The folder cannot be listed.
     """
+    kept = _kept.get()
+    if kept is None:
+        return _children(folder, path)
+    entries = kept.find(folder, path)
+    if entries is None:
+        entries = _children(folder, path)
+        kept.keep(folder, path, entries)
+    return entries
+
+
+def _children(folder: Folder, path: str) -> list[Entry]:
     with os_errors_as("list the folder", f"{folder.url}/{path}"):
         try:
             return [entry for entry in folder.scan(path) if not is_ignored(entry.name)]

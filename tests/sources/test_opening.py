@@ -3,7 +3,7 @@ import pytest
 from shardkit.errors import CallError, DataError
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
-from shardkit.storage import open_folder
+from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import read_source, write_archive, write_tree
 from shardkit.testing.refusals import offered
 
@@ -44,6 +44,18 @@ def test_a_source_that_is_a_file_is_named(tmp_path):
         DataError, match=r"/photos\.rar: shardkit does not know how to read this file; SOURCE is a folder"
     ):
         open_source(f"{tmp_path}/photos.rar")
+
+
+def test_no_folder_is_listed_twice_while_a_source_is_recognised(tmp_path, monkeypatch):
+    root = write_tree(tmp_path, {"cat/1.jpg": b"x", "dog/2.jpg": b"x", "labels.csv": b"image,label\n1.jpg,cat\n"})
+    listed = []
+    scan = LocalFolder.scan
+    monkeypatch.setattr(LocalFolder, "scan", lambda folder, path="": listed.append(path) or scan(folder, path))
+    open_source(str(root), SourceOptions(layout="class-folders"))
+    assert sorted(listed) == sorted(set(listed))
+    (root / "eel").mkdir()
+    write_tree(root, {"eel/3.jpg": b"x"})
+    assert {row["label_name"] for row in read_source(root, layout="class-folders").rows} == {"cat", "dog", "eel"}
 
 
 def test_root_is_taken_for_yolo_and_the_label_key_for_webdataset(tmp_path):

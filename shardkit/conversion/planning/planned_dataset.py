@@ -168,7 +168,8 @@ def find_planned(output: Folder, options: ConvertOptions) -> PlannedDataset | No
     """
     if output.stat(PATH) is None:
         return None
-    rejected = pq.read_table(io.BytesIO(retried(lambda: output.read(PATH))))
+    # Not `pq.read_table`, which imports pyarrow.dataset at the start of every conversion.
+    rejected = pq.ParquetFile(io.BytesIO(retried(lambda: output.read(PATH)))).read()
     written = _metadata(rejected.schema)
     written["source"] = Source(**written["source"])
     written["splits"] = [PlannedSplit(*split) for split in written["splits"]]

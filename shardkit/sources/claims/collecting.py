@@ -103,6 +103,7 @@ def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str])
     Yields:
         The path of a folder, and the names of its files of one ending.
     """
+    tails = tuple(endings)
     level = [""]
     num_folders = 0
     for _ in range(_MAX_DEPTH):
@@ -112,7 +113,7 @@ def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str])
             if num_folders > _NUM_FOLDERS:
                 return
             entries = children(folder, path)
-            files = [one.name for one in entries if not one.is_folder and ending(one.name) in endings]
+            files = [one.name for one in entries if one.name.lower().endswith(tails) and not one.is_folder]
             for kind in sorted({ending(name) for name in files}):
                 yield path, [name for name in files if ending(name) == kind]
             inner = [one.name for one in entries if one.is_folder and join(path, one.name) != excluded]

@@ -21,7 +21,7 @@ from shardkit.sources.listing import (
     is_ignored,
 )
 from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.walking import ancestors, are_of_dataset, is_dataset, join
+from shardkit.sources.walking import ancestors, are_of_dataset, children, is_dataset, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _MISPLACED = "the image lies outside every label folder; move it into one"
@@ -220,9 +220,7 @@ def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
     Raises:
         MachineError: The folder cannot be listed.
     """
-    with os_errors_as("list the folder", f"{folder.url}/{path}"):
-        entries = folder.scan(path)
-    names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
+    names = [entry.name for entry in children(folder, path) if entry.is_folder]
     return [name for name in names if join(path, name) != excluded and (path or not is_dataset(folder, name))]
 
 
