@@ -1,5 +1,8 @@
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -113,6 +116,15 @@ def test_ctrl_c_or_sigterm_ends_it_with_a_sentence_and_130_and_the_same_command_
     convert(large_source, output, *LARGE)
     assert digests_of(output) == large_wanted
     assert nothing_left(output)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["WriteDataset", "threads", "runner"])
+def test_killed_at_random_changes_to_the_output_it_ends_with_the_files_of_an_undisturbed_one(way, tmp_path):
+    words = [sys.executable, "-m", "tests.pipelines.killed", way, tmp_path, "--kills", "12"]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert (found["kills"], found["conversions"] > 0) == (12, True)
 
 
 @pytest.mark.usefixtures("ctrl_c_works")
