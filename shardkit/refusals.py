@@ -88,6 +88,10 @@ class RefusalError(_RefusedError, CallError):
     """
 
 
+class UnrecognisedError(RefusalError):
+    """Nothing says how a source is read; its changes read it as what any tree can be read as."""
+
+
 class RefusedDataError(_RefusedError, DataError):
     """Data cannot be used in this call, and could be in another one; the attributes are those of `RefusalError`."""
 

@@ -12,6 +12,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
+from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.context import Opening
 from shardkit.sources.datasets.opening import refuse_unfinished
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
@@ -172,10 +173,15 @@ def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> F
 
 
 def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    """Open a folder, a folder in an archive, or a tree of several; without wrappers if it cannot be read as it is."""
+    """Open a folder, a folder in an archive, or a tree of several; without wrappers if nothing is recognised in it.
+
+    A refusal that asks the user a question is final: a tree without wrappers might be read without it.
+    """
     try:
         return _open_as_it_is(tree, opening, globs)
-    except (CallError, DataError):
+    except (CallError, DataError) as error:
+        if isinstance(error, RefusalError | RefusedDataError) and not isinstance(error, UnrecognisedError):
+            raise
         # Globs with a path are of the tree as it is.
         if opening.options.layout not in _ANY_TREE and not any("/" in glob.text.rstrip("/") for glob in globs):
             for other, note in without_wrappers(_hiding(tree, globs), opening.excluded):

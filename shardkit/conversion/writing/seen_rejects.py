@@ -20,6 +20,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import shown
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources import Source
+from shardkit.sources.columns import MASK_PATH
 from shardkit.sources.listing import ending
 from shardkit.storage import Folder
 
@@ -39,9 +40,8 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
         MachineError: There is such an image; the message names the host.
     """
     suspects = table.filter(pc.is_in(table["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
-    # A label file that is rejected because its image is missing is there itself.
     listed = (row for batch in suspects.to_batches(max_chunksize=MAX_LOOKS) for row in batch.to_pylist())
-    rows = (row for row in listed if row["reason"] != MISSING or ending(image_path(row)) in _ENDINGS)
+    rows = (row for row in listed if row["reason"] != MISSING or not _names_missing_image(row))
     for row in islice(rows, MAX_LOOKS):
         if _is_readable(source.folder, row):
             host = None if host_of is None else f"host {host_of(row['key'])}"
@@ -68,6 +68,12 @@ def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[
         if _is_readable(source.folder, row):
             who = "a worker" if is_remote else None
             raise _refused(source, row["key"], suspects[row["key"]].message, who, len(suspects))
+
+
+def _names_missing_image(row: dict[str, Any]) -> bool:
+    """Return whether a row is of a label file or a mask whose image is missing: the file is there itself."""
+    is_mask = MASK_PATH.name in row and row[MASK_PATH.name] is None
+    return is_mask or ending(image_path(row)) not in _ENDINGS
 
 
 def _refused(source: Source, key: str, message: Any, who: str | None, num_suspects: int) -> MachineError:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
-from shardkit.refusals import RefusalError
+from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders, read_as_classes
 from shardkit.sources.folders.class_levels import refuse_unclear_level
@@ -292,7 +292,7 @@ def _refuse_annotated(
         problem = f"{place.shown}: this looks like annotated images (found {sign}){NO_LAYOUT}"
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
         paths = [join(name, one) for name, inner in below for one in inner] or names
-        raise RefusalError(problem, [*readings_of_masks(folder, paths, place), _forced(place)], remedy=remedy)
+        raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), _forced(place)], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:
         if found := adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS]):
             problem = (

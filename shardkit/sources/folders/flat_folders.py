@@ -12,7 +12,7 @@ from types import MappingProxyType
 from shardkit.errors import DataError, ShardkitError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
-from shardkit.refusals import RefusalError
+from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.data_formats import data_format
@@ -101,7 +101,7 @@ def open_flat_folders(
             commands.append(place.tree({"layout": "class-folders"}, meaning))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}{remark}"
-    raise RefusalError(problem, commands)
+    raise UnrecognisedError(problem, commands)
 
 
 def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace) -> list[Change]:

@@ -5,14 +5,18 @@ import os
 import platform
 
 import pytest
+from PIL import Image
 
 from shardkit.conversion.inventory.source_files import SourceFiles
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
+from shardkit.conversion.writing.source_plan import plan_source
 from shardkit.errors import DataError, MachineError
+from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
-from shardkit.testing import picture, write_tree
+from shardkit.sources import SourceOptions
+from shardkit.testing import encoded, picture, write_tree
 
 FILES = {f"{label}/{i}.png": picture(i) for label in ("ant", "bee") for i in range(4)}
 UNREADABLE = "bee/2.png"
@@ -131,3 +135,20 @@ def test_a_disk_error_while_writing_is_the_machines_and_the_next_run_goes_on(tmp
     assert str(raised.value).startswith(f"{tmp_path}/photos/{UNREADABLE}: cannot be read: Input/output error; check")
     outcome = outcome_of(tmp_path, "decode", ThreadExecutor(1))
     assert (outcome.finished_before, outcome.manifest.splits["train"].num_examples) == (1, len(FILES))
+
+
+def test_a_mask_without_an_image_is_left_out_and_an_image_with_a_mask_that_a_worker_lacks_is_not(tmp_path, monkeypatch):
+    masks = {f"masks/{i}.png": encoded(Image.new("L", (8, 8), i % 2)) for i in range(5)}
+    write_tree(tmp_path / "photos", {**masks, **{f"images/{i}.png": picture(i) for i in range(4)}})
+    rejected = outcome_of(tmp_path, "decode", ThreadExecutor(1)).manifest.rejected
+    assert (rejected.num_examples, rejected.by_reason) == (1, {"missing": 1})
+
+    class MissingFiles(SourceFiles):
+        def _image(self, row):
+            if row["key"] == "images/2.png":
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            return super()._image(row)
+
+    monkeypatch.setattr("shardkit.conversion.inventory.checking.SourceFiles", MissingFiles)
+    with pytest.raises(MachineError, match=r"images/2\.png: host .* rejected this image .*, and the driver reads it"):
+        plan_source(str(tmp_path / "photos"), SourceOptions(), ConvertOptions(), RemoteExecutor(1), Silent())

@@ -43,6 +43,13 @@ def test_a_tree_that_cannot_be_read_without_wrappers_either_is_refused_as_it_is(
         opened(tmp_path / "source")
 
 
+def test_a_question_is_asked_though_the_tree_could_be_read_without_wrappers(tmp_path):
+    names = [f"{folder}{word}.{n}.png" for folder in ("", "data/data/") for word in ("cat", "dog") for n in range(2)]
+    images = {name: picture(n) for n, name in enumerate(names)}
+    with pytest.raises(CallError, match="there are images next to the only folder, data/"):
+        opened(write_tree(tmp_path / "source", images))
+
+
 def test_an_archive_with_a_wrapper_twice(tmp_path):
     write_archive(tmp_path / "a.tar.gz", below("a/a", VOC))
     found = read_source(tmp_path / "a.tar.gz", work=tmp_path / "work", layout="voc")
