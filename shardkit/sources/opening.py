@@ -139,14 +139,19 @@ def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...
         if layout is None and (archive := only_archive(folder, is_hidden)):
             url = join(url.rstrip("/"), archive)
             return _open_one(unpacker, replace(opening, folder=open_folder(url), url=url), globs)
-        tree = folder if layout in _OF_PACKED else with_archives(folder, unpacker, is_hidden)
+        tree = (
+            folder
+            if layout in _OF_PACKED
+            else with_archives(folder, unpacker, is_hidden, opens_shards=layout == "unlabelled")
+        )
         if not isinstance(tree, MountedFolder):
             return _open_tree(tree, opening, globs)
         source = _open_tree(tree if excluded is None else tree.without(excluded), opening, globs)
         return NotedSource(source.folder, source, f"; with what is in {unpacked_names(tree)}", source.folder)
     above, _, name = url.rstrip("/").rpartition("/")
     parent = open_folder(above or ("/" if url.startswith("/") else "."))
-    if is_archive(name) and layout != "webdataset" and not (is_tar(name) and holds_samples(parent, name)):
+    is_shard = layout != "unlabelled" and is_tar(name) and (layout == "webdataset" or holds_samples(parent, name))
+    if is_archive(name) and layout != "webdataset" and not is_shard:
         whole = with_archives(unpacker.open(parent, name), unpacker)
         return _open_tree(_archive_root(whole, opening.options), opening, globs)
     opening = replace(opening, folder=parent, paths=(name,))

@@ -161,6 +161,18 @@ def _(tree):
     tree.sources = ["home", "street"]
 
 
+@folder("img2dataset: shards of images with captions, tables of URLs and counts", "advised")
+def _(tree):
+    for shard in range(2):
+        for number in range(3):
+            path = tree.image(f"{shard:05}/{shard:05}{number:04}.jpg")
+            caption = {"caption": f"a photograph of {number} dogs", "url": "https://example.com", "status": "success"}
+            tree.text(f"{path[:-4]}.json", json.dumps(caption))
+            tree.text(f"{path[:-4]}.txt", caption["caption"])
+        tree.files[f"{shard:05}.tar"] = packed(tree, f"{shard:05}/", lambda files: tarred(files, "w"), 6)
+        tree.text(f"{shard:05}_stats.json", "{}")
+
+
 @folder("DICOM", "refused")
 def _(tree):
     for number in range(3):

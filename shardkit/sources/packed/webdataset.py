@@ -17,7 +17,9 @@ from shardkit.archives.unpacking import COMPRESSED_TARS
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder, split_of_path
+from shardkit.options.call import Change
 from shardkit.options.words import named
+from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.context import Opening
@@ -284,6 +286,12 @@ def open_webdataset(opening: Opening) -> WebDataset:
         raise DataError(
             f"{msg}: that is not a WebDataset; give the .tar itself as SOURCE, or unpack it and give the folder"
         )
+    if first.have_no_classes and options.layout is None and not options.label_columns:
+        no_label = (
+            f"{folder.url}/{paths[0]}: its samples have no label: no .cls, and no {', '.join(map(repr, JSON_KEYS))} in "
+            "a .json; a caption (.txt) is no label"
+        )
+        raise RefusalError(no_label, [Change("images without labels", {"unlabelled": True}, sources=(opening.url,))])
     tars = tuple(Tar(path, split_of_path(path)) for path in paths)
     return WebDataset(
         folder, tars, json_keys, first.have_lists, is_file=name is not None, other_files=tuple(sorted(skipped.items()))

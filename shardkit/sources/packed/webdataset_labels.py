@@ -66,6 +66,15 @@ class LabelReader:
         except BadRecord:
             return False
 
+    def is_missing(self, labels: Mapping[str, TarMember]) -> bool:
+        """Return whether no member of a sample has a label; a damaged one counts as if it had."""
+        if not labels.keys().isdisjoint(TEXT_SUFFIXES):
+            return False
+        try:
+            return "json" not in labels or self._value(labels["json"])[1] is None
+        except BadRecord:
+            return False
+
     def _name(self, member: TarMember) -> str:
         text = self._text(member, _MAX_LABEL_BYTES).strip(" \t\r\n")
         if not text:

@@ -41,11 +41,13 @@ class Probe:
         are_labelled: Whether an image has a label next to it.
         have_lists: Whether such a label is a list of classes.
         depths: Numbers of folders above the images.
+        have_no_classes: Whether no image has a label, neither next to it nor as the folder that it is in.
     """
 
     are_labelled: bool
     have_lists: bool
     depths: frozenset[int]
+    have_no_classes: bool
 
     @property
     def is_plain_tree(self) -> bool:
@@ -76,17 +78,18 @@ def probe(folder: Folder, path: str, json_keys: tuple[str, ...]) -> Probe:
 
 
 def _probe(file: BinaryIO, num_bytes: int, json_keys: tuple[str, ...]) -> Probe:
-    are_labelled = have_lists = False
+    are_labelled = have_lists = have_classes = False
     depths: set[int] = set()
     reader = LabelReader(file, json_keys, is_multi_label=True)
     for sample in islice(samples(_unbroken(tar_members(file, num_bytes))), _PROBED_SAMPLES):
         images = [one for one in sample if ending(one.name) in IMAGE_ENDINGS]
         labels = labels_of(sample)
         depths.update(one.name.count("/") for one in images)
+        have_classes = have_classes or (bool(images) and not reader.is_missing(labels))
         if images and labels:
             are_labelled = True
             have_lists = have_lists or reader.is_list(labels)
-    return Probe(are_labelled, have_lists, frozenset(depths))
+    return Probe(are_labelled, have_lists, frozenset(depths), depths == {0} and not have_classes)
 
 
 def _unbroken(members: Iterator[TarMember]) -> Iterator[TarMember]:

@@ -57,7 +57,12 @@ class Content:
 
 
 def with_archives(
-    folder: Folder, unpacker: Unpacker, is_hidden: Callable[[str], bool] = lambda _: False, depth: int = _MAX_DEPTH
+    folder: Folder,
+    unpacker: Unpacker,
+    is_hidden: Callable[[str], bool] = lambda _: False,
+    depth: int = _MAX_DEPTH,
+    *,
+    opens_shards: bool = False,
 ) -> Folder:
     """Return a folder in which archives are folders; the folder itself if no archive in it holds data.
 
@@ -66,6 +71,7 @@ def with_archives(
         unpacker: Opens the archives.
         is_hidden: Function that returns whether a file at a path below the folder is left out.
         depth: Number of levels of archives in archives that are opened.
+        opens_shards: Whether the shards of a WebDataset are opened, too.
 
     Raises:
         DataError: An archive is damaged or encrypted, or only a part of one is there; or it and the folder that is next
@@ -77,7 +83,8 @@ def with_archives(
         if not any(is_archive(name) or cut_from(name) or plain_name(name) for name in _names(folder, above)):
             continue
         entries = [one for one in children(folder, above) if not is_hidden(join(above, one.name))]
-        names = _archives_among(folder, above, [one.name for one in entries if not one.is_folder])
+        names = [one.name for one in entries if not one.is_folder]
+        names = _archives_among(folder, above, names, opens_shards=opens_shards)
         contents = dict(_contents(folder, above, entries, names, unpacker, depth))
         without += [join(above, name) for name in contents]
         for one in entries:
@@ -235,11 +242,11 @@ def _names(folder: Folder, path: str) -> list[str]:
     return [] if isinstance(folder, RemoteFolder) and path else [one.name for one in children(folder, path)]
 
 
-def _archives_among(folder: Folder, above: str, names: Sequence[str]) -> list[str]:
+def _archives_among(folder: Folder, above: str, names: Sequence[str], *, opens_shards: bool = False) -> list[str]:
     """Return the names of the archives of trees among the files of a folder."""
     archives = [name for name in names if is_archive(name) and not is_ignored(name)]
     tars = [name for name in archives if is_tar(name)]
-    if tars and holds_shards(folder, join(above, tars[0]), is_alone=len(archives) == 1):
+    if tars and not opens_shards and holds_shards(folder, join(above, tars[0]), is_alone=len(archives) == 1):
         archives = [name for name in archives if name not in tars]
     return archives
 
