@@ -11,7 +11,7 @@ from dataclasses import replace
 from shardkit.errors import CallError
 from shardkit.layouts import Layout
 from shardkit.options.call import Change
-from shardkit.refusals import RefusalError
+from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree, readings_of_masks
@@ -86,12 +86,23 @@ def open_unmarked_folder(
             raise HasCopies(tuple(f"/{join(place.above, name)}/" for name in found.names))
         if isinstance(found, FlatFolders):
             source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
-        elif not any(is_image(path) or unsupported_format(path) for path, _ in files_below(folder, "")):
-            raise refuse_without_images(folder, place, beside.remark)
         else:
+            _refuse_data_files(folder, place, beside.remark)
             source = found
         remarks += beside.remark
         return NotedSource(source.folder, source, remarks, folder) if remarks else source
+
+
+def _refuse_data_files(folder: Folder, place: SourcePlace, remark: str) -> None:
+    """Refuse folders that hold no images, but files of a known format with images in them, such as videos.
+
+    Raises:
+        RefusedDataError: They do.
+    """
+    if not any(is_image(path) or unsupported_format(path) for path, _ in files_below(folder, "")):
+        error = refuse_without_images(folder, place, remark)
+        if isinstance(error, RefusedDataError):
+            raise error
 
 
 def _only_folder(folder: Folder, excluded: str | None) -> str | None:
