@@ -61,8 +61,8 @@ class Divided:
         then: The work for each piece, which may be divided again; None for none.
         summary: Function of a piece whose results are gathered; None to gather the pieces.
         gather: Function of all summaries, called on one worker after all items are divided, in any order; None if the
-            pieces are worked on at once. `for_each` begins no piece if it or `divide` has failed; an executor, if it
-            returns False.
+            pieces are worked on at once. `for_each` calls it only if no `divide` has failed, and begins no piece if one
+            of them has; an executor, if it returns False.
     """
 
     divide: Callable[..., Iterable[Any]]
@@ -209,7 +209,8 @@ class _GuardedGather:
     guard: Guard
 
     def __call__(self, summaries: Iterable[Any]) -> bool:
-        deque(self.guard.call(self.function, summaries), maxlen=0)
+        if not has_failed(self.guard.folder):  # otherwise summaries are missing, and an error would hide the first one
+            deque(self.guard.call(self.function, summaries), maxlen=0)
         return not has_failed(self.guard.folder)
 
 

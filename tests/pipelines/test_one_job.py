@@ -6,7 +6,9 @@ import re
 import pytest
 
 from shardkit.conversion.inventory import merged_parts
-from shardkit.conversion.writing import inventory_merge
+from shardkit.conversion.writing import inventory_merge, planning_limit, publishing, steps
+from shardkit.errors import MachineError
+from shardkit.host import Host
 from shardkit.pipelines import executor
 from shardkit.testing import digests_of, picture, write_class_folders
 
@@ -121,3 +123,36 @@ def test_an_append_that_has_nothing_to_add_says_so(photographs, tmp_path):
     threads, engine = both("append", tmp_path, "OUT", photographs, "--max-rejected", "1")
     assert threads[1] == "0"
     assert engine == threads
+
+
+@pytest.mark.parametrize("runner", [[], [IN_PROCESS_RUNNER]], ids=["threads", "engine"])
+def test_publishing_reads_no_index_that_this_plans_writers_have_summarised(runner, tmp_path, monkeypatch):
+    root, out = write_class_folders(tmp_path / "source", {"ant": 9, "cat": 9}), tmp_path / "out"
+    words = (root, out, "--shards", "3", *runner)
+    parsed, check = [], publishing.parse_index
+    monkeypatch.setattr(publishing, "parse_index", lambda *given, **named: parsed.append(0) or check(*given, **named))
+
+    def failing(*_):
+        raise MachineError("the network failed")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(steps, "publish", failing)
+        convert(*words, exit_code=3)
+    (out / "train-00001-of-00003.index.parquet").unlink()
+    path = out / "train-00002-of-00003.tfrecord"
+    path.write_bytes(path.read_bytes()[:-1])
+    convert(*words)  # writes both again
+    assert not parsed
+    convert(root, tmp_path / "unbroken", "--shards", "3")
+    assert digests_of(out) == digests_of(tmp_path / "unbroken")
+
+
+def test_more_images_than_the_memory_of_the_host_holds_are_refused_and_the_next_run_goes_on(
+    photographs, tmp_path, monkeypatch
+):
+    words = (photographs, tmp_path / "out", "--max-rejected", "1")
+    with monkeypatch.context() as small:
+        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 119 - 1))
+        assert "planning 19 images takes 2.2 KiB of memory and this host has 2.2 KiB" in convert(*words, exit_code=3)
+        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 119))
+        convert(*words)

@@ -12,6 +12,7 @@ from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.rows import KINDS
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_kinds
 from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
+from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError
 from shardkit.parallel.progress import ProgressListener, Silent
@@ -50,7 +51,7 @@ class StagedInventory:
         Raises:
             CallError: The options do not fit the rows.
             DataError: There are no rows, their annotations are of several kinds, or two rows of one key differ.
-            MachineError: The disk or the network failed.
+            MachineError: The disk or the network failed, or the memory of this host is too small.
         """
         del listener, is_remote
         if not self._staged:
@@ -59,7 +60,9 @@ class StagedInventory:
         refuse_readings({one.reading: one.key for one in sorted(self._staged, reverse=True) if one.reading})
         check = ListingCheck.of(self.source, self._options, None, is_explicit=True)
         check.check_options(self.source.schema)
-        table, totals = parts.read_parts(work, sorted({one.name for one in self._staged}))
+        names = sorted({one.name for one in self._staged})
+        refuse_too_many(names, "decode")
+        table, totals = parts.read_parts(work, names)
         table = merge_equal_rows(table)
         rejected = table.select(["key", "reason"]).filter(pc.is_valid(table["reason"]))
         self._rejected = {(row["key"], row["reason"]) for row in rejected.to_pylist()}

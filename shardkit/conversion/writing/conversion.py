@@ -211,7 +211,7 @@ class Conversion:
         return [
             Stage("TakeInventory", taking.groups, taking.job.work, inventory),
             InventoryMerge(len(taking.groups)).stage,
-            Stage("WriteShards", steps.plan, steps.write, writing, preparing=planning),
+            Stage("WriteShards", steps.plan, steps.writing, writing, preparing=planning),
             Stage("Publish", steps.publish),
         ]
 

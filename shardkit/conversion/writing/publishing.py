@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit import naming, software
@@ -15,9 +13,10 @@ from shardkit.conversion.planning.choosing import nothing_left
 from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
 from shardkit.conversion.planning.plan import PLAN_VERSION, Plan
 from shardkit.conversion.planning.planned_dataset import PlannedDataset
+from shardkit.conversion.writing.output.shard_summaries import CountedShard, FinishedShard, summarised_shards
 from shardkit.conversion.writing.rejected import rejected_parquet
-from shardkit.dataset.index.file import indexed_labels, parse_index
-from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
+from shardkit.dataset.index.file import parse_index
+from shardkit.dataset.manifest import Balance, File, Manifest, Rejected, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
 from shardkit.errors import DataError
@@ -30,38 +29,22 @@ from shardkit.storage.concurrent_reads import read_many
 COPIES_SHOWN = 10  # keys in a sentence
 
 
-@dataclass(frozen=True, slots=True)
-class CountedShard:
-    """A shard with the labels that occur in it; all labels of all shards would not fit in memory."""
-
-    shard: Shard
-    labels: npt.NDArray[np.int32]
-    label_counts: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, shard: Shard, index: pa.Table) -> "CountedShard":
-        """Return a shard with the labels in the columns ``label`` and ``labels`` of its index."""
-        return cls(shard, *np.unique(indexed_labels(index), return_counts=True))
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedShard:
-    """A finished shard, described by its index and checked against the size of its file."""
-
-    name: ShardName
-    counted: CountedShard
-
-
 def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
-    """Check without reading the shards that each is of this plan, has the right size and is covered by its index.
+    """Check without reading the shards that each is of this plan and is there with its index.
+
+    The proof of a shard that a run of this plan has written is that both files have the sizes in its writer's summary.
+    For any other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
 
     Raises:
         DataError: A check failed; the message names the file.
     """
-    return list(read_many(lambda name: _check_finished_shard(output, name, plan_digest), names))
+    num_bytes = {entry.name: entry.num_bytes for entry in output.scan()}
+    known = summarised_shards(output, names, plan_digest, num_bytes)
+    return list(read_many(lambda name: known.get(name) or check_finished_shard(output, name, plan_digest), names))
 
 
-def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
+def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
+    """Check one shard by its index; see check_finished_shards."""
     where = f"{output.url}/{name.index}"
     raw = output.read(name.index)
     table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
@@ -74,16 +57,7 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
         where = f"{output.url}/{name.records}"
         msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}"
         raise DataError(msg)
-    index = Index(path=name.index, sha256=sha256_hex(raw))
-    shard = Shard(
-        path=name.records,
-        num_examples=summary.num_examples,
-        num_bytes=summary.num_bytes,
-        sha256=summary.sha256,
-        index=index,
-        num_with_gps=summary.num_with_gps,
-    )
-    return FinishedShard(name, CountedShard.of(shard, table))
+    return FinishedShard.of(name, summary, table, raw)
 
 
 def publish(

@@ -20,7 +20,9 @@ from shardkit.conversion.inventory.staged_images import is_staged, read_staged
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.conversion.writing.output.finished_shards import is_done
 from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
+from shardkit.conversion.writing.output.shard_summaries import FinishedShard
 from shardkit.conversion.writing.planned_rows import PlannedRow, planned_rows, read_image, read_mask
+from shardkit.conversion.writing.publishing import check_finished_shard
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
@@ -76,17 +78,20 @@ class WriteJob:
     source: Folder
     options: WriteOptions
 
-    def write(self, task: ShardTask, fence: Fence) -> None:
+    def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
         """Write a shard and its index into the fence's folder, unless they exist already.
 
         Transient errors are retried. Others are reported for each shard: the rest of the shards is still written.
+
+        Returns:
+            The shard; nothing if an error was reported.
 
         Raises:
             StaleRunError: The run has ended; nothing is written and nothing is reported.
             StoreError: The object store failed: other shards would fail too, one after the other.
         """
         try:
-            retried(lambda: self._write_unless_done(task, fence))
+            return [retried(lambda: self._write_unless_done(task, fence))]
         except (StaleRunError, StoreError):
             raise
         except (DataError, OSError, MemoryError) as error:
@@ -95,13 +100,16 @@ class WriteJob:
             if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
             report_error(task.name, with_host(text, fence), fault, fence)
+        return []
 
-    def _write_unless_done(self, task: ShardTask, fence: Fence) -> None:
-        if not is_done(fence.folder, task.name, fence.token.plan_digest):
-            _write(self.source, fence.folder, task, self.options, fence)
+    def _write_unless_done(self, task: ShardTask, fence: Fence) -> FinishedShard:
+        plan_digest = fence.token.plan_digest
+        if is_done(fence.folder, task.name, plan_digest):
+            return check_finished_shard(fence.folder, task.name, plan_digest)
+        return _write(self.source, fence.folder, task, self.options, fence)
 
 
-def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
+def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> FinishedShard:
     late: list[Reject] = []
     indexed: list[_Indexed] = []
     num_with_gps = 0
@@ -167,13 +175,16 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
     digest = fence.token.plan_digest
     summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, digest, num_with_gps=num_with_gps)
+    index = pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA)
+    raw = serialize_index(index, summary)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
-        file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+        file.write(raw)
     count("shards_written")
     count("images_written", len(indexed))
     measure("shard_bytes", shard.num_bytes)
     for reason, number in Counter(one.reason for one in late).items():
         count(f"rejected_{reason}", number)
+    return FinishedShard.of(task.name, summary, index, raw)
 
 
 class _Stored(NamedTuple):

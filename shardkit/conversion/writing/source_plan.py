@@ -17,9 +17,11 @@ from shardkit.conversion.planning.plan import Plan, make_plan
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.inventory_tasks import InventoryJob, PartGroup, part_groups
+from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.options.call import Call
+from shardkit.options.values import Check
 from shardkit.parallel.for_each import Executor, for_each
 from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.reports import work_folder
@@ -83,10 +85,12 @@ class TakenInventory:
     Attributes:
         source: The source, as it was listed.
         num_groups: Number of groups of its parts.
+        check: The check of its images.
     """
 
     source: Source
     num_groups: int
+    check: Check
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         """Return the inventory.
@@ -98,9 +102,11 @@ class TakenInventory:
 
         Raises:
             DataError: Two listings contradict each other.
-            MachineError: A part is missing, or an image was rejected that can be read here.
+            MachineError: A part is missing, an image was rejected that can be read here, or the memory of this host is
+                too small.
         """
         names = inventory_tasks.read_part_names(work, self.num_groups)
+        refuse_too_many(names, self.check)
         inventory = Inventory.of(self.source, *read_inventory(work, names))
         find_host = partial(parts.find_host, work, names) if is_remote else None
         refuse_seen_rejects(self.source, inventory.table, find_host)
@@ -146,7 +152,7 @@ class InventoryStage:
         groups = part_groups(source, is_remote=is_remote)
         needed = listing_check if listing_check.is_needed else None
         job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
-        return cls(work, groups, job, TakenInventory(source, len(groups)))
+        return cls(work, groups, job, TakenInventory(source, len(groups), options.check))
 
     def phase(self, listener: ProgressListener) -> Phase:
         """Return the phase in which the work is shown."""

@@ -6,7 +6,7 @@ before, and writing and publishing give the same files.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +40,8 @@ from shardkit.conversion.writing.output.shard_reports import (
     remove_stale_reports,
     shards_with_rejects,
 )
-from shardkit.conversion.writing.publishing import FinishedShard, check_finished_shards, copies_of_removed, publish
+from shardkit.conversion.writing.output.shard_summaries import FinishedShard, SummaryRow, write_summaries
+from shardkit.conversion.writing.publishing import check_finished_shards, copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import enforce_limit
 from shardkit.conversion.writing.seen_rejects import refuse_seen_late_rejects
@@ -50,7 +51,7 @@ from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_wo
 from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
 from shardkit.parallel.detached import end_run
-from shardkit.parallel.for_each import JobEnd
+from shardkit.parallel.for_each import Divided, JobEnd
 from shardkit.parallel.run_token import Fence, RunToken
 from shardkit.reject_reasons import UNREADABLE
 from shardkit.sources import Source
@@ -189,12 +190,23 @@ class ConversionSteps:
             outputs.clear(self.output)
             plan_file.write_plan(self.output, plan)
 
-    def write(self, planned: PlannedShard, fence: Fence) -> None:
-        """Write a shard, unless it is finished; see `WriteJob.write`."""
+    @property
+    def writing(self) -> Divided:
+        """The work for each shard, and for the summaries of all."""
+        return Divided(self.write, gather=self.write_summaries)
+
+    def write(self, planned: PlannedShard, fence: Fence) -> list[SummaryRow]:
+        """Write a shard, unless it is finished; see `WriteJob.write`. Return its summary, unless writing failed."""
         task, plan_digest = planned
         classes = planned_classes(self.output, plan_digest)
         options = WriteOptions(classes, self.options.stored_form(), self.options.max_file_bytes)
-        WriteJob(self.source.folder, options).write(task, fence.of_plan(plan_digest))
+        written = WriteJob(self.source.folder, options).write(task, fence.of_plan(plan_digest))
+        return [one.as_row() for one in written]
+
+    def write_summaries(self, rows: Iterable[SummaryRow], fence: Fence) -> None:
+        """Store the summaries of the shards for publishing."""
+        with self._errors():
+            write_summaries(rows, read_planned(self.output, self.options).digest, fence)
 
     def publish(self, fence: Fence) -> None:
         """Check the finished shards, and write the manifest.

@@ -20,7 +20,7 @@ from shardkit.conversion.writing.appending.merging import merged_manifest, moved
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.run_log import RunLog
-from shardkit.conversion.writing.publishing import CountedShard
+from shardkit.conversion.writing.output.shard_summaries import CountedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
 from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
 from shardkit.dataset.index.shards import parse_columns, read_indexes

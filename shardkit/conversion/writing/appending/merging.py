@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from shardkit import naming
-from shardkit.conversion.writing.publishing import CountedShard, summarise_split
+from shardkit.conversion.writing.output.shard_summaries import CountedShard
+from shardkit.conversion.writing.publishing import summarise_split
 from shardkit.dataset.manifest import File, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
 from shardkit.dataset.manifest.parts import Generation
 from shardkit.hashing import canonical_json, sha256_hex

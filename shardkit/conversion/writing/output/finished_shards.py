@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from shardkit import naming
+from shardkit.conversion.writing.output.shard_summaries import summarised_shards
 from shardkit.dataset.index.file import parse_summary
 from shardkit.errors import DataError
 from shardkit.storage import TEMPORARY, Folder
@@ -20,11 +21,13 @@ def is_done(output: Folder, name: naming.ShardName, plan_digest: str) -> bool:
 
 
 def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_digest: str) -> set[naming.ShardName]:
-    """Return the names of the shards that are done; see `is_done`."""
-    there = {entry.name for entry in output.scan()}
-    candidates = [name for name in names if name.records in there and name.index in there]
+    """Return the names of the shards that are done, by their summaries or else by `is_done`."""
+    there = {entry.name: entry.num_bytes for entry in output.scan()}
+    listed = [name for name in names if name.records in there and name.index in there]
+    summarised = summarised_shards(output, listed, plan_digest, there)
+    candidates = [name for name in listed if name not in summarised]
     done = list(read_many(lambda name: is_done(output, name, plan_digest), candidates))
-    return {name for name, is_one in zip(candidates, done, strict=True) if is_one}
+    return {*summarised, *(name for name, is_one in zip(candidates, done, strict=True) if is_one)}
 
 
 def count_written(
