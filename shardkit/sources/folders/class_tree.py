@@ -23,6 +23,7 @@ from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, labe
 from shardkit.sources.folders.class_levels import refuse_unclear_level
 from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
+from shardkit.sources.folders.masks.instances import refuse_instances
 from shardkit.sources.folders.masks.pairs import find_pairs
 from shardkit.sources.folders.no_classes import refuse_no_classes
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
@@ -288,6 +289,7 @@ def _refuse_annotated(
     labels = [(name, inner) for name, inner in below if splits[name] != "test" or len(inner) > 1]
     if not splits and len(names) == 1:
         return  # the only folder, such as images/, is no class
+    refuse_instances(folder, names, place)
     if sign := find_annotated_data(folder, [*labels, ("", names)]):
         problem = f"{place.shown}: this looks like annotated images (found {sign}){NO_LAYOUT}"
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"

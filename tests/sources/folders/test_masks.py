@@ -1,9 +1,15 @@
-import pytest
+import itertools
+import subprocess
+import sys
 
-from shardkit.errors import DataError
+import numpy as np
+import pytest
+from PIL import Image
+
+from shardkit.errors import CallError, DataError
 from shardkit.sources.folders.masks import is_masks
 from shardkit.storage import open_folder
-from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing import encoded, listed, opened, picture, read_source, write_tree
 
 # name: the paths of a source, and (key, split, mask or reason) of what is listed
 TREES = {
@@ -255,3 +261,19 @@ def test_lists_next_to_the_images_tell_the_splits(line, tmp_path):
 def test_lists_of_other_files_next_to_the_images_are_not_read(tmp_path):
     files = {"images/1.jpg": b"x", "masks/1.png": b"x", "train.txt": b"loss 0.5\n"}
     assert read_source(write_tree(tmp_path / "source", files)).labels == [("images/1.jpg", None, "masks/1.png")]
+
+
+def test_masks_of_instances_are_refused_with_a_program_that_merges_those_of_an_image(tmp_path, monkeypatch):
+    files = {f"id{n}/images/id{n}.png": picture(n) for n in range(2)}
+    for n, i in itertools.product(range(2), range(3)):
+        mask = Image.new("L", (8, 8))
+        mask.putpixel((i, n), 255)
+        files[f"id{n}/masks/m{n}{i}.png"] = encoded(mask)
+    source = write_tree(tmp_path / "source", files)
+    with pytest.raises(CallError, match=r"has one image and a mask for each object in masks/") as raised:
+        opened(source)
+    program = str(raised.value).split("<<'END'\n")[1].removesuffix("END")
+    monkeypatch.chdir(source)
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert [key for key, _, _ in read_source(source / "merged").labels] == ["images/id0.png", "images/id1.png"]
+    assert np.asarray(Image.open(source / "merged/masks/id1.png")).sum() == 3
