@@ -126,7 +126,7 @@ def test_an_interrupted_conversion_is_no_dataset_yet(source, tmp_path):
     result = call("verify", tmp_path / "out")
     assert result.exit_code == 1
     assert result.stdout == f"{tmp_path}/out/manifest.json: the conversion was interrupted; run it again to finish it\n"
-    assert "run the same `shardkit convert` again to finish it" in call("info", tmp_path / "out").stderr
+    assert "run the same `shardkit convert` again to finish it" in call("info", tmp_path / "out").stdout
 
 
 def test_nothing_and_a_source_are_no_datasets(source, tmp_path):

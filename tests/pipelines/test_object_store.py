@@ -143,7 +143,7 @@ def test_a_changed_byte_in_the_store_is_found(source, s3_bucket):
     assert "train-00001-of-00002.tfrecord, record 0" in result.stdout
 
 
-@pytest.mark.parametrize(("command", "exit_code"), [("plan", 1), ("info", 1), ("verify", 1), ("convert", 1)])
+@pytest.mark.parametrize(("command", "exit_code"), [("plan", 2), ("info", 1), ("verify", 1), ("convert", 2)])
 def test_a_bucket_that_is_not_there_is_said_in_a_sentence(command, exit_code, s3_bucket, tmp_path):
     result = call(command, "s3://no-such-bucket-here/data", *([tmp_path / "out"] if command == "convert" else []))
     assert result.exit_code == exit_code

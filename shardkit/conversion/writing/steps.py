@@ -246,7 +246,9 @@ class ConversionSteps:
         if withdrawn is not None and self.options.drop is not None and (text := copies_of_removed(planned, withdrawn)):
             notes.listener.say(text, "warning")
         rate = planned.num_examples / max(notes.log.seconds, 1e-3)
-        command = {} if self.call is None else {"command": self.call.line}
+        # Nothing that is written may name what a user removed or left out of a dataset.
+        is_silent = self.call is None or not {"drop", "where"}.isdisjoint(self.call.given)
+        command = {} if self.call is None or is_silent else {"command": self.call.line}
         notes.log.add("publish", images_per_second=round(rate, 1), source_bytes=planned.source.num_bytes, **command)
 
     def _refuse_seen(self, planned: PlannedDataset, late: Sequence[Reject], fence: Fence) -> None:

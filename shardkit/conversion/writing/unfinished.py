@@ -59,6 +59,7 @@ class Unfinished:
         if self.num_shards is not None:
             done = f"{self.num_finished_shards:,} of {counted(self.num_shards, 'shard')} finished"
         said = [f"{self.step}: {done}, {self.num_rejected:,} rejected", f"last sign of life {self.seconds:.0f} s ago"]
+        said.append("if it does not run any more, run the same `shardkit convert` again to finish it")
         if self.error is not None:
             said.append(f"the job has failed: {self.error}")
         return [*self.messages, *said]

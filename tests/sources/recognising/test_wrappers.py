@@ -26,9 +26,10 @@ def test_the_same_name_twice_and_what_archives_are_called(tmp_path):
     parts = {f"{split}_zip/{split}/{split}.{end}": data for split in ("train", "test") for end, data in (
         ("jpg", picture(1, kind="JPEG")), ("xml", XML.format(split).encode()))}  # fmt: skip
     source = opened(write_tree(tmp_path / "source", parts))
-    assert "note: test_zip/test/ is read as test/, train_zip/train/ is read as train/" in source.describe()
+    assert "read each folder on its own as Pascal VOC; test_zip/ as test" in source.describe()
     labels = read_source(tmp_path / "source").labels
-    assert [(key, split) for key, split, _ in labels] == [("test/test.jpg", "test"), ("train/train.jpg", "train")]
+    expected = [("test_zip/test/test.jpg", "test"), ("train_zip/train/train.jpg", "train")]
+    assert [(key, split) for key, split, _ in labels] == expected
 
 
 def test_what_can_be_read_as_it_is_keeps_its_keys(tmp_path):
