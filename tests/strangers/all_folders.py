@@ -5,6 +5,7 @@ from . import (  # noqa: F401 - they register folders
     class_trees,
     disks,
     formats,
+    held_out,
     lists,
     masks,
     packed,
