@@ -49,7 +49,7 @@ class BeamExecutor:
         """See Engine."""
         if self.runner.engine.ends_with_driver:
             msg = (
-                f"--no-wait: a job of --runner={self.runner.engine.runner} ends with this process; it goes on without "
+                f"a job of --runner={self.runner.engine.runner} ends with this process; to return before its end, run "
                 "it on Dataflow, or behind the --job_endpoint of a job server that runs already, with workers of its "
                 "own (--environment_type other than LOOPBACK)"
             )

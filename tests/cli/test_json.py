@@ -19,7 +19,8 @@ def documented(command):
 
 @pytest.mark.parametrize("command", ["plan", "verify"])
 def test_the_fields_are_those_of_the_page(command, source, dataset):
-    result = call(command, dataset if command == "verify" else source, "--json")
+    words = [dataset] if command == "verify" else [source, "--explain"]
+    result = call(command, *words, "--json")
     assert list(json.loads(result.stdout)) == documented(command)
 
 

@@ -12,7 +12,8 @@ import shardkit
 from shardkit import pipelines
 from shardkit.testing import write_class_folders
 
-from ..cli.calling import CHECKOUT, IN_PROCESS_RUNNER, SAMPLE_DATA
+from ..cli.calling import IN_PROCESS_RUNNER, SAMPLE_DATA
+from ..pages import CHECKOUT
 
 pytest.importorskip("pandas", reason="Beam YAML needs apache-beam[yaml]")
 SHIPPED = (Path(pipelines.__file__).parent / "transforms.yaml").read_text(encoding="utf-8")

@@ -183,7 +183,11 @@ def _(tree):
     tree.unlearnt("BCCD_Dataset/example.jpg")
 
 
-@folder("IDRiD grading: numbered folders with blanks, the same names in both splits, two columns", "advised", today="refused")
+@folder(
+    "IDRiD grading: numbered folders with blanks, the same names in both splits, two columns",
+    "advised",
+    today="refused",
+)
 def _(tree):
     for letter, split, own in (("a", "Training", "train"), ("b", "Testing", "test")):
         rows = "Image name,Retinopathy grade,Risk of macular edema ,,,\n"
@@ -272,7 +276,7 @@ def _(tree):
             subset = "train" if number < 3 else "test"
             name = f"{style}/{artist}_work-{number}-1890.jpg"
             tree.image(f"wikiart/{name}", style, subset)
-            rows += f"{name},{artist.replace('-', ' ')},\"['{style.replace('_', ' ')}']\",work-{number},bebb,24,20,1,{subset}\n"
+            rows += f"{name},{artist.replace('-', ' ')},\"['{style.replace('_', ' ')}']\",work-{number},bebb,24,20,1,{subset}\n"  # noqa: E501 - as it is written
     tree.text("wikiart/classes.csv", rows)
 
 
@@ -329,7 +333,14 @@ def _(tree):
             boxes = [(a, b, c, d, "question" if e == "cat" else "answer") for a, b, c, d, e in some(number)]
             tree.image(f"dataset/{split}/images/{stem}.png", split=own, boxes=boxes)
             form = [
-                {"box": [a, b, c, d], "text": "R&D", "label": e, "words": [{"box": [a, b, c, d], "text": "R&D"}], "linking": [], "id": i}
+                {
+                    "box": [a, b, c, d],
+                    "text": "R&D",
+                    "label": e,
+                    "words": [{"box": [a, b, c, d], "text": "R&D"}],
+                    "linking": [],
+                    "id": i,
+                }
                 for i, (a, b, c, d, e) in enumerate(boxes)
             ]
             tree.text(f"dataset/{split}/annotations/{stem}.json", json.dumps({"form": form}))
@@ -355,7 +366,9 @@ def _(tree):
 
 
 # --- traffic and sports
-@folder("LISA traffic lights: frameAnnotationsBOX.csv and BULB.csv by clip, frames elsewhere", "advised", today="refused")
+@folder(
+    "LISA traffic lights: frameAnnotationsBOX.csv and BULB.csv by clip, frames elsewhere", "advised", today="refused"
+)
 def _(tree):
     head = (
         "Filename;Annotation tag;Upper left corner X;Upper left corner Y;Lower right corner X;Lower right corner Y;"
@@ -399,7 +412,9 @@ def _(tree):
         for number in range(1, 4):
             boxes = [(a, b, c, d, "1") for a, b, c, d, _ in some(number)]
             tree.image(f"MOT17/train/{sequence}/img1/{number:06}.jpg", split="train", boxes=boxes)
-            rows += "".join(f"{number},{i},{a},{b},{c - a},{d - b},1,1,0.9\n" for i, (a, b, c, d, _) in enumerate(boxes, 1))
+            rows += "".join(
+                f"{number},{i},{a},{b},{c - a},{d - b},1,1,0.9\n" for i, (a, b, c, d, _) in enumerate(boxes, 1)
+            )
         tree.text(f"MOT17/train/{sequence}/gt/gt.txt", rows)
         tree.text(f"MOT17/train/{sequence}/seqinfo.ini", f"[Sequence]\nname={sequence}\nimDir=img1\nseqLength=3\n")
 
@@ -458,11 +473,11 @@ def _(tree):
         name = f"task{number % 2}/frame_{number:06}.PNG"
         tree.image(f"images/{name}", boxes=some(number))
         found = "".join(
-            f'<box label="{e}" source="manual" occluded="0" xtl="{a}.00" ytl="{b}.00" xbr="{c}.00" ybr="{d}.00" z_order="0"></box>'
+            f'<box label="{e}" source="manual" occluded="0" xtl="{a}.00" ytl="{b}.00" xbr="{c}.00" ybr="{d}.00" z_order="0"></box>'  # noqa: E501 - as it is written
             for a, b, c, d, e in some(number)
         )
         images += f'<image id="{number}" name="{name}" width="{WIDTH}" height="{HEIGHT}">{found}</image>'
-    head = "<version>1.1</version><meta><project><labels><label><name>dog</name></label><label><name>cat</name></label></labels></project></meta>"
+    head = "<version>1.1</version><meta><project><labels><label><name>dog</name></label><label><name>cat</name></label></labels></project></meta>"  # noqa: E501 - as it is written
     tree.text("annotations.xml", f'<?xml version="1.0" encoding="utf-8"?><annotations>{head}{images}</annotations>')
 
 
@@ -474,7 +489,12 @@ def _(tree):
         for number in range(3):
             tree.image(f"pets/{part}/img/{part}{number}.jpg", split=own, boxes=some(number))
             objects = [
-                {"classTitle": e, "geometryType": "rectangle", "tags": [], "points": {"exterior": [[a, b], [c, d]], "interior": []}}
+                {
+                    "classTitle": e,
+                    "geometryType": "rectangle",
+                    "tags": [],
+                    "points": {"exterior": [[a, b], [c, d]], "interior": []},
+                }
                 for a, b, c, d, e in some(number)
             ]
             data = {"description": "", "tags": [], "size": {"height": HEIGHT, "width": WIDTH}, "objects": objects}
@@ -501,7 +521,11 @@ def _(tree):
     tree.text("export/camera.ini", "[camera]\nexposure=200\n")
 
 
-@folder("a shop: Bilder/ and Artikel.csv of Windows, names in another case, some pictures missing", "advised", today="refused")
+@folder(
+    "a shop: Bilder/ and Artikel.csv of Windows, names in another case, some pictures missing",
+    "advised",
+    today="refused",
+)
 def _(tree):
     rows = "Artikelnummer;Bezeichnung;Kategorie;Preis;Bild\r\n"
     for number in range(8):

@@ -109,6 +109,7 @@ def million(noise, tmp_path_factory):
             "group": pa.nulls(count, pa.string()),
             "source_bytes": length,
             "content_sha256": pa.array([bytes(32)]).take(np.zeros(count, np.int64)),
+            "perceptual_hash": pa.nulls(count, pa.binary(16)),
             "changes": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [""]),
         }
         rows = pa.table({name: pa.array(column) for name, column in columns.items()}).cast(SCHEMA)

@@ -164,7 +164,9 @@ def test_other_options_are_another_conversion(old, tmp_path):
             convert(old, tmp_path / "new", **options)
     convert(old, tmp_path / "renamed", name="renamed", shards=3)
     digests = {plan_without_beam(open_source(str(one)), ConvertOptions()).digest for one in (old, tmp_path / "renamed")}
-    assert len(digests) == 2  # the same examples, and another dataset
+    assert len(digests) == 1  # the same shards would be written, and yet it is another dataset
+    with pytest.raises(DataError, match="different"):
+        convert(tmp_path / "renamed", tmp_path / "new", drop=["cat/004.png"])
 
 
 def image(mode, size):
