@@ -112,8 +112,19 @@ def same_elements(many, one, count):
                 np.testing.assert_array_equal(row_of(found, row), row_of(wanted, 0))
 
 
-@pytest.mark.parametrize("map_fn", [mapped, mapped_ragged, mapped_sparse], ids=lambda one: one.__name__)
-@pytest.mark.parametrize("options", [{}, {"training": False}, {"sampling": "class_balanced"}], ids=str)
+@pytest.mark.parametrize(
+    ("map_fn", "options"),
+    [
+        (mapped, {}),
+        (mapped_ragged, {"training": False}),
+        (mapped_sparse, {"sampling": "class_balanced"}),
+        *(
+            pytest.param(map_fn, options, marks=pytest.mark.slow)
+            for map_fn in (mapped, mapped_ragged, mapped_sparse)
+            for options in ({}, {"training": False}, {"sampling": "class_balanced"})
+        ),
+    ],
+)
 def test_map_fn_is_called_for_each_example(map_fn, options, small):
     options |= {"images": reader.Images((16, 16), augment="imagenet"), "map_fn": map_fn}
     many, one = made(small["both"], 12, **options), made(small["both"], 1, **options)
