@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 from shardkit.dataset.features import OBJECTS, Feature
 from shardkit.dataset.manifest import Manifest
 from shardkit.records.example import Example
+from shardkit.records.record import stored_ending
 from shardkit.records.sequence import Examples
 
 _OBJECTS = OBJECTS.rstrip("/")
 _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-_ENDINGS = {b"\xff\xd8": "jpg", b"\x89P": "png"}  # of what is stored, by its first bytes
 _MAX_ROWS, _MAX_BYTES = 1000, 32 << 20  # of a row group
 
 
@@ -71,7 +71,7 @@ def _row(example: Example) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, value in example.items():
         if isinstance(value, bytes):
-            kept: Any = {"bytes": value, "path": f"{example.key}.{_ENDINGS.get(value[:2], 'png')}"}
+            kept: Any = {"bytes": value, "path": f"{example.key}.{stored_ending(value)}"}
         else:
             kept = value.tolist() if hasattr(value, "tolist") else value
         if name.startswith(OBJECTS):

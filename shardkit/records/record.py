@@ -72,6 +72,11 @@ class Schema:
         return cls(manifest.root.url, manifest.features, manifest.classes, manifest.stored_as)
 
 
+def stored_ending(image: bytes) -> str:
+    """Return the ending for the file of an image or mask as datasets store it: ``jpg`` or ``png``."""
+    return "jpg" if image.startswith(b"\xff\xd8") else "png"
+
+
 def damaged(root: Folder, path: str, record: int, key: str, error: RecordError) -> RecordError:
     """Return the error of a record that does not match its CRCs, with the record's place and the remedy."""
     return RecordError(f"{root.url}/{path}, record {record} ({key}): {error}; restore the shard or {made_again(root)}")

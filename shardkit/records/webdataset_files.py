@@ -18,9 +18,8 @@ from typing import Any
 
 from shardkit.dataset import features as names
 from shardkit.records.example import Example
+from shardkit.records.record import stored_ending
 from shardkit.records.sequence import Examples
-
-_ENDINGS = {b"\xff\xd8": "jpg", b"\x89P": "png"}  # of what is stored, by its first bytes
 
 
 def write_webdataset(parts: Sequence[Examples], folder: Path) -> Iterator[int]:
@@ -51,7 +50,7 @@ def write_webdataset(parts: Sequence[Examples], folder: Path) -> Iterator[int]:
 def _members(example: Example) -> Iterator[tuple[str, bytes]]:
     """Yield the ending and the content of each member of a sample."""
     image = example[names.IMAGE]
-    yield _ENDINGS.get(image[:2], "png"), image
+    yield stored_ending(image), image
     told: dict[str, Any] = {}
     for name, value in example.items():
         if name == names.MASK:
