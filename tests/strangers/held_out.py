@@ -234,7 +234,7 @@ def _(tree):
         tree.unlearnt(f"AerialImageDataset/test/images/tyrol-e{number}.tif")
 
 
-@folder("LandCover.ai after its split.py: output/*_0.jpg and *_0_m.png, lists of stems", today="refused")
+@folder("LandCover.ai after its split.py: output/*_0.jpg and *_0_m.png, lists of stems")
 def _(tree):
     for place, (part, own) in enumerate((("train", "train"), ("val", "validation"), ("test", "test"))):
         stems = [f"N-33-60-D-c-4-{place}_{number}" for number in range(3)]
@@ -246,7 +246,7 @@ def _(tree):
     tree.text("landcover/split.py", "import cv2\n")
 
 
-@folder("FloodNet: train/train-org-img and train/train-label-img/*_lab.png, val, test", today="wrong")
+@folder("FloodNet: train/train-org-img and train/train-label-img/*_lab.png, val, test")
 def _(tree):
     for place, (part, own) in enumerate((("train", "train"), ("val", "validation"), ("test", "test"))):
         for number in range(3):

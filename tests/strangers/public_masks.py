@@ -60,7 +60,7 @@ def _(tree):
         tree.text(f"{below}/ImageSets/SegmentationContext/{split}.txt", rows)
 
 
-@folder("CHASE_DB1: two observers' masks beside each image", "advised", today="refused")
+@folder("CHASE_DB1: two observers' masks beside each image", "advised")
 def _(tree):
     for number in range(3):
         for side in "LR":

@@ -260,16 +260,14 @@ def _refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
         RefusalError: There are some; the changes read one of the folders.
     """
     for part in found:
-        if part.masks is not None and (others := rivals(opening.folder, part)):
-            names = [posixpath.basename(path) for path in (part.masks, *others)]
-            shown = " and ".join(f"{printable(name)}/" for name in names)
+        if others := rivals(opening.folder, part):
+            globs = [one.glob for one in (part, *others)]
+            shown = " and ".join(map(printable, globs))
             problem = f"{opening.url}: {shown} both hold masks of the images in {printable(part.images)}/"
             place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
             changes = [
-                place.whole(
-                    {"ignore": tuple(f"{other}/" for other in names if other != name)}, f"only those in {name}/"
-                )
-                for name in reversed(names)
+                place.whole({"ignore": tuple(one for one in globs if one != kept)}, f"only those in {kept}")
+                for kept in reversed(globs)
             ]
             raise RefusalError(problem, changes)
 

@@ -13,7 +13,8 @@ training/images/, training/v1.2/labels/  Mapillary Vistas, the newest version
 Lists of splits are also found in the only other folder of ImageSets/, such as SegmentationContext/.
 
 Other folders are a pair if their files have the same stems, those of one have few colours, and its name or theirs says
-that they are masks: imagesTr/ and labelsTr/, img_dir/ and ann_dir/, or *_sat.jpg and *_mask.png in one folder.
+that they are masks: imagesTr/ and labelsTr/, img_dir/ and ann_dir/. In one folder the ends of their names tell them
+apart: *_sat.jpg and *_mask.png, *.jpg and *_m.png.
 """
 
 import itertools
@@ -42,6 +43,8 @@ MASK_SUFFIX = re.compile(
 _IMAGE_SUFFIXES = ("", "_0000", "_image", "_img", "_rgb", "_sat")  # "_0000" is nnU-Net's first channel
 SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
 _SUFFIX = re.compile(r"[_-][^_-].*\Z")
+_LAST_SUFFIX = re.compile(r"[_-][^_/-]+\Z")
+_MAX_SUFFIXES = 4  # of masks of the same images, such as those of several observers
 _NUM_MATCHED = 400  # files whose stems are compared
 _MIN_MATCHED = 0.8  # of the masks
 _MAX_FOLDERS = 12  # folders next to each other that may be pairs
@@ -91,6 +94,11 @@ class Part:
     def is_one_folder(self) -> bool:
         """Whether images and masks are in one folder, and `mask_suffix` tells them apart."""
         return self.images == self.masks
+
+    @property
+    def glob(self) -> str:
+        """What hides the masks, as for `ignore`."""
+        return f"*{self.mask_suffix}.*" if self.is_one_folder else f"{posixpath.basename(self.masks or '')}/"
 
     @property
     def is_cityscapes(self) -> bool:
@@ -150,6 +158,7 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
             found += tuple(_in_one_folder(folder, path))
     if not found and is_explicit:
         found = tuple(_in_one_folder(folder, "", _MAX_DEPTH))
+    found = tuple({one.images: one for one in reversed(found)}.values())[::-1]  # `rivals` has the others
     return (_with_lists(folder, found[0]),) if len(found) == 1 and found[0].split is None else found
 
 
@@ -161,26 +170,25 @@ def _with_lists(folder: Folder, part: Part) -> Part:
     return replace(part, lists=next((path for path in candidates if _are_lists(folder, path, part.images)), None))
 
 
-def rivals(folder: Folder, part: Part) -> list[str]:
+def rivals(folder: Folder, part: Part) -> list[Part]:
     """Return other folders next to a pair's, with masks of the same images by their names and pixels.
 
     Args:
         folder: The source.
         part: The pair.
     """
-    if part.masks is None or part.is_one_folder or part.is_cityscapes:
+    if part.masks is None or part.is_cityscapes:
         return []
+    if part.is_one_folder:
+        return [one for one in _in_one_folder(folder, part.images) if one.mask_suffix != part.mask_suffix]
     base = parent_of(part.images)
     names = [name for name in folders_in(folder, base) if join(base, name) not in part.folders]
     known = {*_IMAGES, *_MASKS}
     others = [name for name in names if name.lower() not in known and not _OF_INSTANCES.search(name)]
     if len(others) > _MAX_FOLDERS or parent_of(part.masks) != base:
         return []
-    return [
-        path
-        for name in others
-        if (path := join(base, name)) and _matched(folder, replace(part, masks=path, mask_suffix="")) is not None
-    ]
+    found = (_matched(folder, replace(part, masks=join(base, name), mask_suffix="")) for name in others)
+    return [one for one in found if one is not None]
 
 
 def _pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
@@ -200,20 +208,24 @@ def _pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
 
 
 def _in_one_folder(folder: Folder, path: str, depth: int = 0) -> Iterator[Part]:
-    """Yield the pair in a folder: ``1_sat.jpg`` and ``1_mask.png``, or ``1.bmp`` and ``1_anno.bmp``."""
-    stems = [posixpath.splitext(one)[0] for one in itertools.islice(images_below(folder, path, depth), _NUM_MATCHED)]
-    suffixes = sorted({found[0] for stem in stems if (found := MASK_SUFFIX.search(stem))})
-    if len(suffixes) != 1:
+    """Yield the pairs in a folder, by suffix: ``1_sat.jpg`` and ``1_mask.png``, ``1.bmp`` and ``1_m.bmp``."""
+    paths = itertools.islice(images_below(folder, path, depth), _NUM_MATCHED)
+    by_stem = {posixpath.splitext(one)[0]: one for one in paths}
+    suffixes = {found[0] for stem in by_stem if (found := MASK_SUFFIX.search(stem))}
+    if not suffixes:  # the end that follows the stem of another image
+        ends = filter(None, map(_LAST_SUFFIX.search, by_stem))
+        suffixes = {end[0] for end in ends if end.string[: end.start()] in by_stem}
+    if not 0 < len(suffixes) <= _MAX_SUFFIXES:
         return
-    images = [stem for stem in stems if not stem.endswith(suffixes[0])]
-    masks = {stem.removesuffix(suffixes[0]) for stem in stems if stem.endswith(suffixes[0])}
-    for suffix in _IMAGE_SUFFIXES:
-        paired = [stem for stem in images if stem.endswith(suffix) and stem.removesuffix(suffix) in masks]
+    images = [stem for stem in by_stem if not stem.endswith(tuple(suffixes))]
+    for suffix, image_suffix in itertools.product(sorted(suffixes), _IMAGE_SUFFIXES):
+        masks = {stem.removesuffix(suffix) for stem in by_stem if stem.endswith(suffix)}
+        paired = [one for one in images if one.endswith(image_suffix) and one.removesuffix(image_suffix) in masks]
         if len(paired) >= _MIN_MATCHED * max(len(images), len(masks)):
-            part = Part(path, path, split_of_name(path) if path else None, False, None, suffix, suffixes[0])  # noqa: FBT003
-            if are_masks(folder, part.masks_of(folder)):
+            split = split_of_name(path) if path else None
+            part = Part(path, path, split, with_splits=False, image_suffix=image_suffix, mask_suffix=suffix)
+            if are_masks(folder, part.masks_of(folder)) and not are_masks(folder, [by_stem[one] for one in paired[:2]]):
                 yield part
-            return
 
 
 def _matched(folder: Folder, part: Part) -> Part | None:
@@ -230,7 +242,7 @@ def _matched(folder: Folder, part: Part) -> Part | None:
             return replace(part, image_suffix=suffix) if is_pair else None
     ends = _common_end(stems), _common_end(names)
     common = {stem.removesuffix(ends[0]) for stem in stems} & {name.removesuffix(ends[1]) for name in names}
-    if not all(ends) or len(common) < _MIN_MATCHED * len(names):
+    if not any(ends) or len(common) < _MIN_MATCHED * len(names):
         return None
     is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
     return replace(part, image_suffix=ends[0], mask_suffix=ends[1]) if is_pair else None
