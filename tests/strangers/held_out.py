@@ -267,7 +267,7 @@ def _(tree):
 
 
 # --- art, faces, documents
-@folder("WikiArt: folders of styles, classes.csv of filename, genre, artist, subset", "advised", today="wrong")
+@folder("WikiArt: folders of styles, classes.csv of filename, genre, artist, subset")
 def _(tree):
     rows = "filename,artist,genre,description,phash,width,height,genre_count,subset\n"
     for style in ("Impressionism", "Pop_Art", "Rococo"):

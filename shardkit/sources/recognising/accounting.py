@@ -16,7 +16,7 @@ from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.recognising.listed_splits import ListedSplits, SplitList
 from shardkit.sources.recognising.wrapped_source import WrappedSource
-from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, is_split, named_like
 from shardkit.sources.tables.layout import Table
 from shardkit.sources.tables.split_words import holds_splits, split_of_file
 from shardkit.sources.unlisted_images import NamedImages
@@ -81,14 +81,14 @@ def _split_list(one: NamingFile, names: ImageNames, opening: Opening, used: set[
     """Return how a file gives splits; None if it does not, or gives labels."""
     if one.file is None or _url(opening, one.path) in used or "submission" in one.path.lower():
         return None
-    columns = one.file.columns
     split = split_of_file(one.path)
-    of_splits = [i for i in one.others if holds_splits(columns[i], [row[i] for row in one.rows])]
-    others = [i for i in one.others if i not in of_splits and not _repeats(one, i)]
+    of_splits = _split_columns(one)
     if split is None and not of_splits:
         return None
-    # With --layout class-folders, the user says that the folders are the labels.
-    if _may_be_labels(one, others) and opening.options.layout != "class-folders":
+    # A column of splits means splits, whatever the others hold; train.csv may be there for its labels, unless
+    # --layout class-folders says that the folders are the labels.
+    others = [i for i in one.others if i not in of_splits and not _repeats(one, i)]
+    if not of_splits and _may_be_labels(one, others) and opening.options.layout != "class-folders":
         return None
     num_parts = min(found.num_parts for found in one.found.values())
     has_ending = one.form != "name without ending"
@@ -105,6 +105,20 @@ def _split_list(one: NamingFile, names: ImageNames, opening: Opening, used: set[
         num_parts,
         has_ending,
     )
+
+
+def _split_columns(one: NamingFile) -> list[int]:
+    """Return the columns of splits; a table may be sorted by them, so that its first records are all of one."""
+    if one.file is None:
+        return []
+    found = []
+    for i in one.others:
+        values = [row[i] for row in one.rows]
+        if not one.is_whole and len({str(value) for value in values}) == 1 and is_split(str(values[0])):
+            values = [record.values[i] for record in one.file.all_records(frozenset({i})) if record.problem is None]
+        if holds_splits(one.file.columns[i], values):
+            found.append(i)
+    return found
 
 
 def _names_some(one: SplitList, source: Source) -> bool:
@@ -193,7 +207,7 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
         what = of_kind.get(kind, f"{kind} files are not read")
         return replace(claim, gives="unknown", why=f"{what}; write the names and what belongs to them as a CSV file")
     columns = one.file.columns
-    of_splits = [i for i in one.others if holds_splits(columns[i], [row[i] for row in one.rows])]
+    of_splits = _split_columns(one)
     split = split_of_file(one.path)
     others = [i for i in one.others if i not in of_splits]
     if others and all(_repeats(one, i) for i in others) and not source.takes_splits:

@@ -74,6 +74,20 @@ def test_a_column_or_member_gives_the_splits(name, text, tmp_path):
     assert sorted(found.values()) in (["test"] * 3 + ["train"] * 5, ["train"] * 5 + ["validation"] * 3)
 
 
+def test_a_column_of_splits_counts_beside_other_columns_and_after_many_rows_of_one_split(tmp_path):
+    # As of WikiArt: the genre repeats the folders, the artist may be a label, and the first 200 rows are for training.
+    paths = [f"data/{label}/{i:03}.jpg" for label in ("Pop_Art", "Rococo") for i in range(120)]
+    paths.sort(key=lambda path: path.endswith("9.jpg"))
+    rows = [f"{path},a{i % 3},{path.split('/')[1]},{'test' if i >= 216 else 'train'}" for i, path in enumerate(paths)]
+    table = "\n".join(["filename,artist,genre,subset", *rows])
+    write_tree(tmp_path, dict.fromkeys(paths, X) | {"data/classes.csv": table.encode()})
+    _, good, _, _ = read(str(tmp_path))
+    assert {label for _, label in good.values()} == {"Pop_Art", "Rococo"}
+    assert sorted(key.rpartition("/")[2] for key, (split, _) in good.items() if split == "test") == sorted(
+        path.rpartition("/")[2] for path in paths[216:]
+    )
+
+
 def test_folds_are_refused_with_a_command_for_each(tmp_path):
     lists = dict.fromkeys(("train1.txt", "train2.txt"), TRAIN) | dict.fromkeys(("val1.txt", "val2.txt"), "cat2.jpg\n")
     url = made(tmp_path, lists)
