@@ -30,7 +30,7 @@ def _(tree):
     tree.text("bottle/readme.txt", "MVTec Anomaly Detection\n")
 
 
-@folder("NEU-DET: train/images/<defect>, train/annotations flat, validation", today="refused")
+@folder("NEU-DET: train/images/<defect>, train/annotations flat, validation")
 def _(tree):
     for split, own, start in (("train", "train", 1), ("validation", "validation", 241)):
         for label in ("crazing", "rolled-in_scale"):
@@ -125,7 +125,7 @@ def _(tree):
     tree.text("sample_submission.csv", "file,species\n0021e90e0.png,Sugar beet\n0021e90e1.png,Sugar beet\n")
 
 
-@folder("UECFOOD100: numbered folders with bb_info.txt, category.txt", "advised", today="wrong")
+@folder("UECFOOD100: numbered folders with bb_info.txt, category.txt")
 def _(tree):
     tree.text("UECFOOD100/category.txt", "id\tname\n1\trice\n2\teels on rice\n3\tpilaf\n")
     for label, name in enumerate(("rice", "eels on rice", "pilaf"), 1):
@@ -163,7 +163,7 @@ def _(tree):
 
 
 # --- medicine
-@folder("BCCD: BCCD/JPEGImages, Annotations, ImageSets, and a test.csv of boxes of all", today="refused")
+@folder("BCCD: BCCD/JPEGImages, Annotations, ImageSets, and a test.csv of boxes of all")
 def _(tree):
     rows, lists = "filename,cell_type,xmin,xmax,ymin,ymax\n", {"train": "", "val": "", "test": ""}
     for number in range(8):
@@ -366,9 +366,7 @@ def _(tree):
 
 
 # --- traffic and sports
-@folder(
-    "LISA traffic lights: frameAnnotationsBOX.csv and BULB.csv by clip, frames elsewhere", "advised", today="refused"
-)
+@folder("LISA traffic lights: frameAnnotationsBOX.csv and BULB.csv by clip, frames elsewhere", "advised")
 def _(tree):
     head = (
         "Filename;Annotation tag;Upper left corner X;Upper left corner Y;Lower right corner X;Lower right corner Y;"
@@ -457,7 +455,7 @@ def _(tree):
         tree.text(f"{split}/_classes.csv", "cat,0\ndog,1\n")
 
 
-@folder("Roboflow Darknet: _darknet.labels beside .jpg and .txt in each split", today="refused")
+@folder("Roboflow Darknet: _darknet.labels beside .jpg and .txt in each split")
 def _(tree):
     for split, own in (("train", "train"), ("valid", "validation")):
         for number in range(4):

@@ -22,7 +22,7 @@ def _(tree):
     tree.text("data.yaml", "train: images/train\nval: images/val\nnames:\n  0: cat\n  1: dog\n")
 
 
-@folder("SKU-110K: images with the split in their names, tables without a header", today="refused")
+@folder("SKU-110K: images with the split in their names, tables without a header")
 def _(tree):
     for split, own in (("train", "train"), ("val", "validation"), ("test", "test")):
         rows = ""

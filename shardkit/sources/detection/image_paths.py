@@ -4,6 +4,7 @@ Label files name images as their tool saw them: relative to the file or to a fol
 with the absolute path or URL of another machine. The first paths decide how all paths of the file are read.
 """
 
+import contextlib
 import posixpath
 import re
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.listing import BadRecord, ending
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import file_or_folder, folders_in, join, parent_of
+from shardkit.sources.walking import file_or_folder, files_below, folders_in, join, parent_of
 from shardkit.storage import Folder, open_folder
 
 _TRIED_PATHS = 8  # paths that are looked up, because the first image may be missing
@@ -37,11 +38,13 @@ class ImagePaths:
         place: Folder that the paths start at, below the source's folder.
         num_dropped: Number of leading folders of each path that do not exist here.
         ending: Ending to add to names without one; '' to add none.
+        by_name: Whether images are in several folders below and are found by their names; see `ImageNames`.
     """
 
     place: str
     num_dropped: int = 0
     ending: str = ""
+    by_name: bool = False
 
     def key(self, text: object) -> str:
         """Return an image's path below the source's folder.
@@ -71,7 +74,11 @@ class ImagePaths:
 
     def remark(self) -> str:
         """Return what the user should know about how paths are read; '' for nothing."""
+        if self.by_name:
+            return ", found by their names in the folders below"
         if self.num_dropped:
+            if self.num_dropped == _MAX_PATH:
+                return ", paths without their folders"
             return f", paths without their first {self.num_dropped} {'folders' if self.num_dropped > 1 else 'folder'}"
         return f", names with {self.ending} added" if self.ending else ""
 
@@ -102,6 +109,53 @@ def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tu
                     if _leads_to_a_file(folder, paths, text):
                         return folder, paths
     return None
+
+
+class ImageNames:
+    """The images below a folder by their names, listed when the first one is asked for."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Keep the folder."""
+        self._folder = folder
+        self._folders: list[str] = []
+        self._of_name: dict[str, int] | None = None  # number of the folder; -1 if several images have the name
+
+    def key(self, text: object) -> str:
+        """Return the path of the image with the name at the end of a path.
+
+        Raises:
+            BadRecord: There is none, or there are several.
+        """
+        if not isinstance(text, str) or not (parts := _parts(text)):
+            msg = "the path of the image is missing"
+            raise BadRecord(BAD_PATH, msg)
+        at = self._find(parts[-1])
+        if at is None or at < 0:
+            what = "no image has" if at is None else "several images have"
+            msg = f"{what} the name {printable(parts[-1][:_SHOWN])!r}"
+            raise BadRecord(BAD_PATH, msg)
+        return join(self._folders[at], parts[-1])
+
+    def _find(self, name: str) -> int | None:
+        if self._of_name is None:
+            self._of_name, numbers = {}, dict[str, int]()
+            for path, entry in files_below(self._folder, ""):
+                if ending(entry.name) in IMAGE_ENDINGS:
+                    at = numbers.setdefault(parent_of(path), len(numbers))
+                    self._of_name[entry.name] = -1 if entry.name in self._of_name else at
+            self._folders = list(numbers)
+        return self._of_name.get(name)
+
+    def find_paths(self, texts: Sequence[str]) -> ImagePaths | None:
+        """Return how paths lead to images by their names alone; None if the first ones do not."""
+        keys = list[str]()
+        for text in texts:
+            with contextlib.suppress(BadRecord):
+                keys.append(self.key(text))
+        places = set(map(parent_of, keys))
+        if 2 * len(keys) < len(texts) or not places:
+            return None
+        return ImagePaths(places.pop(), _MAX_PATH) if len(places) == 1 else ImagePaths("", by_name=True)
 
 
 def _leads_to_a_file(folder: Folder, paths: ImagePaths, text: str) -> bool:

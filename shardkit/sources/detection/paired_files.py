@@ -18,7 +18,7 @@ from shardkit.sources.detection.rows import Annotation, annotated_rows, image_ro
 from shardkit.sources.listing import ListingRow, count_skipped, ending, rejected_row, unicode_problem
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
-from shardkit.sources.walking import children, join, num_slices, read_label_file, slice_bounds
+from shardkit.sources.walking import children, files_below, is_image, join, num_slices, read_label_file, slice_bounds
 from shardkit.storage import Entry, Folder
 
 REST = -1  # index of the part that has the files without a partner
@@ -69,7 +69,10 @@ D = TypeVar("D", bound=FolderPair)
 
 @dataclass(slots=True)
 class StemFiles(GroupFiles[D, str]):
-    """The files of a pair of folders: annotation files by stem, sorted images by stem, and paths of inner folders."""
+    """The files of a pair of folders: annotation files by stem, sorted images by stem, and paths of inner folders.
+
+    Names of images in inner folders, such as one for each class, are paths below the folder of images.
+    """
 
     annotations: dict[str, Entry] = field(default_factory=dict)
     images: dict[str, list[Entry]] = field(default_factory=dict)
@@ -77,10 +80,11 @@ class StemFiles(GroupFiles[D, str]):
 
     def add_entries(self, folder: Folder, annotation_ending: str) -> None:
         """List the folders and add their files; the format sets the pairs and the numbers."""
+        are_deeper = self._add_images_below(folder)
         for path in dict.fromkeys((self.group.annotations, self.group.images)):
             for entry in children(folder, path):
                 if entry.is_folder:
-                    self.folders.append(join(path, entry.name))
+                    self.folders += [] if are_deeper else [join(path, entry.name)]
                     continue
                 stem, kind = posixpath.splitext(entry.name)[0], ending(entry.name)
                 if path == self.group.annotations and kind == annotation_ending:
@@ -89,6 +93,19 @@ class StemFiles(GroupFiles[D, str]):
                     self.images.setdefault(stem, []).append(entry)
                 else:
                     count_skipped(self.skipped, kind)
+
+    def _add_images_below(self, folder: Folder) -> bool:
+        """Add the images in inner folders, if no image is above them and no annotation file is as deep."""
+        images, annotations = (children(folder, path) for path in (self.group.images, self.group.annotations))
+        if self.group.images == self.group.annotations:
+            return False
+        if any(is_image(one.name) for one in images) or any(one.is_folder for one in annotations):
+            return False
+        for path, entry in files_below(folder, self.group.images):
+            if is_image(entry.name):
+                image = entry._replace(name=path[len(self.group.images) + 1 :])
+                self.images.setdefault(posixpath.splitext(entry.name)[0], []).append(image)
+        return True
 
 
 @dataclass(frozen=True, slots=True)

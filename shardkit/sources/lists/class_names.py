@@ -68,6 +68,8 @@ def _read(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
     if all(_WNID.match(line) for line in lines):  # words are not unique: ImageNet has two cranes
         return tuple(line.split()[0] for line in lines), None
     numbered = [_numbered(line) for line in lines]
+    if len(lines) > 1 and numbered[0] is None and None not in numbered[1:]:  # a header
+        lines, numbered = lines[1:], numbered[1:]
     by_number = dict(one for one in numbered if one is not None)
     if lines and len(by_number) == len(lines) and max(by_number) - min(by_number) == len(lines) - 1:
         first = min(by_number)

@@ -66,6 +66,9 @@ def open_unmarked_folder(
     while True:
         folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
+            inner = [name for name in folders_in(folder) if name != excluded]
+            if layout == "box-table" and len(inner) == 1 and recognise(opening.below(inner[0]).folder) == "voc":
+                return opening.below(inner[0]), "voc"  # the table was made from the XML files, which have splits
             return opening, layout
         if tables := open_roboflow_classes(folder, options):
             return tables
@@ -74,8 +77,9 @@ def open_unmarked_folder(
             return _open_tables(folder, beside, options, place)
         if beside.are_of_splits and all(table.folder_column for table in beside.naming):
             return _open_split_lists(folder, beside, options)
-        if (only := _only_folder(folder, excluded)) and (layout := recognise(opening.below(only).folder)) is not None:
-            return opening.below(only), layout
+        if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
+            opening = opening.below(only)
+            continue
         found = read_tree(folder, excluded, place)
         if isinstance(found, Wrapper):
             remarks += beside.remark

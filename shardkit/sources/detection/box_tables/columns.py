@@ -71,6 +71,7 @@ _CORNERS = (
     ("xtl", "ytl", "xbr", "ybr"),
     ("bboxxmin", "bboxymin", "bboxxmax", "bboxymax"),
     ("bboxx1", "bboxy1", "bboxx2", "bboxy2"),
+    ("upperleftcornerx", "upperleftcornery", "lowerrightcornerx", "lowerrightcornery"),
 )
 # Names of x, y, width, height of the box.
 _SIZES = (
@@ -97,7 +98,7 @@ _IMAGE = (
 )
 _LABEL = (
     *("classname", "labelname", "categoryname", "displayname", "class", "label", "category", "name", "target"),
-    *("species", "classid", "labelid", "categoryid"),
+    *("species", "classid", "labelid", "categoryid", "annotationtag"),
 )
 _SPLIT = ("split", "mluse", "set", "partition", "subset")
 _IMAGE_SIZES = (("width", "height"), ("imagewidth", "imageheight"), ("imgwidth", "imgheight"))
@@ -109,6 +110,7 @@ _VERTICES = tuple(f"vertex {number} {axis}" for number in range(1, 5) for axis i
 # Columns of tables without a header, and what each field of a record is: i image, l label, s split, n number or empty.
 _HEADERLESS = (
     (("image", "x1", "y1", "x2", "y2", "class"), "innnnl"),  # keras-retinanet
+    (("image", "x1", "y1", "x2", "y2", "class", "image_width", "image_height"), "innnnlnn"),  # SKU-110K
     (("split", "image", "label", *_VERTICES), "silnnnnnnnn"),  # AutoML
     (("image", "label", *_VERTICES), "ilnnnnnnnn"),  # AutoML without sets
     (("label", "x", "y", "w", "h", "image", "image_width", "image_height"), "lnnnninn"),  # make-sense

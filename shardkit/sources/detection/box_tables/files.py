@@ -1,5 +1,6 @@
 """Find the tables of boxes in a folder."""
 
+import itertools
 import json
 import posixpath
 from collections.abc import Sequence
@@ -11,20 +12,25 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.box_tables.columns import columns_without_header, is_box_table
 from shardkit.sources.detection.image_paths import split_of, split_tokens
+from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.csv_files import CsvFile, open_csv, split_records
 from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.formats.text_files import TextFile
 from shardkit.sources.tables.layout import open_table_file
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join
 from shardkit.storage import Folder
 
-_TEXT = (".csv", ".tsv")
+_TEXT = (".csv", ".tsv", ".txt")
+_BLANKS = " "
 _JSON_LINES = (".jsonl", ".ndjson")
 # Tables in a split folder; the first: Roboflow, the last: Open Images by FiftyOne. A listing would list the images too.
 _OF_SPLITS = ("_annotations.csv", "annotations.csv", "labels.csv", "labels/detections.csv")
 _FOLDERS = ("annotations", "annotation", "labels", "csv_folder", "csv", "boxes", "data")
 _MAX_TRIED = 64  # tables whose first line is read
+_MAX_OF_A_FOLDER = 8  # text files: more of them are label files, one for each image
+_DEPTH_OF_TABLES = 3  # levels of folders in a folder of tables
 _SHOWN = 6  # tables that a refusal names
 
 
@@ -60,8 +66,12 @@ def has_box_tables(folder: Folder) -> bool:
     return bool(_paths(folder))
 
 
-def find_tables(folder: Folder) -> FoundTables:
-    """Return the tables of boxes in a folder: those of splits if there are any, else the only one.
+def find_tables(folder: Folder, place: SourcePlace) -> FoundTables:
+    """Return the tables of boxes in a folder: those of splits, those of its folders, or the only one.
+
+    Args:
+        folder: The folder.
+        place: Its place in the source.
 
     Raises:
         DataError: There are none.
@@ -74,14 +84,21 @@ def find_tables(folder: Folder) -> FoundTables:
             "filename, class, xmin, ymin, xmax, ymax in it, in annotations/, in split folders; give the file as SOURCE"
         )
         raise DataError(msg)
+    by_name: dict[str, list[str]] = {}
+    for path in paths:
+        by_name.setdefault(posixpath.basename(path), []).append(path)
+    is_in_each = len(paths) > len(by_name)
     of_splits = [path for path in paths if split_of_table(path)]
-    if of_splits:
+    if of_splits and not (is_in_each and len(by_name) > 1):
         splits = [split_of_table(path) for path in of_splits]
         if len(set(splits)) == len(splits) or not any(split_tokens(posixpath.basename(path)) for path in of_splits):
             return FoundTables(tuple(of_splits), tuple(path for path in paths if path not in of_splits))
-    elif len(paths) == 1:
+    elif len(by_name) == 1:
         return FoundTables(tuple(paths))
     commands = [Change(f"the boxes of {path}", sources=(f"{folder.url}/{path}",)) for path in paths[:_SHOWN]]
+    if is_in_each:
+        others = {name: tuple(other for other in by_name if other != name) for name in by_name}
+        commands = [place.whole({"ignore": others[name]}, f"the boxes of each {name}") for name in by_name]
     raise RefusalError(f"{folder.url}: {len(paths)} tables of boxes may be the source", commands)
 
 
@@ -90,9 +107,31 @@ def _paths(folder: Folder) -> list[str]:
     splits = [name for name in names if split_of_folder(name)]
     in_splits = [join(split, name) for split in splits for name in _OF_SPLITS]
     paths = [path for path in in_splits if file_or_folder(folder, path) is not None]
-    for place in ("", *(name for name in names if name.lower() in _FOLDERS)):
-        paths += files_in(folder, place, *_TEXT)
-    return [path for path in paths[:_MAX_TRIED] if holds_boxes(folder, path)]
+    places = [name for name in names if name.lower() in _FOLDERS]
+    for place in ("", *places):
+        texts = files_in(folder, place, *_TEXT)
+        paths += texts if len(texts) <= _MAX_OF_A_FOLDER else [path for path in texts if not path.endswith(".txt")]
+    if found := [path for path in paths[:_MAX_TRIED] if holds_boxes(folder, path)]:
+        return found
+    below = itertools.chain.from_iterable(_in_each_folder(folder, place, _DEPTH_OF_TABLES) for place in places)
+    return list(below) or ([] if splits else _in_each_folder(folder, "", 1))
+
+
+def _in_each_folder(folder: Folder, above: str, depth: int) -> list[str]:
+    """Return the tables in each folder of a folder, such as one for each class; [] if the first folder has none."""
+    names = folders_in(folder, above) if depth else []
+    if not names:
+        return []
+    first = join(above, names[0])
+    texts = files_in(folder, first, *_TEXT)
+    own = [path for path in texts if holds_boxes(folder, path)] if len(texts) <= _MAX_OF_A_FOLDER else []
+    if own:
+        ends = [posixpath.basename(path) for path in own]
+        found = (join(above, name, end) for end in ends for name in names)
+        return [path for path in found if file_or_folder(folder, path) is not None]
+    if not (below := _in_each_folder(folder, first, depth - 1)):
+        return []
+    return [*below, *(path for name in names[1:] for path in _in_each_folder(folder, join(above, name), depth - 1))]
 
 
 def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
@@ -107,6 +146,8 @@ def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFil
         if columns := columns_without_header(fields):
             return CsvFile(folder, path, columns, delimiter, num_skipped=0, spaced=False)
         if is_box_table(fields):
+            if delimiter == _BLANKS:
+                return TextFile(folder, path, tuple(fields), delimiter, num_skipped=1, spaced=False, has_header=True)
             # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
             return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
     return open_table_file(folder, path, options)
@@ -133,4 +174,5 @@ def _first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
         record = next(split_records(iter([first]), delimiter, spaced=False), None)
         if record is not None and record.problem is None and len(record.values) > len(found[0]):
             found = [str(value).strip() for value in record.values], delimiter
-    return found
+    words = first.text.split()
+    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(found[0]) else found

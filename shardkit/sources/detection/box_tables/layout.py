@@ -6,29 +6,38 @@ height are compared with the image. A table of Open Images names many more image
 not there are counted as skipped, not rejected.
 """
 
+import contextlib
+import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
+from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.columns import LINE
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFiles
+from shardkit.sources.detection.box_tables.boxes import ONE_CLASS
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
 from shardkit.sources.detection.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
+from shardkit.sources.detection.image_paths import ImageNames
 from shardkit.sources.detection.other_exports import holds_other_export
 from shardkit.sources.detection.rows import detection_schema, image_row
+from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
+from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.unlisted_images import UnlistedImages
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Entry, Folder
 
 __all__ = ["BoxTables", "has_box_tables", "holds_boxes", "open_box_tables"]
+
+_TABLES_SHOWN = 4  # that `describe` names
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,12 @@ class BoxTables(AnnotationFiles[BoxTable]):
     def describe(self) -> str:
         """See Source."""
         read = []
-        for table in self.files:
+        for table in self.files[:_TABLES_SHOWN]:
             split = f" as {table.split}" if table.split else ""
             images = join(self.folder.url, table.paths.place)
             read.append(f"{printable(table.path)} with the images in {images}{split}: {table.describe()}")
+        if len(self.files) > _TABLES_SHOWN:
+            read.append(f"{len(self.files) - _TABLES_SHOWN:,} tables more")
         return f"{self.folder.url}: read {'; '.join(read)}{self.remark}"
 
     def parts(self) -> list[Part | UnlistedImages]:
@@ -83,11 +94,13 @@ class BoxTables(AnnotationFiles[BoxTable]):
         table = self.files[part.table]
         present = self._present(table, part.images) if table.columns.is_open_images else None
         names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
+        if table.columns.label is None:
+            names = {ONE_CLASS: table.one_class}
         gathered = Gathered(table.columns, table.path, skipped=skipped)
         gather(
             table.file.all_records(),
             gathered,
-            _Keys(table).key,
+            _Keys(table, self.folder).key,
             part.images,
             is_fraction=table.is_fraction,
             label_of=lambda label: names.get(label, label),
@@ -103,7 +116,7 @@ class BoxTables(AnnotationFiles[BoxTable]):
 
     def keys(self, file: BoxTable) -> Iterator[str]:
         """See AnnotationFiles; a key that follows itself is yielded once."""
-        key_of, last = _Keys(file).key, ""
+        key_of, last = _Keys(file, self.folder).key, ""
         for record in file.file.all_records(frozenset({file.columns.image})):
             if record.problem is None:
                 try:
@@ -135,8 +148,8 @@ def _rows(table: BoxTable, gathered: Gathered, present: dict[str, Entry]) -> Ite
 class _Keys:
     """Keys of a table's images; rows of one image usually follow each other."""
 
-    def __init__(self, table: BoxTable) -> None:
-        self._paths = table.paths
+    def __init__(self, table: BoxTable, folder: Folder) -> None:
+        self._paths = ImageNames(folder) if table.paths.by_name else table.paths
         self._last: tuple[object, str] | None = None
 
     def key(self, text: object) -> str:
@@ -165,13 +178,29 @@ def open_box_tables(opening: Opening) -> BoxTables:
         CallError: There are several tables that may be the source.
     """
     folder, options, path = opening.folder, opening.options, opening.file
-    found = FoundTables((path,)) if path is not None else find_tables(folder)
-    opened = [open_table(folder, one, options, may_leave=path is not None) for one in found.paths]
+    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=options.ignore)
+    found = FoundTables((path,)) if path is not None else find_tables(folder, place)
+    names = ImageNames(folder)
+    opened = [open_table(folder, one, options, names, may_leave=path is not None) for one in found.paths]
     tables = tuple(table for _, table in opened)
     if len(tables) == 1 and tables[0].split == "train":
         # The only table is often called so: then splits can divide it.
         tables = (replace(tables[0], split=None),)
+    if len(tables) > 1 and all(table.columns.label is None for table in tables):
+        tables = _with_classes_of_folders(folder, tables)
     left_out = ", ".join(map(printable, found.left_out))
     remark = f"; left out {left_out}" if left_out else ""
     remark += f"; to read one class per image instead, add {named('layout', 'table')}" if path is not None else ""
     return BoxTables(opened[0][0], tables, path is None and options.root is None, remark)
+
+
+def _with_classes_of_folders(folder: Folder, tables: tuple[BoxTable, ...]) -> tuple[BoxTable, ...]:
+    """Return tables without classes with the class that each one's folder is of; as they are if a folder is a split."""
+    folders = [parent_of(table.path) for table in tables]
+    names = [posixpath.basename(path) for path in folders]
+    if len(set(names)) < len(names) or any(map(split_of_folder, names)):
+        return tables
+    with contextlib.suppress(DataError):  # a file of class names that counts otherwise
+        named, first, _ = find_class_names(folder, ["", parent_of(folders[0])], set(names))
+        names = [named[int(name) - first] for name in names] if named else names
+    return tuple(replace(table, one_class=name) for table, name in zip(tables, names, strict=True))

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from shardkit.errors import DataError
+from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
@@ -23,7 +24,7 @@ from shardkit.sources.detection.box_tables.boxes import (
 )
 from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm, find_columns
 from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
-from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
+from shardkit.sources.detection.image_paths import ImageNames, find_paths, image_places, not_near
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.csv_files import split_records
@@ -52,6 +53,7 @@ class BoxTable(AnnotationFile):
         is_fraction: Whether boxes are fractions of the image's sides.
         num_slices: Number of parts in which it is listed.
         class_file: Path of the file with the names of Open Images' classes; None if there is none.
+        one_class: The class of every box of a table without classes.
     """
 
     file: TableFile
@@ -59,13 +61,16 @@ class BoxTable(AnnotationFile):
     is_fraction: bool
     num_slices: int
     class_file: str | None
+    one_class: str = ONE_CLASS
 
     def describe(self) -> str:
         """Return how the table is read, without its path."""
         unit = "fractions of the image's sides" if self.is_fraction else "pixels"
         label = self.columns.label
         of_class = (
-            f", all of the class {ONE_CLASS!r}" if label is None else f", classes of {self.file.columns[label]!r}"
+            f", all of the class {printable(self.one_class)!r}"
+            if label is None
+            else f", classes of {self.file.columns[label]!r}"
         )
         if self.columns.is_open_images:
             of_class = ", classes named by "
@@ -76,13 +81,16 @@ class BoxTable(AnnotationFile):
         return f"boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
 
 
-def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, BoxTable]:
+def open_table(
+    folder: Folder, path: str, options: SourceOptions, names: ImageNames, *, may_leave: bool
+) -> tuple[Folder, BoxTable]:
     """Decide how to read a table, from its first 1,000 records.
 
     Args:
         folder: The folder that the table's path starts at.
         path: The table.
         options: Options of the source; `root` is the folder of the images.
+        names: The images below `folder`, which are searched last.
         may_leave: Whether images may be outside `folder`: in the folder above, or at absolute paths.
 
     Returns:
@@ -107,6 +115,8 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
     found = find_paths(texts, places)
     if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
         found = find_paths(texts, [(outside, "")])
+    if found is None and options.root is None and (by_name := names.find_paths(texts)):
+        found = folder, by_name
     if found is None:
         msg = not_near(file.url, texts, places, "the table")
         remedy = f"give the folder that the images are in with {named('root')}"

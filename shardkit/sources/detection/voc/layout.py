@@ -2,7 +2,8 @@
 
 Reads ``Annotations/`` with ``JPEGImages/`` and, if it exists, ``ImageSets/Main/``; the same below ``VOC2012/`` or
 ``VOCdevkit/VOC2012/``, several years together; folders that are in both ``Annotations/`` and ``JPEGImages/``, such as
-splits; and split folders with the XML files next to the images. Images in other folders are counted as skipped.
+splits; and split folders with the XML files next to the images. Images may be in folders below ``JPEGImages/``, such as
+one for each class, if the XML files are not. Images in other folders are counted as skipped.
 
 Boxes are (ymin, xmin, ymax, xmax) as written in the file, as in TFDS. VOC counts pixels from 1 and includes the last
 one, tools that write VOC today count from 0, and no file says which: a side is off by one pixel at most. Names and
@@ -10,6 +11,7 @@ poses are kept as written; TFDS converts them to lower case.
 """
 
 import math
+import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
@@ -180,7 +182,7 @@ class Voc(PairedFiles[VocFolder, str]):
         images = files.images[image_stem or pair]
         chosen = images[0]
         if isinstance(found, Annotation):
-            chosen = next((one for one in images if one.name == found.image), images[0])
+            chosen = next((one for one in images if posixpath.basename(one.name) == found.image), images[0])
         for image in images:
             path = join(files.group.images, image.name)
             if image is not chosen:
@@ -198,7 +200,7 @@ class Voc(PairedFiles[VocFolder, str]):
         # VOC's own releases have a third more images than the lists of one task name.
         if unlisted := sum(len(images) for stem, images in files.images.items() if not files.is_listed(stem)):
             files.skipped[IN_NO_LIST] = unlisted
-        stem_of = {image.name: stem for stem, images in files.images.items() for image in images}
+        stem_of = {posixpath.basename(image.name): stem for stem, images in files.images.items() for image in images}
         named = set()
         for stem, xml in sorted(files.annotations.items()):
             if stem in files.images or not files.is_listed(stem):

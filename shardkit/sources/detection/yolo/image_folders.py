@@ -38,7 +38,7 @@ _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
 _MAX_DARKNET_BYTES = 1 << 16  # 64 KiB
 _NAMES = "names"
 _KEYS = (rb"^names\s*:", rb"^(train|val|test)\s*:")
-_CLASS_FILES = ("classes.txt", "obj.names")
+_CLASS_FILES = ("classes.txt", "obj.names", "_darknet.labels")  # the last is Roboflow's
 _LABEL_LINE = re.compile(rb"\s*[0-9]+(?:\.0*)?(?:\s+[0-9.eE+-]+){4,}\s*(?:\n|\r|\Z)")
 _NUM_SAMPLED = 3  # label files
 IMAGES, LABELS = "images", "labels"
@@ -84,7 +84,7 @@ class YoloSource:
 
 def is_yolo(folder: Folder) -> bool:
     """Return whether a folder has data.yaml, obj.data, images/ and labels/ with text files, or all in one folder."""
-    if find_yaml(folder) is not None or darknet_data(folder) is not None or _is_one_folder(folder):
+    if find_yaml(folder) is not None or darknet_data(folder) is not None or _mixed(folder):
         return True
     return any(_has_labels(folder, join(base, LABELS)) for base in _bases(folder))
 
@@ -102,14 +102,20 @@ def find_yaml(folder: Folder) -> str | None:
     return None
 
 
-def _is_one_folder(folder: Folder) -> bool:
+def _mixed(folder: Folder) -> list[str]:
+    """Return the folders that have images and label files: the source, else its split folders."""
+    splits = [name for name in folders_in(folder) if split_of_folder(name)]
+    return [""] if _is_mixed(folder, "") else [name for name in splits if _is_mixed(folder, name)]
+
+
+def _is_mixed(folder: Folder, base: str) -> bool:
     """Return whether a folder has images, label files of their stems, and the class names, as labelImg writes them."""
-    names = [entry.name for entry in children(folder) if not entry.is_folder]
+    names = [entry.name for entry in children(folder, base) if not entry.is_folder]
     if not any(name in _CLASS_FILES for name in names):
         return False
     stems = {posixpath.splitext(name)[0] for name in names if is_image(name)}
     labels = [name for name in names if _is_label(name) and posixpath.splitext(name)[0] in stems]
-    heads = [read_head(folder, name) or b"" for name in labels[:_NUM_SAMPLED]]
+    heads = [read_head(folder, join(base, name)) or b"" for name in labels[:_NUM_SAMPLED]]
     return any(heads) and all(not head.strip() or _LABEL_LINE.match(head) for head in heads)
 
 
@@ -219,22 +225,21 @@ def _darknet(folder: Folder, data_path: str) -> YoloSource:
 
 
 def _without_yaml(folder: Folder, options: SourceOptions) -> YoloSource:
-    bases = _bases(folder)
-    if not bases and _is_one_folder(folder):
-        named_by = next(_class_files(folder, []))
-        return YoloSource(names_in(folder, named_by), (YoloImages("", None, is_list=False),), named_by)
+    bases, mixed = _bases(folder), []
     if not bases:
+        mixed = _mixed(folder)
+    if not bases and not mixed:
         msg = f"{folder.url}: there is no data.yaml of YOLO, no images/ next to labels/, no classes.txt next to images"
         raise DataError(msg)
-    images = []
+    images = [YoloImages(base, split_of_folder(base), is_list=False) for base in mixed]
     for base in bases:
         below = folders_in(folder, join(base, IMAGES))
         if not base and below and all(split_of_folder(name) for name in below):
             images += [YoloImages(join(IMAGES, name), split_of_folder(name), is_list=False) for name in below]
         else:
             images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
-    unlisted_clause = f"outside the {IMAGES}/ that were read"
-    named = {path: names_in(folder, path) for path in _class_files(folder, bases)}
+    unlisted_clause = "" if mixed else f"outside the {IMAGES}/ that were read"
+    named = {path: names_in(folder, path) for path in _class_files(folder, [*bases, *mixed])}
     if not named:
         names = given_names(folder, bases, options)
         return YoloSource(names, tuple(images), "", unlisted_clause=unlisted_clause)

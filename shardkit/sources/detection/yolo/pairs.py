@@ -95,7 +95,7 @@ def _in_folder(folder: Folder, path: str, skipped: dict[str, int]) -> Iterator[t
         kind = ending(entry.name)
         if kind in IMAGE_ENDINGS:
             yield below, entry
-        elif kind != ".txt":
+        elif kind != ".txt" and not is_class_file(entry.name):
             count_skipped(skipped, kind)
 
 
