@@ -20,6 +20,8 @@ KINDS = {
     "tif": "TIFF",
     "tiff": "TIFF",
     "webp": "WEBP",
+    "pgm": "PPM",
+    "ppm": "PPM",
 }
 
 
