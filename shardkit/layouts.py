@@ -159,8 +159,8 @@ _ROWS = (
         ("Labelme",),
         "a `.json` for each image, next to it or in another folder: boxes around all shapes; images without `.json` "
         "are skipped",
-        open="detection.labelme.layout:open_labelme",
-        recognise="detection.labelme.files:has_labelme",
+        open="detection.labelme:open_labelme",
+        recognise="detection.labelme:has_labelme",
     ),
     LayoutSpec(
         "label-studio",
@@ -175,8 +175,8 @@ _ROWS = (
         "box-json",
         ("JSON of boxes",),
         "one record for each image: BDD100K, VIA (also CSV), CrowdHuman's `.odgt`, SageMaker's and Rekognition's "
-        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K: boxes, or classes of an image "
-        "(`label_columns` names the attribute or the job)",
+        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K; or one file for each image: "
+        "Supervisely, BDD100K, FUNSD: boxes, or classes of an image (`label_columns` names the attribute or the job)",
         open="detection.box_json.layout:open_box_json",
         recognise="detection.box_json.layout:has_box_json",
         options=("root", "label_columns"),

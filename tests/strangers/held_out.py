@@ -325,7 +325,7 @@ def _(tree):
     tree.text("rvl-cdip/readme.txt", "0 letter\n1 form\n2 email\n")
 
 
-@folder("FUNSD: training_data/images and annotations/*.json with form and box", "refused")
+@folder("FUNSD: training_data/images and annotations/*.json with form and box")
 def _(tree):
     for split, own in (("training_data", "train"), ("testing_data", "test")):
         for number in range(3):
@@ -479,7 +479,7 @@ def _(tree):
     tree.text("annotations.xml", f'<?xml version="1.0" encoding="utf-8"?><annotations>{head}{images}</annotations>')
 
 
-@folder("Supervisely: meta.json, ds/img and ds/ann/*.jpg.json of rectangles, two datasets", today="refused")
+@folder("Supervisely: meta.json, ds/img and ds/ann/*.jpg.json of rectangles, two datasets")
 def _(tree):
     kinds = [{"title": n, "shape": "rectangle", "color": "#ff0000"} for n in ("cat", "dog")]
     tree.text("pets/meta.json", json.dumps({"classes": kinds, "tags": []}))

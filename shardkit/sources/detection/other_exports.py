@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from shardkit.errors import DataError
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.detection.labelme.files import is_labelme_file
+from shardkit.sources.detection.box_json.single_files import format_of_image
+from shardkit.sources.detection.labelme import is_labelme_file
 from shardkit.sources.walking import files_in, read_head
 from shardkit.storage import Folder
 
@@ -19,13 +20,6 @@ _TABLES = (".csv", ".tsv")
 _LISTS = (".json", ".jsonl", ".ndjson")
 _ENDINGS = (*_TABLES, *_LISTS)
 _REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
-_SUPERVISELY = "this is Supervisely's JSON; export COCO there, with the app 'Export to COCO'"
-# Endings, words that are all in the beginning of the file, and what to say.
-_EXPORTS: tuple[tuple[tuple[str, ...], tuple[bytes, ...], str], ...] = (
-    (_LISTS, (b'"classTitle"',), _SUPERVISELY),
-    (_LISTS, (b'"projectType"', b'"classes"'), _SUPERVISELY),  # meta.json, next to folders of img/ and ann/
-    (_LISTS, (b'"data_row"', b'"projects"'), "this is Labelbox's JSON, which its SDK converts to COCO"),
-)
 
 
 def other_export(folder: Folder, path: str) -> str | None:
@@ -36,20 +30,22 @@ def other_export(folder: Folder, path: str) -> str | None:
     head = read_head(folder, path) or b""
     if kind in _TABLES and b"annotation_id" in head and any(word in head for word in _REGIONS):
         return "this is Label Studio's CSV, whose boxes are JSON in a field; export 'JSON' there"
-    found = (text for endings, words, text in _EXPORTS if kind in endings and all(word in head for word in words))
-    return next(found, None)
+    is_labelbox = kind in _LISTS and b'"data_row"' in head and b'"projects"' in head
+    return "this is Labelbox's JSON, which its SDK converts to COCO" if is_labelbox else None
 
 
 def refuse_other_export(folder: Folder, path: str) -> None:
-    """Refuse a file that is such an export, or Labelme's file of one image.
+    """Refuse a file that is such an export, or the file of one image.
 
     Raises:
         DataError: The file is such an export.
-        CallError: It is Labelme's.
+        CallError: It is about one image.
     """
-    if path.lower().endswith(".json") and is_labelme_file(folder, path):
-        command = Change("all images of the folder that have a file of Labelme", sources=(folder.url,))
-        raise RefusalError(f"{folder.url}/{path}: this is the Labelme file of one image", [command])
+    if path.lower().endswith(".json"):
+        title = "the Labelme file of one image" if is_labelme_file(folder, path) else format_of_image(folder, path)
+        if title:
+            command = Change("all images of the folder that have such a file", sources=(folder.url,))
+            raise RefusalError(f"{folder.url}/{path}: this is {title}", [command])
     if what := other_export(folder, path):
         msg = f"{folder.url}/{path}: {what}"
         raise DataError(msg)

@@ -7,18 +7,16 @@ from shardkit.testing import opened, write_tree
 
 # Columns and keys of each tool's own export; none of these is read.
 LABEL_STUDIO_ROW = '/data/upload/1/a.jpg,1,"[{""x"": 1, ""rectanglelabels"": [""cat""]}]",1,7\n'
-SUPERVISELY = {"size": {"height": 8, "width": 8}, "objects": [{"classTitle": "cat", "points": {"exterior": []}}]}
 EXPORTS = {
     "Label Studio CSV": (
         "project.csv",
         "image,id,label,annotator,annotation_id\n" + LABEL_STUDIO_ROW,
         "export 'JSON' there",
     ),
-    "Supervisely": ("a.jpg.json", json.dumps(SUPERVISELY), "the app 'Export to COCO'"),
-    "Supervisely's project": (
-        "meta.json",
-        json.dumps({"classes": [{"title": "cat", "shape": "rectangle"}], "tags": [], "projectType": "images"}),
-        "the app 'Export to COCO'",
+    "Labelbox": (
+        "export.json",
+        json.dumps([{"data_row": {"external_id": "a.jpg"}, "projects": {}}]),
+        "which its SDK converts to COCO",
     ),
 }
 

@@ -67,8 +67,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _parse_bdd(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
-    """BDD100K's and Scalabel's frames: labels with box2d; lanes and areas have poly2d instead."""
+def parse_bdd(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Fill in BDD100K's or Scalabel's frame: labels with box2d; lanes and areas have poly2d instead."""
     del column
     image.image = _text(record.get("name"))
     size = dict_of(record.get("size"))
@@ -308,13 +308,13 @@ FORMATS = (
         items,
         _parse_custom_vision,
     ),
-    Format("BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, _parse_bdd),
+    Format("BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parse_bdd),
     Format(
         "Scalabel's JSON",
         _JSON,
         b"{",
         (rb'"frames"\s*:\s*\[', rb'"labels"\s*:', rb'"box2d"'),
         partial(items, inside="frames"),
-        _parse_bdd,
+        parse_bdd,
     ),
 )

@@ -20,6 +20,7 @@ from shardkit.sources.detection.annotation_files import ImageRecords, read_recor
 from shardkit.sources.detection.box_json.files import JsonFile, find_json_files, format_of, open_json_file
 from shardkit.sources.detection.box_json.formats import FORMATS
 from shardkit.sources.detection.box_json.records import JsonImage
+from shardkit.sources.detection.box_json.single_files import BoxJsonOfImages, find_single_files
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.tables.column_names import split_of_text
@@ -123,10 +124,10 @@ def _split_of_folders(file: JsonFile, key: str) -> str | None:
 
 def has_box_json(folder: Folder) -> bool:
     """Return whether a folder has such files, judging by names and the beginning of a few files."""
-    return bool(find_json_files(folder))
+    return bool(find_json_files(folder)) or find_single_files(folder) is not None
 
 
-def open_box_json(opening: Opening) -> BoxJson:
+def open_box_json(opening: Opening) -> BoxJson | BoxJsonOfImages:
     """Find the files and their images.
 
     Raises:
@@ -135,6 +136,8 @@ def open_box_json(opening: Opening) -> BoxJson:
     """
     folder, path = opening.folder, opening.file
     paths = find_json_files(folder) if path is None else [path] if format_of(folder, path) else []
+    if not paths and path is None and (title := find_single_files(folder)):
+        return BoxJsonOfImages(folder, title)
     if not paths:
         titles = ", ".join(one.title for one in FORMATS)
         msg = f"{folder.url if path is None else f'{folder.url}/{path}'}: none of these formats was found: {titles}"

@@ -1,14 +1,11 @@
 """Labelme: ``1.json`` next to ``1.jpg``, or in a folder of its own, with the shapes of the image.
 
 Rectangles are boxes; the boxes of polygons, circles and masks enclose them, and polygons are kept as `segmentation` in
-pixels. Points and lines have no area and are left out. Labelme writes no file for an image without shapes, so such
-images are counted as skipped: nobody knows whether they are background or not yet labelled.
+pixels. Points and lines have no area and are left out.
 """
 
 import json
 import math
-import posixpath
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,26 +13,17 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.labelme.files import LabelmeFiles, has_labelme, is_labelme_file, walk
-from shardkit.sources.detection.paired_files import PairedFiles
-from shardkit.sources.detection.rows import (
-    Annotation,
-    Object,
-    detection_schema,
-    encodable,
-    rejected_file,
-    rejected_image,
-)
-from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, encodable_path, rejected_row
-from shardkit.sources.unlisted_images import images_count
-from shardkit.storage import Entry, Folder
+from shardkit.sources.detection.json_of_images import JsonOfImages, first_files, json_of, walk
+from shardkit.sources.detection.rows import Annotation, Object, detection_schema, encodable
+from shardkit.sources.listing import RecordProblem, count_skipped
+from shardkit.sources.walking import looks_like, read_head
+from shardkit.storage import Folder
 
-__all__ = ["Labelme", "has_labelme", "is_labelme_file", "open_labelme"]
-
+_KEYS = (rb'"shapes"\s*:\s*\[', rb'"(version|flags|imagePath|imageData|imageHeight)"\s*:')
 # `segmentation`: [[x, y, …]] as JSON, in pixels; '' for a box.
 _OBJECT_FIELDS = (pa.field("segmentation", pa.string()),)
 IGNORED = "__ignore__"  # Labelme's label of regions without label
@@ -59,12 +47,9 @@ class LabelmeImage(Annotation):
 
 def parse_labelme(data: bytes) -> LabelmeImage | str:
     """Parse a file, or return why it cannot be parsed; a phrase that begins with ``it``."""
-    try:
-        record = json.loads(data)
-    except RecursionError:
-        return "it is nested too deeply"
-    except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
-        return f"it is not JSON: {error}"
+    record = json_of(data)
+    if isinstance(record, str):
+        return record
     shapes = record.get("shapes") if isinstance(record, dict) else None
     if not isinstance(shapes, list):
         return "it is not a file of Labelme: it has no `shapes`"
@@ -145,7 +130,7 @@ def _json(polygon: list[float] | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelme(PairedFiles[str, tuple[str, Entry]]):
+class Labelme(JsonOfImages):
     """A source of Labelme's files.
 
     Attributes:
@@ -160,7 +145,7 @@ class Labelme(PairedFiles[str, tuple[str, Entry]]):
 
     layout = LAYOUTS["labelme"].title
     schema = detection_schema(_OBJECT_FIELDS)
-    max_bytes = 64 << 20  # 64 MiB: the file may hold the image itself
+    noun = "Labelme file"
     parse = staticmethod(parse_labelme)
 
     def describe(self) -> str:
@@ -171,48 +156,35 @@ class Labelme(PairedFiles[str, tuple[str, Entry]]):
             "them, points and lines are left out"
         )
 
-    def scan(self, group: str) -> LabelmeFiles:
-        """See PairedFiles."""
-        del group
-        return walk(self.folder)
+    def split_of(self, path: str, image: str) -> str | None:
+        """See JsonOfImages; the top folders are splits, or none."""
+        del image
+        return split_of_folder(path.partition("/")[0]) if self.with_splits else None
 
-    def rest_rows(self, files: LabelmeFiles) -> Iterator[ListingRow]:
-        """See PairedFiles; images without a file are only counted."""
-        stems = {_stem(path) for path, _ in files.pairs}
-        unnamed = sum(_stem(path) not in stems for path in files.images)
-        files.skipped |= images_count(unnamed, "without a Labelme file of their name")
-        return iter(())
+    def refusal(self, found: Annotation) -> str | None:
+        """See JsonOfImages."""
+        if not isinstance(found, LabelmeImage) or not found.has_flags or found.objects:
+            return None
+        return (
+            "sets flags of the whole image and has no shapes, and only shapes are read; for classes of images, write a "
+            "CSV file of image,label and give it as SOURCE"
+        )
 
-    def pair_rows(self, files: LabelmeFiles, pair: tuple[str, Entry]) -> Iterator[ListingRow]:
-        """See PairedFiles; the file's image is found by what the file says."""
-        path, entry = pair
-        split = split_of_folder(path.partition("/")[0]) if self.with_splits else None
-        parsed = self.read(path, entry)
-        found = files.finder.find(path, parsed.image if isinstance(parsed, Annotation) else "")
-        if isinstance(parsed, LabelmeImage) and found:
-            if parsed.has_flags and not parsed.objects:
-                message = (
-                    f"{printable(path)} sets flags of the whole image and has no shapes, and only shapes are read; for "
-                    "classes of images, write a CSV file of image,label and give it as SOURCE"
-                )
-                yield rejected_image(found[0], split, found[1], BAD_ANNOTATION, message)
-            else:
-                yield from self.image_rows(files, found[0], split, found[1], parsed)
-        elif isinstance(parsed, LabelmeImage):
-            message = f"its image {printable(parsed.image)!r} is neither where the file says nor next to it; "
-            message += (
-                "the file itself holds the image: labelme_export_json writes it" if parsed.has_image else "restore it"
-            )
-            yield rejected_file(path, split, message)
-        elif found:
-            problem = RecordProblem(encodable_path(found[0]), BAD_ANNOTATION, str(parsed))
-            yield rejected_row(problem, split, found[1])
-        else:
-            count_skipped(files.skipped, ".json")  # a file of another tool, such as the settings of an editor
+    def where_to_find(self, found: Annotation) -> str:
+        """See JsonOfImages."""
+        if isinstance(found, LabelmeImage) and found.has_image:
+            return "the file itself holds the image: labelme_export_json writes it"
+        return "restore it"
 
 
-def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]
+def is_labelme_file(folder: Folder, path: str) -> bool:
+    """Return whether a file is Labelme's, judging by its beginning."""
+    return looks_like(read_head(folder, path), *_KEYS, start=b"{")
+
+
+def has_labelme(folder: Folder) -> bool:
+    """Return whether a folder has files of Labelme, judging by names and the beginning of a few files."""
+    return any(is_labelme_file(folder, path) for path in first_files(folder))
 
 
 def open_labelme(opening: Opening) -> Labelme:

@@ -1,1 +1,0 @@
-"""Read Labelme's files: a JSON file for each image."""
