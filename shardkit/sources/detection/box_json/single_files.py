@@ -1,0 +1,122 @@
+"""A JSON file of boxes for each image: Supervisely's ``ann/1.jpg.json``, BDD100K's ``labels/1.json``, FUNSD's forms."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from shardkit.layouts import LAYOUTS
+from shardkit.sources.detection.box_json.formats import Format, parse_bdd
+from shardkit.sources.detection.box_json.records import JsonImage, around, dict_of, items, list_of
+from shardkit.sources.detection.json_of_images import JsonOfImages, first_files, json_of
+from shardkit.sources.detection.rows import Annotation, detection_schema
+from shardkit.sources.walking import looks_like, read_head
+from shardkit.storage import Folder
+
+
+def _parse_supervisely(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Supervisely's objects; rectangles and polygons have their points."""
+    del column
+    size = dict_of(record.get("size"))
+    image.set_size(size.get("width"), size.get("height"))
+    for place, given in enumerate(map(dict_of, list_of(record.get("objects"))), 1):
+        kind = given.get("geometryType")
+        if kind not in {"rectangle", "polygon"}:
+            image.leave_out(f"objects without box ({kind})")
+            continue
+        points = [list_of(one) for one in list_of(dict_of(given.get("points")).get("exterior"))]
+        sides = around([one[0] for one in points if one], [one[-1] for one in points if one])
+        image.add(f"object {place}", given.get("classTitle"), sides)
+
+
+def _parse_frame(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """BDD100K's first frame: a file of an image has no other."""
+    frame = dict_of(next(iter(list_of(record.get("frames"))), None))
+    parse_bdd(image, {"name": record.get("name"), "labels": frame.get("objects")}, column)
+
+
+def _parse_form(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """FUNSD's parts of a form, each with its words, which are left out."""
+    del column
+    for place, given in enumerate(map(dict_of, list_of(record.get("form"))), 1):
+        box = list_of(given.get("box"))
+        sides = (box[0], box[1], box[2], box[3]) if len(box) == len("xyxy") else None
+        image.add(f"part {place}", given.get("label"), sides)
+
+
+_FORMATS = {
+    one.title: one
+    for one in (
+        Format(
+            "Supervisely's JSON of an image",
+            (".json",),
+            b"{",
+            (rb'"objects"\s*:\s*\[', rb'"size"\s*:\s*\{', rb'"tags"\s*:\s*\['),
+            items,
+            _parse_supervisely,
+            "boxes enclose polygons",
+        ),
+        Format(
+            "BDD100K's JSON of an image",
+            (".json",),
+            b"{",
+            (rb'"frames"\s*:\s*\[', rb'"objects"\s*:\s*\[', rb'"box2d"'),
+            items,
+            _parse_frame,
+        ),
+        Format(
+            "FUNSD's JSON of a form",
+            (".json",),
+            b"{",
+            (rb'"form"\s*:\s*\[', rb'"box"\s*:\s*\[', rb'"label"'),
+            items,
+            _parse_form,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BoxJsonOfImages(JsonOfImages):
+    """A source of such files.
+
+    Attributes:
+        folder: Root of the source.
+        title: Name of the format.
+        groups: The root, whose files are one group.
+    """
+
+    folder: Folder
+    title: str
+    groups: tuple[str, ...] = ("",)
+
+    layout = LAYOUTS["box-json"].title
+    schema = detection_schema(())
+
+    def describe(self) -> str:
+        """See Source."""
+        remark = _FORMATS[self.title].remark
+        return f"{self.folder.url}: read *.json, {self.title}: boxes" + (f", {remark}" if remark else "")
+
+    def parse(self, data: bytes) -> Annotation | str:
+        """See PairedFiles."""
+        record = json_of(data)
+        if isinstance(record, str):
+            return record
+        if not looks_like(data, _FORMATS[self.title].words[0], start=b"{"):  # without objects it has no other word
+            return f"it is not {self.title}"
+        image = JsonImage(number=1)
+        _FORMATS[self.title].parse(image, dict_of(record), None)
+        return image
+
+
+def find_single_files(folder: Folder) -> str | None:
+    """Return the format of a folder's JSON files, one for each image, judging by the first few; None for none."""
+    for path in first_files(folder):
+        if found := format_of_image(folder, path):
+            return found
+    return None
+
+
+def format_of_image(folder: Folder, path: str) -> str | None:
+    """Return the format of a file that is about one image; None if it is another one."""
+    head = read_head(folder, path)
+    return next((one.title for one in _FORMATS.values() if one.fits(path, head)), None)
