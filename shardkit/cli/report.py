@@ -12,10 +12,11 @@ from shardkit.cli.options.output_file import OutputFile
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
-    from shardkit.report.advice.warning import Advice
+    from shardkit.report.collection import Collection
     from shardkit.report.facts.gathering import ReportOptions
+    from shardkit.report.page.html import Page
 
-_OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", "log_format", "beam_options"}
+_OWN = {"source", "output", "fixes", "training_size", "hosts", "source_folder", "quiet", "log_format", "beam_options"}
 
 
 @click.command(cls=GroupedCommand)
@@ -27,6 +28,12 @@ _OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", 
     default=Path("report.html"),
     show_default=True,
     help="File of the page.",
+)
+@click.option(
+    "--fixes",
+    type=OutputFile(),
+    metavar="FILE",
+    help="Write all copies with different labels as a CSV table, to correct and give to convert --labels.",
 )
 @click.option(
     "--training-size",
@@ -48,6 +55,7 @@ def report(
     /,
     source: str,
     output: Path,
+    fixes: Path | None,
     training_size: str,
     hosts: int | None,
     source_folder: str | None,
@@ -76,24 +84,31 @@ def report(
         if source_folder is not None:
             msg = f"--source-folder is for a dataset, and {source} is none: its own files are read"
             raise CallError(msg)
-        page, advice = _page_of_source(source, given, options, terminal)
+        if fixes is not None:
+            msg = f"--fixes is for a dataset, and {source} is none: convert it, and correct the labels of the dataset"
+            raise CallError(msg)
+        page = _page_of_source(source, given, options, terminal)
     else:
         refuse_conversion_options(ctx, source, _OWN, "its report")
         from shardkit.report.dataset_collection import DatasetCollection
+        from shardkit.report.fixes import refuse_without_classes
         from shardkit.storage import open_folder
 
         folder = None if source_folder is None else open_folder(source_folder)
         if folder is not None and not folder.scan():
             msg = f"--source-folder {source_folder}: there is no such folder, or it is empty; correct the path"
             raise CallError(msg)
-        page, advice = make_page(DatasetCollection(manifest, folder), options, terminal)
-    save_page(page, output)
-    _say(output, page, advice, terminal)
+        collection = DatasetCollection(manifest, folder)
+        if fixes is not None:
+            refuse_without_classes(collection)
+        page = make_page(collection, options, terminal)
+    save_page(page.html, output)
+    _say(output, page, terminal)
+    if fixes is not None:
+        _write_fixes(collection, page, fixes, terminal)
 
 
-def _page_of_source(
-    source: str, given: dict[str, Any], options: "ReportOptions", terminal: "Terminal"
-) -> "tuple[str, list[Advice]]":
+def _page_of_source(source: str, given: dict[str, Any], options: "ReportOptions", terminal: "Terminal") -> "Page":
     from shardkit.extras import require_extra
 
     require_extra("convert", "a report about a source")
@@ -119,10 +134,24 @@ def _page_of_source(
         return make_page(SourceCollection(opened, plan, call), options, terminal)
 
 
-def _say(output: Path, page: str, advice: "list[Advice]", terminal: "Terminal") -> None:
+def _say(output: Path, page: "Page", terminal: "Terminal") -> None:
     from shardkit.conversion.planning.sizing import format_size
     from shardkit.naming import counted
 
-    size = format_size(len(page.encode("utf-8", "backslashreplace")))
+    size, advice = format_size(len(page.html.encode("utf-8", "backslashreplace"))), page.advice
     terminal.show(f"{output}: {size}, {counted(len(advice), 'warning')}{':' if advice else ''}")
     terminal.show(*(f"  {one.level}: {one.sentence}" for one in advice))
+
+
+def _write_fixes(collection: "Collection", page: "Page", fixes: Path, terminal: "Terminal") -> None:
+    from shardkit.naming import counted
+    from shardkit.options.words import shell_command
+    from shardkit.report.fixes import write_fixes
+
+    num_images, num_sets = write_fixes(collection, page.facts, fixes)
+    text = f"{fixes}: {counted(num_images, 'image')} in {counted(num_sets, 'set')} of copies with different labels"
+    if not num_images:
+        terminal.show(text)
+        return
+    command = shell_command("convert", page.facts.place, "NEW", labels=str(fixes))
+    terminal.show(f"{text}; correct the column label, then run", f"  {command}")

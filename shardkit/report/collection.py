@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.dataset.features import Feature
+from shardkit.dataset.features import LABEL, Feature
 from shardkit.dataset.manifest import Balance
 from shardkit.dataset.manifest.parts import GenerationSplit
 
@@ -122,6 +122,14 @@ class Picture(NamedTuple):
     problem: str = ""
 
 
+class Member(NamedTuple):
+    """An example of a set of copies: its key, split and labels."""
+
+    key: str
+    split: str
+    labels: tuple[str, ...]
+
+
 class RejectedFile(NamedTuple):
     """A rejected file, and what is left of its picture."""
 
@@ -166,7 +174,6 @@ class Origin:
         num_groups: Number of groups; None without groups.
         num_gps: Number of images with a GPS position; None if they were not counted.
         num_duplicates: Number of exact duplicates of other images; None if contents are not known.
-        conflicts_listing: The command that lists all duplicates with different labels.
         leaks_listing: The command that lists all images and groups in several splits.
     """
 
@@ -180,7 +187,6 @@ class Origin:
     num_groups: int | None = None
     num_duplicates: int | None = None
     num_gps: int | None = None
-    conflicts_listing: str = ""
     leaks_listing: str = ""
 
 
@@ -225,6 +231,9 @@ class Collection(Protocol):
     def pictures(self, numbers: Numbers, side: int) -> Iterator[Picture]:
         """Yield examples as pictures of at most `side` pixels a side, in the order of the numbers."""
 
+    def members(self, numbers: Numbers) -> list[Member]:
+        """Return the key, the split and the labels of examples, in the order of the numbers."""
+
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield the features of examples behind the image, as records hold them."""
 
@@ -236,6 +245,12 @@ class Collection(Protocol):
 
     def rejected_picture(self, key: str, side: int) -> "Image | None":
         """Return the picture of a rejected file; None if it does not open."""
+
+
+def has_one_class(collection: Collection) -> bool:
+    """Return whether `labels` of a conversion corrects its labels: it is a dataset, and each image has one class."""
+    feature = collection.features.get(LABEL)
+    return collection.is_dataset and feature is not None and feature.role == "class_label"
 
 
 def total_class_counts(splits: Sequence[Split]) -> npt.NDArray[np.int64]:

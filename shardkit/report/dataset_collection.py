@@ -22,6 +22,7 @@ from shardkit.report.collection import (
     HEADER_BYTES,
     Batch,
     Header,
+    Member,
     Numbers,
     Origin,
     Picture,
@@ -40,7 +41,7 @@ _COLUMNS = [
     *("key_hash", "label", "labels", "width", "height", "image_bytes", "content_sha256", "perceptual_hash", "format"),
     "changes",
 ]
-_LOCATING = ["key", "offset", "length", "image_start", "image_bytes", "width", "height"]
+_LOCATING = ["key", "offset", "length", "image_start", "image_bytes", "width", "height", "label", "labels"]
 
 
 class _Row(NamedTuple):
@@ -56,6 +57,8 @@ class _Row(NamedTuple):
     image_bytes: int
     width: int
     height: int
+    label: int | None
+    labels: list[int] | None
 
 
 class DatasetCollection:
@@ -125,6 +128,14 @@ class DatasetCollection:
 
         yield from read_many(picture, self._rows(numbers))
 
+    def members(self, numbers: Numbers) -> list[Member]:
+        """Return the key, the split and the labels of examples, in the order of the numbers."""
+        return [Member(row.key, row.split, self._labels(row)) for row in self._rows(numbers)]
+
+    def _labels(self, row: _Row) -> tuple[str, ...]:
+        labels = (row.labels or ()) if row.label is None else (row.label,)
+        return tuple(dict.fromkeys(self.classes[label] for label in labels))
+
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield the features behind the images of examples."""
         places = []
@@ -189,8 +200,6 @@ def _origin(manifest: Manifest) -> Origin:
         num_groups=source.groups,
         num_duplicates=source.duplicates,
         num_gps=manifest.num_with_gps or None,  # 0: nobody counted, or there are none
-        # Without an option, `plan` shows how the dataset was planned.
-        conflicts_listing=shell_command("plan", manifest.root.url, seed=options.get("seed", 0), json=True),
         leaks_listing=shell_command("verify", manifest.root.url, leaks=True, json=True),
     )
 

@@ -29,7 +29,7 @@ from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.images.stored.placement import place
 from shardkit.options.call import Call
 from shardkit.records.drawing import Annotations, draw
-from shardkit.report.collection import HEADER_BYTES, Batch, Header, Numbers, Origin, Picture, Rejects, Split
+from shardkit.report.collection import HEADER_BYTES, Batch, Header, Member, Numbers, Origin, Picture, Rejects, Split
 from shardkit.report.columns import counts_of, first_rejected, group_hashes, labels_of, opened_file, prefixes
 from shardkit.report.dataset_collection import title_of
 from shardkit.software import versions
@@ -88,7 +88,6 @@ class SourceCollection:
             num_groups=plan.source.groups,
             num_duplicates=plan.source.duplicates,
             num_gps=_num_gps(plan),
-            conflicts_listing=listing_of(call),
             leaks_listing=listing_of(call),
         )
 
@@ -155,6 +154,19 @@ class SourceCollection:
 
         yield from read_many(picture, self._rows(numbers))
 
+    def members(self, numbers: Numbers) -> list[Member]:
+        """Return the key, the split and the labels of examples, in the order of the numbers."""
+        return [Member(row["key"], split, self._label_names(row)) for split, row in self._rows(numbers)]
+
+    def _label_names(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        if columns.OBJECTS in row:
+            return tuple(dict.fromkeys(one["label_name"] for one in row[columns.OBJECTS]))
+        if columns.LABEL_NAMES in row:
+            return tuple(row[columns.LABEL_NAMES] or ())
+        if columns.TARGET in row:
+            return tuple(f"{value:.6g}" for value in row[columns.TARGET])
+        return () if row.get("label") is None else (self.classes[row["label"]],)
+
     def _decoded(self, row: Mapping[str, Any]) -> tuple["Image", Annotations, str]:
         """Return the upright picture, its boxes or mask, and its labels as text."""
         from shardkit.images.pillow import open_image
@@ -164,20 +176,15 @@ class SourceCollection:
         stored = images.normalise(raw.data, info, images.StoredForm())
         image = open_image(stored.data, images.inspect(stored.data).format)
         image.load()
-        label = self.classes[row["label"]] if row.get("label") is not None else ""
+        label = ", ".join(self._label_names(row))
         if columns.OBJECTS in row:
             objects = self._placed(row, info)
-            names = [one["label_name"] for one in objects]
             boxes = np.array([one["bbox"] for one in objects], np.float32).reshape(-1, 4)
-            labels = [self._label_of[name] for name in names]
-            return image, Annotations(self.classes, boxes, labels), ", ".join(dict.fromkeys(names))
+            labels = [self._label_of[one["label_name"]] for one in objects]
+            return image, Annotations(self.classes, boxes, labels), label
         if columns.MASK_PATH in row:
             mask = mask_values(self._mask(row, raw, info)).astype(np.int32)
             return image, Annotations(self.classes, mask=mask), ""
-        if columns.LABEL_NAMES in row:
-            label = ", ".join(row[columns.LABEL_NAMES] or ())
-        elif columns.TARGET in row:
-            label = ", ".join(f"{value:.6g}" for value in row[columns.TARGET])
         return image, Annotations(self.classes), label
 
     def _placed(self, row: Mapping[str, Any], info: images.ImageInfo | None) -> list[dict[str, Any]]:

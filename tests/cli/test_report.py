@@ -1,10 +1,13 @@
 """`shardkit report`, as users call it; tests/report/test_page.py looks at the pages."""
 
+import csv
+import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 
-from shardkit.testing import convert_without_beam, write_class_folders
+from shardkit.testing import convert_without_beam, picture, write_class_folders, write_tree
 
 from .calling import SAMPLE_DATA, call
 
@@ -26,7 +29,7 @@ def test_a_report_says_its_size_and_its_warnings_and_is_the_same_each_time(datas
     result = call("report", dataset, "-o", tmp_path / "one.html")
     assert result.exit_code == 0
     assert "one.html: " in result.stdout
-    assert "1 warning:" in result.stdout
+    assert "2 warnings:" in result.stdout
     assert "check: 3 of 3 classes have only 1 to 19 images in “train”" in result.stdout
     assert not [*tmp_path.glob("*.unfinished")]
     assert call("report", dataset, "-o", tmp_path / "two.html", "-q").stdout == ""
@@ -68,6 +71,40 @@ def test_a_folder_of_the_source_is_for_datasets_only(tmp_path):
     assert "--source-folder is for a dataset" in result.stderr
 
 
+def test_every_wrong_label_is_in_a_table_that_a_conversion_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {f"{'ab'[at % 2]}/{at}.png": picture(at) for at in range(40)}
+    copies = {f"{'ba'[at % 2]}/copy {at}.png": picture(at) for at in range(30)}
+    write_tree(tmp_path / "source", {**files, **copies})
+    convert_without_beam("source", "out")
+    result = call("report", "out", "--fixes", "fixes.csv", "-q")
+    assert (result.exit_code, result.stdout) == (0, "")
+    with Path("fixes.csv").open(newline="") as file:
+        rows = [*csv.DictReader(file)]
+    assert {row["key"] for row in rows} == {key for key in files if int(key[2:-4]) < 30} | {*copies}
+    assert len({row["set"] for row in rows}) == 30
+    by_key = {row["key"]: row for row in rows}
+    assert by_key["a/0.png"]["label"] == "a"
+    assert by_key["a/0.png"]["comment"] == "the same bytes as b/copy 0.png (b)"
+    # As it is, it changes nothing.
+    assert call("convert", "out", "same", "--labels", "fixes.csv").exit_code == 0
+    assert call("diff", "out", "same", "-q").exit_code == 0
+    text = "\n".join(Path("fixes.csv").read_text().splitlines()).replace("b/copy 0.png,b,", "b/copy 0.png,a,")
+    Path("edited.csv").write_text(text)
+    result = call("report", "out", "--fixes", "other.csv")
+    command = result.stdout.splitlines()[-1].replace("other.csv", "edited.csv")
+    assert call(*shlex.split(command)[1:]).exit_code == 0
+    assert "b → a" in call("diff", "out", "NEW").stdout
+
+
+def test_a_table_of_wrong_labels_needs_a_dataset_with_one_class_for_each_image(dataset, tmp_path):
+    for source, said in ((dataset, "has no single class"), (SAMPLE_DATA / "shapes", "--fixes is for a dataset")):
+        result = call("report", source, "--fixes", tmp_path / "fixes.csv", "-o", tmp_path / "page.html")
+        assert result.exit_code == 2
+        assert said in result.stderr
+        assert not [*tmp_path.iterdir()]
+
+
 def test_damaged_records_are_a_problem_and_named_in_their_places(tmp_path):
     source = write_class_folders(tmp_path / "source", {"a": 2, "b": 2})
     convert_without_beam(str(source), str(tmp_path / "out"))
@@ -80,7 +117,7 @@ def test_damaged_records_are_a_problem_and_named_in_their_places(tmp_path):
     assert "problem: 1 of the pictures to show cannot be read" in result.stdout
     page = (tmp_path / "page.html").read_text()
     assert "train-00000-of-00001.tfrecord, record 0" in page
-    assert page.count("<img ") == 3
+    assert page.count("<img src=") == 3
 
 
 def test_a_missing_index_is_an_error(own, tmp_path):

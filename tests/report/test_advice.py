@@ -14,6 +14,7 @@ from shardkit.report.facts.repeated import NO_SETS, Sets
 from shardkit.report.page.html import advise
 from shardkit.testing import picture
 
+PAIR = Sets(np.array([0, 1]), np.array([0, 1]), np.array([2]))
 CLASSES = ["cat", "dog", "emu"]
 
 
@@ -225,7 +226,7 @@ def test_shards_are_compared_with_the_hosts(shards, hosts, warns):
 
 
 def test_duplicates_are_problems_and_come_first():
-    counted = replace(facts().counted, leaks=Sets(2, ((0, 1),)), conflicts=Sets(1, ((0, 1),)), group_leaks=Sets(3, ()))
+    counted = replace(facts().counted, leaks=PAIR, conflicts=PAIR, group_leaks=PAIR, near_conflicts=PAIR)
     found = advise(facts(counted=counted))
     assert codes(found)[:3] == ["leaks", "group_leaks", "conflicts"]
     assert {one.level for one in found[:3]} == {"problem"}
@@ -233,7 +234,7 @@ def test_duplicates_are_problems_and_come_first():
 
 def test_findings_of_a_plan_replace_the_same_warnings():
     small = facts(megapixels=0.05, resized=0.05)
-    counted = replace(small.counted, leaks=Sets(2, ((0, 1),)))
+    counted = replace(small.counted, leaks=PAIR)
     finding = Finding(
         "duplicate_in_several_splits", "warns", "2 images with exact duplicates", ("a and b",), "drop them"
     )

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from shardkit.report.charts.bars import Bar, bar_chart, shortened
-from shardkit.report.charts.distributions import Line, histogram, level_chart
+from shardkit.report.charts.distributions import Line, histogram
 from shardkit.report.charts.maps import place_map, size_map
 from shardkit.report.facts.bins import SIDES
 
@@ -20,8 +20,6 @@ CHARTS = {
     "histogram": lambda: histogram("t", "d", np.arange(13.0), [Line("a", NUMBERS)], "x", mark=(3, "here")),
     "lines": lambda: histogram("t", "d", np.arange(13.0), [Line("a", NUMBERS), Line("b", NUMBERS[::-1])], "x"),
     "nothing": lambda: histogram("t", "d", np.arange(13.0), [Line("a", NUMBERS * 0)], "x"),
-    "levels": lambda: level_chart("t", "d", NUMBERS, "shard", 1, str),
-    "many levels": lambda: level_chart("t", "d", np.arange(10_000), "shard", 1, str),
     "sizes": lambda: size_map("t", "d", SIZES, (224, 224)),
     "no sizes": lambda: size_map("t", "d", SIZES * 0, (192, 1024)),
     "places": lambda: place_map("t", "d", np.eye(20, dtype=np.int64)),

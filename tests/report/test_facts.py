@@ -15,7 +15,7 @@ from shardkit.report.facts.choosing import (
     pictures_of_splits,
 )
 from shardkit.report.facts.counting import count_examples
-from shardkit.report.facts.repeated import MEMBERS_SHOWN, SETS_SHOWN, differing_sets, label_codes
+from shardkit.report.facts.repeated import MEMBERS_SHOWN, differing_sets, label_codes
 
 
 def batch(labels, *, split=0, start=0, contents=None, **columns):
@@ -73,22 +73,26 @@ def test_differing_sets_are_those_of_a_plain_search(rows):
     wanted = {one for one, _ in rows if len({code for other, code in rows if other == one}) > 1}
     found = differing_sets(values, codes)
     assert found.num == len(wanted)
-    assert {int(values[one[0]]) for one in found.shown} == wanted
-    for one in found.shown:
-        assert len({int(codes[row]) for row in one}) == len(one) > 1
+    sets = [(found.members(at), found.shown(at)) for at in range(found.num)]
+    assert {int(values[members[0]]) for members, _ in sets} == wanted
+    for members, shown in sets:
+        assert members == np.flatnonzero(values == values[members[0]]).tolist()
+        assert len({int(codes[row]) for row in shown}) == len(shown) > 1
 
 
-def test_the_first_sets_are_shown_and_few_members_of_each():
+def test_sets_are_in_the_order_of_examples_and_few_members_of_each_are_shown():
     values = np.repeat(np.arange(40, dtype=np.uint64)[::-1], 9)
     found = differing_sets(values, np.tile(np.arange(9), 40))
     assert found.num == 40
-    assert [one[0] for one in found.shown] == [9 * at for at in range(SETS_SHOWN)]
-    assert {len(one) for one in found.shown} == {MEMBERS_SHOWN}
+    assert [found.shown(at)[0] for at in range(40)] == [9 * at for at in range(40)]
+    assert {len(found.shown(at)) for at in range(40)} == {MEMBERS_SHOWN}
+    assert {len(found.members(at)) for at in range(40)} == {9}
 
 
 def test_a_value_that_means_nothing_is_ignored():
     values, codes = np.array([0, 0, 5, 5], np.uint64), np.array([1, 2, 1, 2])
-    assert differing_sets(values, codes, ignored=0).shown == ((2, 3),)
+    found = differing_sets(values, codes, ignored=0)
+    assert [found.members(at) for at in range(found.num)] == [[2, 3]]
 
 
 @given(st.lists(st.sets(st.integers(0, 5), max_size=3), min_size=1, max_size=12))
@@ -110,7 +114,7 @@ def test_duplicates_are_found_over_batches_and_splits():
     found = count_examples(batches, 2, resize=256, paired=[], choosers=[])
     assert found.leaks.num == 3
     assert found.conflicts.num == 1
-    assert found.conflicts.shown == ((1, 4),)
+    assert found.conflicts.members(0) == [1, 4]
 
 
 def test_without_contents_nothing_is_known_about_duplicates():

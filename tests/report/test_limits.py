@@ -9,7 +9,7 @@ from shardkit.dataset.manifest import Balance
 from shardkit.report.collection import Picture, Split
 from shardkit.report.page.class_table import MAX_TABLE_BYTES, class_table
 from shardkit.report.page.parts import cut, percent, size_text
-from shardkit.report.page.picture_sections import MAX_PICTURE_BYTES, Thumbnails
+from shardkit.report.page.thumbnails import LARGEST_SIDE, MAX_PICTURE_BYTES, SMALLEST_SIDE, Thumbnails
 
 BALANCE = Balance(count_spread=0, class_spread=0, bytes_spread=0)
 
@@ -53,12 +53,19 @@ def test_pictures_end_where_their_space_ends():
     assert 0 < len(shown) < 6
     assert sum(len(one.src) for one in shown) <= 60_000
     assert thumbnails.num_left_out == 6 - len(shown)
-    assert MAX_PICTURE_BYTES + MAX_TABLE_BYTES < 4_000_000
+    assert MAX_PICTURE_BYTES + MAX_TABLE_BYTES < 4_500_000
+
+
+def test_pictures_are_as_large_as_their_space_allows():
+    sides = [Thumbnails().side_for(number) for number in (1, 100, 288, 1000)]
+    assert sides == sorted(sides, reverse=True)
+    assert (sides[0], sides[-1]) == (LARGEST_SIDE, SMALLEST_SIDE)
+    assert SMALLEST_SIDE < sides[2] < sides[1] < LARGEST_SIDE
 
 
 def test_a_long_key_is_cut():
     made = Thumbnails().of_example(Picture("x/" * 3000, "train", "label " * 3000, (8, 8), noise(0, 8)))
-    assert len(made.alt) + len(made.key) + len(made.title) < 700
+    assert len(made.alt) + len(made.key) + len(made.caption) + len(made.details) < 1000
 
 
 def test_texts_for_people():

@@ -211,23 +211,63 @@ def test_pictures_are_folded_by_kind_and_unfolded_for_paper(opened):
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#pictures details:not([open])").count() == 1
     assert page.pdf().startswith(b"%PDF")
-    for image in page.locator("img").all():
+    for image in page.locator("main img").all():
         assert image.get_attribute("alt")
         assert image.evaluate("one => one.complete && one.naturalWidth > 0")
 
 
 def test_what_is_wrong_is_shown_side_by_side(opened):
     page = opened("classes")
-    assert page.locator("#conflicts .sheet").inner_text().startswith("class 00 ≠ class 30")
-    assert page.locator("#leaks .sheet").inner_text().startswith("train and test")
+    assert page.locator("#conflicts .set").get_attribute("aria-label") == "class 00 ≠ class 30"
+    assert page.locator("#leaks .set").get_attribute("aria-label") == "train ≠ test"
     assert page.locator("#conflicts img").count() == 2
-    assert {"class 00", "class 30"} == {*page.locator("#conflicts figcaption b").all_inner_texts()}
+    assert page.locator("#conflicts figcaption").all_inner_texts() == ["class 00", "class 30"]
+    assert "--labels fixes.csv" in page.locator("#conflicts pre").inner_text()
+    assert page.locator("#warnings .fine").count() == 0
     assert page.locator("#leaks img").count() == 2
     assert page.locator("#rejected img").count() == 1  # the one that opens
     warnings = page.locator(".advice").inner_text()
     for said in ("no image in “test”", "have only 1 to 19 images", "exact duplicates in another split", "4 hosts"):
         assert said in warnings
     assert page.locator("h1").inner_text() == "classes-dataset"
+
+
+def test_a_picture_opens_larger_and_the_keyboard_goes_on(opened):
+    page = opened("classes")
+    small, dialog = page.locator("#conflicts button.zoom").first, page.locator("dialog")
+    small.press("Enter")
+    assert dialog.locator("img").bounding_box()["height"] > 2 * small.locator("img").bounding_box()["height"]
+    assert page.locator("#picture-key").inner_text() == "1_0.png"
+    assert page.locator("#picture-details").inner_text().startswith("class 00 · train · ")
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#picture-key").inner_text() == "same.png"
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    assert page.evaluate("document.activeElement.dataset.key") == "same.png"
+
+
+def test_a_class_in_the_table_leads_to_its_pictures(opened):
+    page = opened("classes")
+    link = page.locator("#class-table").get_by_role("link", name="class 00")
+    link.click()
+    sheet = page.locator(".sheet:target")
+    assert sheet.locator("h3").inner_text().startswith("class 00")
+    assert sheet.locator("img").first.is_visible()
+
+
+def test_pictures_have_one_height_and_one_line_below(opened):
+    for name in ("classes", "boxes"):
+        page = opened(name)
+        tiles = page.locator("#pictures details[open] .thumb")
+        heights = {round(tile.bounding_box()["height"]) for tile in tiles.all()}
+        assert len(heights) == 1, name
+
+
+def test_what_was_looked_for_and_not_found_is_one_line_each(opened):
+    page = opened("masks")
+    found = page.locator("#warnings ul.fine li").all_inner_texts()
+    assert "No file was rejected." in found
+    assert page.locator("#rejected, #leaks, #conflicts").count() == 0
 
 
 def test_a_source_is_described_before_its_conversion(opened):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 CLASSES_SHOWN = 6  # in one line
 CLASSES_LISTED = 10  # all of so many classes are listed
 WORST_LISTED = 5  # of more classes: those furthest from their shares
+_WORTH_SAYING = 0.1  # largest difference of shares of the classes that are not listed
 
 
 def _line(text: str) -> Paragraph:
@@ -185,7 +186,9 @@ def shares_parts(
         return ["", made]
     than = "all images" if wanted is None else "the shares wanted"
     within = float(offs[[label + 1 for label in rest]].max())
-    return ["", made, Text(f"… {counted(len(rest), 'other class')}, each within {within:.1%} of {than}")]
+    # Classes of a few images are far from any share: that says nothing.
+    how = f", each within {within:.1%} of {than}" if within <= _WORTH_SAYING else ""
+    return ["", made, Text(f"… {counted(len(rest), 'other class')}{how}")]
 
 
 def _listed(offs: npt.NDArray[np.float64]) -> tuple[list[int], list[int]]:

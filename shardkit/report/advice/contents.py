@@ -9,6 +9,7 @@ from shardkit.report.advice.warning import Advice
 from shardkit.report.facts.gathering import Facts
 
 MAX_REJECTED_SHARE = 0.01
+_FIXES = "fixes.csv"
 _EXAMPLES = 3  # of a finding
 _PROBLEMS = {
     *("duplicate_in_several_splits", "duplicate_with_other_label", "group_in_several_splits"),
@@ -73,9 +74,40 @@ def repeated_images(facts: Facts, known: set[str]) -> Iterator[Advice]:
             "problem",
             f"{counted(found.conflicts.num, 'image')} with exact duplicates that have different labels: at least one "
             "of them is wrong.",
-            "Keep the copy with the correct label, remove the others from the source, and convert again.",
+            _correction(facts),
             "conflicts",
+            correction_commands(facts),
         )
+    near = found.near_conflicts
+    if near is not None and near.num and "near_duplicate_with_other_label" not in known:
+        have = "has" if near.num == 1 else "have"
+        yield Advice(
+            "near_conflicts",
+            "check",
+            f"{counted(near.num, 'set')} of near-identical images {have} different labels: one may be wrong.",
+            _correction(facts),
+            "conflicts",
+            correction_commands(facts),
+        )
+
+
+def _correction(facts: Facts) -> str:
+    if facts.has_one_class:
+        return (
+            f"List them, correct the column label, and convert the dataset again; {named('drop')} with a file of keys "
+            "removes images. Nothing is decoded again."
+        )
+    return f"Convert the dataset again with {named('drop')} and a file of the keys of wrong ones."
+
+
+def correction_commands(facts: Facts) -> tuple[str, ...]:
+    """Return the commands that list all wrong labels and correct them; () where `labels` cannot."""
+    if not facts.has_one_class:
+        return ()
+    return (
+        shell_command("report", facts.place, fixes=_FIXES),
+        shell_command("convert", facts.place, "NEW", labels=_FIXES),
+    )
 
 
 def rejected_files(facts: Facts) -> Iterator[Advice]:

@@ -21,7 +21,7 @@ from shardkit.report.charts.svg import (
 )
 
 _BAR = 20  # CSS pixels of a bar and its gap
-_LEFT, _RIGHT = 132, 92
+_LEFT, _RIGHT = 146, 92
 _NAME_LENGTH = 18  # columns of characters that fit on the left
 
 

@@ -1,6 +1,6 @@
 """Histograms: how many images have which bytes, aspect ratio, number of boxes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from shardkit.report.charts.svg import FAINT, FONT_SIZE, MARK, PAPER, SERIES, ad
 
 _HEIGHT = 210
 _MAX_TICKS = 6
-_MAX_STEPS = 200
 
 
 class Line(NamedTuple):
@@ -82,36 +81,3 @@ def whole_number_edges(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]
     """Return the edges of bins that each hold one whole number from 0."""
     edges: npt.NDArray[np.float64] = np.arange(len(counts) + 1, dtype=np.float64) - 0.5
     return edges
-
-
-def level_chart(
-    title: str,
-    description: str,
-    values: npt.NDArray[np.int64],
-    label: str,
-    series: int,
-    text: Callable[[float], str],
-) -> Markup:
-    """Draw a value for each of many things in a row, from zero.
-
-    Args:
-        title: Accessible name.
-        description: One sentence with what it shows.
-        values: int64[n], at least one.
-        label: What the things are.
-        series: Number of the colour.
-        text: Writes a value.
-    """
-    figure = new_figure(_HEIGHT)
-    axes = add_axes(figure, 58, 14, 10, 44)
-    highest = float(values.max()) or 1
-    # Of very many, each step is the mean of some: the page stays small.
-    steps = np.array([part.mean() for part in np.array_split(values, min(len(values), _MAX_STEPS))])
-    edges = np.linspace(-0.5, len(values) - 0.5, len(steps) + 1)
-    axes.stairs(steps, edges, fill=True, color=SERIES[series % len(SERIES)], linewidth=0)
-    axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(0, highest * 1.08))
-    axes.locator_params(axis="x", nbins=_MAX_TICKS, integer=True)
-    places = [0, highest / 2, highest]
-    axes.set_yticks(places, [text(place) for place in places])
-    axes.set_xlabel(label, color=FAINT, fontsize=FONT_SIZE, labelpad=6)
-    return render(figure, title, description)

@@ -11,7 +11,7 @@ from shardkit.images import BadImage
 from shardkit.images.training_size import shorter_side_for
 from shardkit.options.words import shell_command
 from shardkit.parallel.progress import Show, ignore_progress
-from shardkit.report.collection import Batch, Collection, Rejects, Split, total_class_counts
+from shardkit.report.collection import Batch, Collection, Rejects, Split, has_one_class, total_class_counts
 from shardkit.report.facts.annotations import BoxFacts, MaskFacts, NumberFacts, box_facts, mask_facts, number_facts
 from shardkit.report.facts.choosing import Chooser, ClassGroup, choose_classes, evenly_spaced, pictures_of_splits
 from shardkit.report.facts.counting import Counted, count_examples
@@ -62,6 +62,7 @@ class Facts:
         boxes: Boxes of a sample; None without boxes.
         masks: Masks of a sample; None without masks.
         numbers: Numbers of a sample; None without numbers.
+        has_one_class: See the function of this name.
         has_lists: Whether examples have several labels (not those of boxes).
         rejects: The rejected files.
         hosts: Number of hosts that will read.
@@ -89,6 +90,7 @@ class Facts:
     split_by: str = ""
     place: str = ""
     num_gps: int | None = None
+    has_one_class: bool = False
 
     @property
     def num_examples(self) -> int:
@@ -161,4 +163,5 @@ def gather_facts(collection: Collection, options: ReportOptions, show: Show = ig
         split_by=collection.origin.split_by,
         place=collection.place,
         num_gps=collection.origin.num_gps,
+        has_one_class=has_one_class(collection),
     )

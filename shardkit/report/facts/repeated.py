@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-SETS_SHOWN = 12
 MEMBERS_SHOWN = 4
 
 _Ints = npt.NDArray[np.int64]
@@ -13,18 +12,40 @@ _Hashes = npt.NDArray[np.uint64]
 
 
 class Sets(NamedTuple):
-    """Sets of examples.
+    """Sets of examples, in the order of their first examples.
 
     Attributes:
-        num: Number of sets.
-        shown: Numbers of the examples of the first sets: at most SETS_SHOWN sets, MEMBERS_SHOWN examples of each.
+        rows: int64[m], the numbers of the examples of all sets end to end.
+        codes: int[m], what differs within each set: the label, or the split.
+        ends: int64[num], the end of each set in `rows`.
     """
 
-    num: int
-    shown: tuple[tuple[int, ...], ...]
+    rows: _Ints
+    codes: npt.NDArray[np.integer]
+    ends: _Ints
+
+    @property
+    def num(self) -> int:
+        """Number of sets."""
+        return len(self.ends)
+
+    def members(self, at: int) -> list[int]:
+        """Return the numbers of all examples of a set."""
+        rows: list[int] = self.rows[self._slice(at)].tolist()
+        return rows
+
+    def shown(self, at: int) -> list[int]:
+        """Return the first example of each code of a set, at most MEMBERS_SHOWN."""
+        part = self._slice(at)
+        _, first = np.unique(self.codes[part], return_index=True)
+        shown: list[int] = self.rows[part][np.sort(first)][:MEMBERS_SHOWN].tolist()
+        return shown
+
+    def _slice(self, at: int) -> slice:
+        return slice(int(self.ends[at - 1]) if at else 0, int(self.ends[at]))
 
 
-NO_SETS = Sets(0, ())
+NO_SETS = Sets(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def differing_sets(values: _Hashes, codes: npt.NDArray[np.integer], *, ignored: int | None = None) -> Sets:
@@ -54,14 +75,8 @@ def differing_sets(values: _Hashes, codes: npt.NDArray[np.integer], *, ignored: 
     ends = np.append(starts[1:], len(values))
     # In the order of the first example, so that the page shows the same ones each time.
     runs = runs[np.argsort(order[starts[runs]], kind="stable")]
-    shown = [_members(order[starts[run] : ends[run]], codes) for run in runs[:SETS_SHOWN]]
-    return Sets(len(runs), tuple(shown))
-
-
-def _members(rows: _Ints, codes: npt.NDArray[np.integer]) -> tuple[int, ...]:
-    """Return the first example of each code."""
-    _, first = np.unique(codes[rows], return_index=True)
-    return tuple(int(row) for row in rows[np.sort(first)][:MEMBERS_SHOWN])
+    rows = np.concatenate([order[starts[run] : ends[run]] for run in runs])
+    return Sets(rows, codes[rows], np.cumsum(ends[runs] - starts[runs]))
 
 
 def label_codes(labels: npt.NDArray[np.int32], num_labels: _Ints) -> _Hashes:

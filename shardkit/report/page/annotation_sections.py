@@ -12,7 +12,7 @@ from shardkit.report.facts.annotations import MAX_BOXES_COUNTED, SHOWN_NUMBERS, 
 from shardkit.report.facts.bins import BOX_SIDES, Counts, occupied
 from shardkit.report.facts.counting import MAX_LABELS_COUNTED
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.page.parts import Chart, Section, Table, cut, of_sample, percent
+from shardkit.report.page.parts import Chart, Section, Table, class_link, cut, of_sample, percent
 from shardkit.statistics.indexes import span_of_counts
 
 _CLASSES_LISTED = 200
@@ -79,7 +79,7 @@ def boxes_section(facts: Facts, boxes: BoxFacts) -> Section:
     by_size = sorted(found.by_class.items(), key=lambda one: (-one[1].num_boxes, one[0]))
     for label, one in by_size[:_CLASSES_LISTED]:
         side = BOX_SIDES.quantile(boxes.sides_of_class[label], 0.5)
-        name = _class_name(facts.classes, label)
+        name = class_link(_class_name(facts.classes, label), label, facts.chosen)
         counts = [f"{one.num_images:,}", f"{one.num_boxes:,}", f"{one.per_image.median:,}", f"{one.per_image.high:,}"]
         rows.append([name, *counts, f"{min(1.0, side):.0%}"])
     heads = ["class", "images", "boxes", "per image, median", "most", "median side"]

@@ -1,14 +1,14 @@
 """The searchable table of classes: its data as JSON, within a total size."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from shardkit.naming import printable
 from shardkit.report.collection import Split, total_class_counts
-from shardkit.report.page.parts import percent
+from shardkit.report.page.parts import class_link, percent
 
 MAX_TABLE_BYTES = 5 << 18  # 1.25 MiB, of the page's 5 MB
 ROWS_SHOWN = 20  # before searching or unfolding
@@ -33,12 +33,13 @@ class ClassTable(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def class_table(classes: Sequence[str], splits: Sequence[Split]) -> ClassTable:
+def class_table(classes: Sequence[str], splits: Sequence[Split], with_pictures: Collection[int] = ()) -> ClassTable:
     """Return the table, largest classes first.
 
     Args:
         classes: Class names in label order.
         splits: The splits.
+        with_pictures: Labels of the classes whose pictures are on the page.
     """
     totals = total_class_counts(splits)
     order = np.argsort(-totals, kind="stable")
@@ -63,7 +64,7 @@ def class_table(classes: Sequence[str], splits: Sequence[Split]) -> ClassTable:
         if len(splits) > 1:
             for count, num in zip(row, examples, strict=True):
                 cells += [f"{count:,}", percent(count / num)]
-        shown.append([f"{label}", f"{name}", *cells])
+        shown.append([f"{label}", class_link(str(name), int(str(label)), with_pictures), *cells])
     return ClassTable([split.name for split in splits], len(rows), len(classes), text, shown)
 
 

@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.naming import counted
@@ -29,14 +29,9 @@ from shardkit.report.collection import Collection
 from shardkit.report.facts.gathering import Facts, ReportOptions, gather_facts
 from shardkit.report.page.annotation_sections import annotation_sections
 from shardkit.report.page.class_table import ROWS_SHOWN, class_table
+from shardkit.report.page.copies_sections import conflicts_section, leaks_section
 from shardkit.report.page.parts import Section, about_size
-from shardkit.report.page.picture_sections import (
-    Thumbnails,
-    conflicts_section,
-    contact_sheets,
-    leaks_section,
-    rejected_section,
-)
+from shardkit.report.page.picture_sections import contact_sheets, rejected_section
 from shardkit.report.page.sections import (
     classes_section,
     origin_section,
@@ -44,6 +39,7 @@ from shardkit.report.page.sections import (
     storage_section,
 )
 from shardkit.report.page.shards_section import shards_section
+from shardkit.report.page.thumbnails import Thumbnails
 from shardkit.software import __version__
 from shardkit.storage.open_files import whole_file
 
@@ -62,10 +58,16 @@ _OPTION = re.compile(r"(--[a-z][a-z-]*[a-z])")
 _LEVELS = {"problem": "Problem", "check": "Check", "speed": "Speed"}
 
 
-def make_page(
-    collection: Collection, options: ReportOptions, listener: ProgressListener | None = None
-) -> tuple[str, list[Advice]]:
-    """Return the page about a collection, and the warnings on it.
+class Page(NamedTuple):
+    """A page: its HTML, the warnings on it, and the facts that it shows."""
+
+    html: str
+    advice: list[Advice]
+    facts: Facts
+
+
+def make_page(collection: Collection, options: ReportOptions, listener: ProgressListener | None = None) -> Page:
+    """Return the page about a collection.
 
     Args:
         collection: A dataset, or a source with its plan.
@@ -85,7 +87,7 @@ def make_page(
         sections = make_sections(collection, facts, thumbnails)
     unreadable = unreadable_pictures(thumbnails.num_unreadable, is_dataset=collection.is_dataset)
     advice = [*unreadable, *advise(facts, collection.findings)]
-    return render_page(collection, facts, advice, sections), advice
+    return Page(render_page(collection, facts, advice, sections), advice, facts)
 
 
 def make_sections(collection: Collection, facts: Facts, thumbnails: Thumbnails) -> list[Section]:
@@ -115,8 +117,10 @@ def render_page(collection: Collection, facts: Facts, advice: Sequence[Advice], 
 
     environment = _environment()
     style, script = (_source(environment, name) for name in ("report.css", "report.js"))
+    bare = [section for section in sections if section.is_bare]
+    sections = [section for section in sections if not section.is_bare]
     sections_shown = {section.id for section in sections}
-    table = class_table(facts.classes, facts.splits) if "classes" in sections_shown else None
+    table = class_table(facts.classes, facts.splits, facts.chosen) if "classes" in sections_shown else None
     return environment.get_template("report.html").render(
         title=collection.title,
         place=collection.place,
@@ -127,6 +131,7 @@ def render_page(collection: Collection, facts: Facts, advice: Sequence[Advice], 
         tiles=_tiles(facts),
         advice=advice,
         levels=_LEVELS,
+        nothing_found=[sentence for section in bare for sentence in section.intro],
         sections=sections,
         links=_SHORT_TITLES,
         section_ids=sections_shown,

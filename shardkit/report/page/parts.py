@@ -1,6 +1,6 @@
 """What the sections of a page are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from shardkit.conversion.planning.sizing import format_size
 from shardkit.naming import printable
 
 TEXT_LENGTH = 160  # characters of a name or message that are shown: names of any length keep the page small
+_ICON_SIDE = 64  # pixels
 _ICON = 0.01  # megapixels: 100 x 100 pixels
 
 
@@ -39,11 +40,11 @@ class Thumbnail(NamedTuple):
     Attributes:
         src: A data URI; '' if there is no picture.
         alt: What it shows, for readers who do not see it.
-        width: Width in CSS pixels.
-        height: Height in CSS pixels.
-        key: The whole key, shown when the pointer is over the caption.
-        title: The first line below it; '' for none.
-        lines: Further lines.
+        width: Width of the picture in pixels.
+        height: Height in pixels.
+        key: The whole key.
+        caption: The line below it.
+        details: What is said about the larger picture besides the key.
     """
 
     src: str
@@ -51,24 +52,31 @@ class Thumbnail(NamedTuple):
     width: int
     height: int
     key: str
-    title: str
-    lines: Sequence[str] = ()
+    caption: str
+    details: str
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the pixels of the picture are to be seen, because it is an icon."""
+        return max(self.width, self.height) <= _ICON_SIDE
 
 
 class Sheet(NamedTuple):
-    """Pictures with a heading: those of a class, or of a set of duplicates."""
+    """Pictures with a heading: those of a class, or of a set of copies. `anchor` is its id; '' for none."""
 
     heading: str
     detail: str
     thumbnails: Sequence[Thumbnail]
+    anchor: str = ""
 
 
 class SheetGroup(NamedTuple):
-    """Sheets that are folded together."""
+    """Sheets that are folded together. Those of sets are as wide as their pictures, whose captions say enough."""
 
     heading: str
     sheets: Sequence[Sheet]
     is_open: bool
+    is_sets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,23 @@ class Section:
     groups: Sequence[SheetGroup] = ()
     code: str = ""
     has_class_table: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has nothing but sentences."""
+        return not (self.charts or self.tables or self.groups or self.code or self.has_class_table)
+
+
+def class_anchor(label: int) -> str:
+    """Return the id of the pictures of a class."""
+    return f"class-{label}"
+
+
+def class_link(name: str, label: int, with_pictures: Collection[int]) -> str:
+    """Return the name of a class, as a link to its pictures if the page has some."""
+    if label not in with_pictures:
+        return name
+    return Markup('<a href="#{}">{}</a>').format(class_anchor(label), name)
 
 
 def cut(text: str, length: int = TEXT_LENGTH) -> str:

@@ -87,15 +87,15 @@ def sizes_section(facts: Facts) -> Section:
             )
             svg = size_map(f"Image sizes of {name}", described, one.sides, training)
             charts.append(Chart(f"{name}: width and height", svg, "Stronger colour: more images. Dotted: squares."))
-    for name, split, one in zip(names, facts.splits, sizes, strict=True):
+    for name, one in zip(names, sizes, strict=True):
         sides = [f"{span.low:,} · {span.median:,} · {span.high:,}" if span else "–" for span in (one.width, one.height)]
         spread = [about_size(BYTES.quantile(one.image_bytes, share)) for share in (0.05, 0.5, 0.95)]
         mean = f"{one.megapixels / one.num_measured:.3g}" if one.num_measured else "–"
-        rows.append([name, f"{split.num_examples:,}", *sides, mean, *spread])
+        rows.append([name, *sides, mean, *spread])
     if any(one.num_measured for one in sizes):
         charts.append(_aspects(facts, names))
     charts.append(_image_bytes(facts, names))
-    heads = ["split", "images", "width, px", "height, px", "megapixels", "bytes, 5%", "median", "95%"]
+    heads = ["split", "width, px", "height, px", "megapixels", "bytes, 5%", "median", "95%"]
     note = "Sides: smallest · median · largest. Bytes of the encoded images, as quantiles within 5%."
     return Section("sizes", "Image sizes", _sizes_intro(facts), charts, [Table("Sizes by split", heads, rows, note)])
 

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 
 from shardkit.naming import counted
-from shardkit.report.charts.distributions import level_chart
 from shardkit.report.collection import Split
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.page.parts import Chart, Section, Table, about_size, percent
-from shardkit.report.page.sections import SPLITS_SHOWN
+from shardkit.report.page.parts import Section, Table, about_size, percent
 
 
 def shards_section(facts: Facts) -> Section:
@@ -38,21 +36,7 @@ def shards_section(facts: Facts) -> Section:
     has = "were written" if facts.is_dataset else "would be written"
     num = sum(len(split.shard_counts) for split in facts.splits)
     intro = [f"{counted(num, 'shard')} {has}{f', for {facts.hosts:,} hosts that read' if facts.hosts > 1 else ''}."]
-    charts = []
-    for number, split in enumerate(facts.splits[:SPLITS_SHOWN]):
-        sizes_of = split.shard_counts if split.shard_bytes is None else split.shard_bytes
-        if len(sizes_of) > 1:
-            what = "Images" if split.shard_bytes is None else "Bytes"
-            svg = level_chart(
-                f"{what} of the shards of {split.name}",
-                f"{what} of each shard, from {sizes_of.min():,} to {sizes_of.max():,}.",
-                sizes_of,
-                "number of the shard",
-                number,
-                (lambda size: f"{size:,.0f}") if split.shard_bytes is None else about_size,
-            )
-            charts.append(Chart(f"{split.name}: {what.lower()} of each shard", svg))
-    return Section("shards", "Shards", intro, charts, tables)
+    return Section("shards", "Shards", intro, tables=tables)
 
 
 def _range(low: str, high: str) -> str:

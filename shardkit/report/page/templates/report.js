@@ -25,8 +25,15 @@
     };
     const line = row => {
       const made = document.createElement("tr");
-      const name = cell("th", row[1]);
+      const name = document.createElement("th");
       name.scope = "row";
+      const pictures = document.getElementById(`class-${row[0]}`);
+      const text = pictures ? document.createElement("a") : name;
+      text.textContent = row[1];
+      if (pictures) {
+        text.href = `#${pictures.id}`;
+        name.append(text);
+      }
       const sum = total(row);
       made.append(cell("td", row[0]), name, cell("td", number.format(sum)), cell("td", percent(sum / all)));
       if (examples.length > 1) {
@@ -81,6 +88,40 @@
     found.querySelectorAll(".no-script").forEach(one => one.remove());
     draw();
   }
+  // A picture that is clicked is shown as large as the page holds it; the arrow keys go on to the next ones.
+  const dialog = document.getElementById("picture");
+  let current = null;
+  const show = button => {
+    current = button;
+    const small = button.querySelector("img"), large = dialog.querySelector("img");
+    large.src = small.src;
+    large.alt = small.alt;
+    const isIcon = button.parentElement.classList.contains("small");
+    const {naturalWidth: width, naturalHeight: height} = small;
+    const scale = Math.min((innerWidth * 0.96 - 40) / width, innerHeight * 0.7 / height, isIcon ? 8 : 2.5);
+    large.width = Math.max(1, Math.round(width * scale));
+    large.height = Math.max(1, Math.round(height * scale));
+    dialog.classList.toggle("small", isIcon);
+    document.getElementById("picture-key").textContent = button.dataset.key;
+    document.getElementById("picture-details").textContent = button.dataset.details;
+    if (!dialog.open) dialog.showModal();
+  };
+  const step = by => {
+    const all = [...document.querySelectorAll("button.zoom")].filter(one => one.offsetParent);
+    const next = all[all.indexOf(current) + by];
+    if (next) show(next);
+  };
+  addEventListener("click", event => {
+    const button = event.target.closest("button");
+    if (button && button.matches(".zoom")) show(button);
+    else if (button && button.dataset.step) step(Number(button.dataset.step));
+    else if (event.target === dialog || (button && "close" in button.dataset)) dialog.close();
+  });
+  dialog.addEventListener("keydown", event => {
+    const by = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (by) step(by);
+  });
+  dialog.addEventListener("close", () => current.focus());
   // Paper has nothing to click: everything is unfolded for it.
   let opened = [];
   addEventListener("beforeprint", () => {
