@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CLASSES_SHOWN = 6  # in one line
 CLASSES_LISTED = 10  # all of so many classes are listed
 WORST_LISTED = 5  # of more classes: those furthest from their shares
-_WORTH_SAYING = 0.1  # largest difference of shares of the classes that are not listed
+_WORTH_SAYING = 0.15  # largest difference of shares of the classes that are not listed
 
 
 def _line(text: str) -> Paragraph:
