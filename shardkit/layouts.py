@@ -141,9 +141,11 @@ _ROWS = (
     LayoutSpec(
         "voc",
         ("Pascal VOC",),
-        "`Annotations/*.xml` with `JPEGImages/`, also below `VOCdevkit/VOC2012/`; splits from `ImageSets/Main/`",
+        "`Annotations/*.xml` with `JPEGImages/`, also below `VOCdevkit/VOC2012/`; splits from `ImageSets/Main/`; else "
+        "each XML file with the image of its name in any folder",
         open="detection.voc.layout:open_voc",
         recognise="detection.voc.image_folders:is_voc",
+        recognise_last="detection.voc.image_folders:has_voc_files",
     ),
     LayoutSpec(
         "cvat",

@@ -132,7 +132,7 @@ def _(tree):
             tree.text(f"{part}/labelXml/{number}.xml", xml)
 
 
-@folder("larch casebearer: a folder for each flight with Images and Annotations of VOC", today="refused")
+@folder("larch casebearer: a folder for each flight with Images and Annotations of VOC")
 def _(tree):
     for place, flight in enumerate(("Bebehojd_20190527", "Ekbacka_20190819", "Jallasvag_20190527")):
         for number in range(3):
@@ -202,7 +202,7 @@ def _(tree):
     tree.text("FullIJCNN2013/ReadMe.txt", "German Traffic Sign Detection Benchmark\n")
 
 
-@folder("RDD2022: countries with train/images, train/annotations/xmls and test/images", today="wrong")
+@folder("RDD2022: countries with train/images, train/annotations/xmls and test/images")
 def _(tree):
     for country in ("Japan", "India"):
         for number in range(4):
@@ -267,7 +267,7 @@ def _(tree):
         tree.text(f"PlantDoc-Object-Detection-Dataset/{split}_labels.csv", rows)
 
 
-@folder("LogoDet-3K: brands in groups, 1.jpg and 1.xml in each", today="refused")
+@folder("LogoDet-3K: brands in groups, 1.jpg and 1.xml in each")
 def _(tree):
     for group, brand in (("Food", "BISCUIT"), ("Food", "Mondelez"), ("Clothes", "Adidas SB")):
         for number in range(1, 4):
@@ -308,7 +308,7 @@ def _(tree):
 
 
 # --- boxes: factories
-@folder("GC10-DET: folders of numbers with the images, lable/*.xml with their boxes", today="wrong")
+@folder("GC10-DET: folders of numbers with the images, lable/*.xml with their boxes")
 def _(tree):
     names = ("1_chongkong", "2_hanfeng")
     for place, name in enumerate(names, 1):

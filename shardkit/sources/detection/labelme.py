@@ -17,7 +17,7 @@ from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.json_of_images import JsonOfImages, first_files, json_of, walk
+from shardkit.sources.detection.files_of_images import FilesOfImages, first_files, json_of, walk
 from shardkit.sources.detection.rows import Annotation, Object, detection_schema, encodable
 from shardkit.sources.listing import RecordProblem, count_skipped
 from shardkit.sources.walking import looks_like, read_head
@@ -130,7 +130,7 @@ def _json(polygon: list[float] | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelme(JsonOfImages):
+class Labelme(FilesOfImages):
     """A source of Labelme's files.
 
     Attributes:
@@ -157,12 +157,12 @@ class Labelme(JsonOfImages):
         )
 
     def split_of(self, path: str, image: str) -> str | None:
-        """See JsonOfImages; the top folders are splits, or none."""
+        """See FilesOfImages; the top folders are splits, or none."""
         del image
         return split_of_folder(path.partition("/")[0]) if self.with_splits else None
 
     def refusal(self, found: Annotation) -> str | None:
-        """See JsonOfImages."""
+        """See FilesOfImages."""
         if not isinstance(found, LabelmeImage) or not found.has_flags or found.objects:
             return None
         return (
@@ -171,7 +171,7 @@ class Labelme(JsonOfImages):
         )
 
     def where_to_find(self, found: Annotation) -> str:
-        """See JsonOfImages."""
+        """See FilesOfImages."""
         if isinstance(found, LabelmeImage) and found.has_image:
             return "the file itself holds the image: labelme_export_json writes it"
         return "restore it"
@@ -194,7 +194,7 @@ def open_labelme(opening: Opening) -> Labelme:
         DataError: There are none.
     """
     folder = opening.folder
-    jsons = walk(folder).pairs
+    jsons = walk(folder, ".json").pairs
     if not any(is_labelme_file(folder, path) for path, _ in jsons[:64]):
         msg = f"{folder.url}: there is no file of Labelme: a *.json with `shapes` next to its image"
         raise DataError(msg)

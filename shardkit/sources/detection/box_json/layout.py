@@ -20,9 +20,9 @@ from shardkit.sources.detection.annotation_files import ImageRecords, read_recor
 from shardkit.sources.detection.box_json.files import JsonFile, find_json_files, format_of, open_json_file
 from shardkit.sources.detection.box_json.formats import FORMATS
 from shardkit.sources.detection.box_json.records import JsonImage
-from shardkit.sources.detection.box_json.single_files import BoxJsonOfImages, find_single_files
+from shardkit.sources.detection.box_json.single_files import BoxJsonFiles, find_single_files
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, encodable_path, rejected_row
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, Source, encodable_path, rejected_row
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
@@ -127,7 +127,7 @@ def has_box_json(folder: Folder) -> bool:
     return bool(find_json_files(folder)) or find_single_files(folder) is not None
 
 
-def open_box_json(opening: Opening) -> BoxJson | BoxJsonOfImages:
+def open_box_json(opening: Opening) -> Source:
     """Find the files and their images.
 
     Raises:
@@ -137,7 +137,7 @@ def open_box_json(opening: Opening) -> BoxJson | BoxJsonOfImages:
     folder, path = opening.folder, opening.file
     paths = find_json_files(folder) if path is None else [path] if format_of(folder, path) else []
     if not paths and path is None and (title := find_single_files(folder)):
-        return BoxJsonOfImages(folder, title)
+        return BoxJsonFiles(folder, title)
     if not paths:
         titles = ", ".join(one.title for one in FORMATS)
         msg = f"{folder.url if path is None else f'{folder.url}/{path}'}: none of these formats was found: {titles}"

@@ -6,7 +6,7 @@ from typing import Any
 from shardkit.layouts import LAYOUTS
 from shardkit.sources.detection.box_json.formats import Format, parse_bdd
 from shardkit.sources.detection.box_json.records import JsonImage, around, dict_of, items, list_of
-from shardkit.sources.detection.json_of_images import JsonOfImages, first_files, json_of
+from shardkit.sources.detection.files_of_images import FilesOfImages, first_files, json_of
 from shardkit.sources.detection.rows import Annotation, detection_schema
 from shardkit.sources.walking import looks_like, read_head
 from shardkit.storage import Folder
@@ -75,7 +75,7 @@ _FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class BoxJsonOfImages(JsonOfImages):
+class BoxJsonFiles(FilesOfImages):
     """A source of such files.
 
     Attributes:

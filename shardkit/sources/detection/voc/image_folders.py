@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shardkit.naming import printable, split_of_folder
+from shardkit.sources.claims.collecting import files_by_kind
 from shardkit.sources.detection.paired_files import FolderPair, StemFiles
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, folders_in, is_folder, join, looks_like, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _ANNOTATION = rb"<annotation[\s>]"  # not CVAT's <annotations>
+_TRIED = 4  # files of a folder that are tested
 _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
 _IMAGES = ("jpegimages", "images")
 _LISTS = {"train": "train", "val": "validation", "test": "test"}
@@ -41,6 +43,18 @@ def is_voc(folder: Folder) -> bool:
             # A special file is rejected when it is listed.
             if _is_xml(entry) and (head := read_head(folder, join(found.annotations, entry.name))) is not None:
                 return looks_like(head, _ANNOTATION)
+    return False
+
+
+def has_voc_files(folder: Folder) -> bool:
+    """Return whether there are such XML files in the first few folders of a tree, judging by the first few of them.
+
+    Objects with an <action> are people, and the actions are the classes: those are read from lists.
+    """
+    for path, names in files_by_kind(folder, None, frozenset({".xml"})):
+        heads = [read_head(folder, join(path, name)) for name in names[:_TRIED]]
+        if any(looks_like(head, _ANNOTATION, b"<bndbox>") for head in heads):
+            return not any(looks_like(head, b"<action>") for head in heads)
     return False
 
 
@@ -94,7 +108,7 @@ def _is_xml(entry: Entry) -> bool:
 
 
 @dataclass(slots=True)
-class VocFiles(StemFiles[VocFolder]):
+class VocFolderFiles(StemFiles[VocFolder]):
     """The files of a VocFolder, and the entries of its split lists by stem."""
 
     lists: dict[str, list[ListEntry]] = field(default_factory=dict)

@@ -12,6 +12,7 @@ poses are kept as written; TFDS converts them to lower case.
 
 import math
 import posixpath
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
@@ -23,22 +24,26 @@ from defusedxml.ElementTree import fromstring
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
+from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, MISSING, NO_LABEL, NO_SPLIT
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
+from shardkit.sources.detection.files_of_images import FilesOfImages, walk
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, Size, detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.voc.image_folders import (
     IN_NO_LIST,
-    VocFiles,
     VocFolder,
+    VocFolderFiles,
     find_folders,
+    has_voc_files,
     is_voc,
     read_lists,
 )
-from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
-from shardkit.sources.walking import join
+from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.listing import ListingRow, RecordProblem, Source, encodable_path, rejected_row
+from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
 
 __all__ = ["Voc", "is_voc", "open_voc"]
@@ -163,9 +168,9 @@ class Voc(PairedFiles[VocFolder, str]):
             read.append(f"{len(self.groups) - _FOLDERS_SHOWN:,} folders more")
         return f"{self.folder.url}: read {'; '.join(read)}"
 
-    def scan(self, group: VocFolder) -> VocFiles:
+    def scan(self, group: VocFolder) -> VocFolderFiles:
         """See PairedFiles."""
-        files = VocFiles(group, group.annotations)
+        files = VocFolderFiles(group, group.annotations)
         files.add_entries(self.folder, ".xml")
         files.lists = read_lists(self.folder, group.lists) if group.lists else {}
         files.pairs = sorted(stem for stem in files.annotations if stem in files.images and files.is_listed(stem))
@@ -173,7 +178,7 @@ class Voc(PairedFiles[VocFolder, str]):
         files.num_files = len(files.annotations) + sum(map(len, files.images.values()))
         return files
 
-    def pair_rows(self, files: VocFiles, pair: str, image_stem: str | None = None) -> Iterator[ListingRow]:
+    def pair_rows(self, files: VocFolderFiles, pair: str, image_stem: str | None = None) -> Iterator[ListingRow]:
         """See PairedFiles; the rows of several images of one stem, which may differ from that of the XML file."""
         split, conflict = files.split_of(pair)
         xml = files.annotations[pair]
@@ -193,7 +198,7 @@ class Voc(PairedFiles[VocFolder, str]):
             else:
                 yield from self.image_rows(files, path, split, image, found)
 
-    def rest_rows(self, files: VocFiles) -> Iterator[ListingRow]:
+    def rest_rows(self, files: VocFolderFiles) -> Iterator[ListingRow]:
         """Yield rows of XML files without image, of images without XML file, and of names in lists without both."""
         group = files.group
         files.skipped |= self.count_unlisted(files.folders)
@@ -233,14 +238,64 @@ class Voc(PairedFiles[VocFolder, str]):
                 yield from (rejected_row(RecordProblem(one.line, MISSING, message), one.split) for one in entries)
 
 
-def open_voc(opening: Opening) -> Voc:
+@dataclass(frozen=True, slots=True)
+class VocFiles(FilesOfImages):
+    """A source of XML files in any folders: next to the images, or with their names.
+
+    Attributes:
+        folder: Root of the source.
+        groups: The root, whose files are one group.
+    """
+
+    folder: Folder
+    groups: tuple[str, ...] = ("",)
+
+    layout = LAYOUTS["voc"].title
+    schema = detection_schema(_OBJECT_FIELDS)
+    noun = "Pascal VOC file"
+    annotation_ending = ".xml"
+    parse = staticmethod(parse_annotation)
+
+    def describe(self) -> str:
+        """See Source."""
+        return f"{self.folder.url}: read every *.xml with the image of its name, splits by the names of folders"
+
+
+def _refuse_rivals(opening: Opening) -> None:
+    """Refuse folders of XML files for the same images, such as one with boxes and one with turned boxes.
+
+    Raises:
+        RefusalError: There are some.
+    """
+    files = walk(opening.folder, ".xml")
+    num_images = Counter(posixpath.splitext(entry.name)[0] for _, entry in files.finder.images)
+    num_files = Counter(posixpath.splitext(entry.name)[0] for _, entry in files.pairs)
+    twice = {stem for stem, num in num_files.items() if num > num_images[stem] > 0}
+    places = sorted({parent_of(path) for path, entry in files.pairs if posixpath.splitext(entry.name)[0] in twice})
+    if len(places) > 1:
+        place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+        changes = [
+            place.without([other for other in places if other != kept], f"the boxes in {printable(kept)}/")
+            for kept in places[:_FOLDERS_SHOWN]
+        ]
+        problem = (
+            f"{opening.url}: {len(places)} folders, such as {printable(places[0])}/, have XML files of the same images"
+        )
+        raise RefusalError(problem, changes)
+
+
+def open_voc(opening: Opening) -> Source:
     """Find the XML files and their images.
 
     Raises:
         DataError: There are none.
+        RefusalError: Several folders have some for the same images.
     """
     folder = opening.folder
     found: Sequence[VocFolder] = find_folders(folder)
+    if not found and has_voc_files(folder):
+        _refuse_rivals(opening)
+        return VocFiles(folder)
     if not found:
         msg = (
             f"{folder.url}: there are no Pascal VOC annotations; searched for Annotations/*.xml with JPEGImages/, also "

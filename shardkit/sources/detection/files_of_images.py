@@ -1,4 +1,4 @@
-"""Sources with a JSON file for each image, next to it or in another folder: ``1.json`` or ``1.jpg.json`` of ``1.jpg``.
+"""Sources with a file for each image, next to it or apart: ``1.xml``, ``1.json`` or ``1.jpg.json`` of ``1.jpg``.
 
 Programs write no file for an image without shapes, so images without a file are counted as skipped: nobody knows
 whether they are background or not yet labelled.
@@ -44,16 +44,23 @@ def _places(folder: Folder) -> Iterator[str]:
 
 @dataclass(slots=True)
 class ImageFinder:
-    """Finds the images of such files; lists each folder once."""
+    """Finds the images of such files; lists each folder once.
+
+    Attributes:
+        folder: The source.
+        images: Path and entry of all images.
+    """
 
     folder: Folder
+    images: list[tuple[str, Entry]] = field(default_factory=list)
     _listed: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    _by_stem: dict[str, tuple[str, Entry] | None] = field(default_factory=dict)
 
     def find(self, json_path: str, image_path: str) -> tuple[str, Entry] | None:
         """Return path and entry of a file's image; None if it is nowhere.
 
         It is where the file says; else it has the name that the file says, or the file's own stem, and is next to the
-        file or in a folder of images next to the file's folder.
+        file or in a folder of images next to the file's folder; else it is the only image of the file's stem.
         """
         place = parent_of(json_path)
         said = posixpath.normpath(join(place, image_path)) if image_path else ""
@@ -66,7 +73,11 @@ class ImageFinder:
             found = self._of_stem(folder, stem) or (self._in(folder, name) if name else None)
             if found:
                 return found
-        return None
+        if not self._by_stem:
+            for image in self.images:
+                key = posixpath.splitext(image[1].name)[0]
+                self._by_stem[key] = None if key in self._by_stem else image
+        return self._by_stem.get(stem)
 
     def _in(self, path: str, name: str) -> tuple[str, Entry] | None:
         entry = self._files(path).get(name)
@@ -87,29 +98,28 @@ class ImageFinder:
 
 @dataclass(slots=True)
 class ImageFiles(GroupFiles[str, tuple[str, Entry]]):
-    """The files of a source: its pairs are the JSON files with their paths, sorted by folder; paths of the images."""
+    """The files of a source: its pairs are the label files with their paths, sorted by folder; the images."""
 
     finder: ImageFinder = field(kw_only=True)
-    images: list[str] = field(default_factory=list)
 
 
-def walk(folder: Folder) -> ImageFiles:
+def walk(folder: Folder, label_ending: str) -> ImageFiles:
     """List all files of a source."""
-    jsons, files = [], ImageFiles("", "", finder=ImageFinder(folder))
+    labels, files = [], ImageFiles("", "", finder=ImageFinder(folder))
     for path, entry in files_below(folder, ""):
         kind = ending(entry.name)
-        if kind == ".json":
-            jsons.append((path, entry))
+        if kind == label_ending:
+            labels.append((path, entry))
         elif kind in IMAGE_ENDINGS:
-            files.images.append(path)
+            files.finder.images.append((path, entry))
         else:
             count_skipped(files.skipped, kind)
-    files.pairs, files.num_parsed, files.num_files = jsons, len(jsons), len(jsons)
+    files.pairs, files.num_parsed, files.num_files = labels, len(labels), len(labels)
     return files
 
 
 def _image_folders(place: str) -> list[str]:
-    """Return the folders of images next to a folder of JSON files, with the same folders below them."""
+    """Return the folders of images next to a folder of such files, with the same folders below them."""
     parts = place.split("/") if place else []
     found = [join(parent_of(place), name) for name in _IMAGE_FOLDERS] if place else list(_IMAGE_FOLDERS)
     for i, part in enumerate(parts):
@@ -119,7 +129,7 @@ def _image_folders(place: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-class JsonOfImages(PairedFiles[str, tuple[str, Entry]]):
+class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
     """A source of such files.
 
     Attributes:
@@ -128,6 +138,7 @@ class JsonOfImages(PairedFiles[str, tuple[str, Entry]]):
     """
 
     __slots__ = ()
+    annotation_ending = ".json"
     noun = "JSON file"
     max_bytes = 64 << 20  # 64 MiB: the file may hold the image itself
 
@@ -149,12 +160,13 @@ class JsonOfImages(PairedFiles[str, tuple[str, Entry]]):
     def scan(self, group: str) -> ImageFiles:
         """See PairedFiles."""
         del group
-        return walk(self.folder)
+        return walk(self.folder, self.annotation_ending)
 
     def rest_rows(self, files: ImageFiles) -> Iterator[ListingRow]:
         """See PairedFiles; images without a file are only counted."""
         stems = {_stem(path) for path, _ in files.pairs}
-        unnamed = sum(stems.isdisjoint((_stem(path), posixpath.basename(path))) for path in files.images)
+        images = (path for path, _ in files.finder.images)
+        unnamed = sum(stems.isdisjoint((_stem(path), posixpath.basename(path))) for path in images)
         files.skipped |= images_count(unnamed, f"without a {self.noun} of their name")
         return iter(())
 
@@ -176,7 +188,9 @@ class JsonOfImages(PairedFiles[str, tuple[str, Entry]]):
             problem = RecordProblem(encodable_path(found[0]), BAD_ANNOTATION, str(parsed))
             yield rejected_row(problem, split, found[1])
         else:
-            count_skipped(files.skipped, ".json")  # a file of another tool, such as the settings of an editor
+            count_skipped(
+                files.skipped, self.annotation_ending
+            )  # a file of another tool, such as the settings of an editor
 
 
 def _stem(path: str) -> str:
