@@ -79,9 +79,7 @@ def _(tree):
         tree.text(f"DIOR/ImageSets/Main/{part}.txt", "".join(f"{stem}\n" for stem in stems))
 
 
-@folder(
-    "NWPU VHR-10: positive image set, negative image set, ground truth of (x,y),(x,y),class", "refused", today="wrong"
-)
+@folder("NWPU VHR-10: positive image set, negative image set, ground truth of (x,y),(x,y),class", "refused")
 def _(tree):
     below = "NWPU VHR-10 dataset"
     for number in range(1, 5):

@@ -29,7 +29,7 @@ def _(tree):
             tree.drawing(f"KSDD2/{split}/{start + number}_GT.png", grey(values))
 
 
-@folder("magnetic tiles: MT_<defect>/Imgs of .jpg and .png with the same name", "advised", today="wrong")
+@folder("magnetic tiles: MT_<defect>/Imgs of .jpg and .png with the same name", "advised")
 def _(tree):
     for defect in ("MT_Blowhole", "MT_Crack", "MT_Free"):
         for number in range(3):
@@ -38,7 +38,7 @@ def _(tree):
             tree.drawing(f"{defect}/Imgs/exp1_num_{4727 + number}_{defect[3:5]}.png", grey(values))
 
 
-@folder("DAGM: Class1/Train with Label of the defective ones and a Labels.txt", "refused", today="wrong")
+@folder("DAGM: Class1/Train with Label of the defective ones and a Labels.txt", "refused")
 def _(tree):
     for kind in ("Class1", "Class2"):
         for split in ("Train", "Test"):
@@ -104,7 +104,7 @@ def _(tree):
         tree.text(f"LIP/{part}_id.txt", stems)
 
 
-@folder("CMP facades: base and extended of .jpg, .png and .xml with one name, label_names.txt", today="refused")
+@folder("CMP facades: base and extended of .jpg, .png and .xml with one name, label_names.txt", today="advised")
 def _(tree):
     for part in ("base", "extended"):
         for number in range(1, 4):
@@ -172,7 +172,7 @@ def _(tree):
             tree.unlearnt(f"{part}/{city}/RGEALTI/63-2013-071{number}_RGEALTI.tif")
 
 
-@folder("LEVIR-CD: A before and B after, label of what changed, in three splits", "refused", today="wrong")
+@folder("LEVIR-CD: A before and B after, label of what changed, in three splits", "refused")
 def _(tree):
     for place, (part, split) in enumerate(SPLITS):
         for number in range(3):

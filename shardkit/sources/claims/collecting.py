@@ -20,7 +20,7 @@ from shardkit.storage import Folder, os_errors_as
 
 _TABLES = (*TABLE_ENDINGS, ".json", *TEXT_ENDINGS)
 # Files that are not read: names in them are found in their bytes.
-_OTHERS = (".sqlite", ".sqlite3", ".db", ".pkl", ".pickle", ".json", ".mat", ".npy", ".yaml", ".yml")
+_OTHERS = (".sqlite", ".sqlite3", ".db", ".pkl", ".pickle", ".json", ".mat", ".npy", ".yaml", ".yml", ".labels")
 _WITHOUT_HEADER = (".csv", ".tsv")  # which are no tables without one
 _MAX_FILES = 40
 _MAX_OF_A_KIND = 20  # in one folder: more of them describe single images

@@ -21,6 +21,10 @@ _OF_LABELS = re.compile(
     re.IGNORECASE,
 )
 
+_OF_BOXES = re.compile(rb"[\"<](?:bbox|bnd|box|bounding|points|poly|region|shape)", re.IGNORECASE)
+_NUMBER = re.compile(rb"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+_NUM_SIDES = 4
+
 
 def claims_of_single_images(folder: Folder, excluded: str | None, names: ImageNames) -> list[Claim]:
     """Return a claim for each folder with files that are called like the images.
@@ -53,6 +57,14 @@ def claims_of_single_images(folder: Folder, excluded: str | None, names: ImageNa
                 )
             )
     return claims
+
+
+def holds_boxes(folder: Folder, path: str) -> bool:
+    """Return whether the beginning of a file looks like boxes: their words, or a line of four numbers."""
+    head = read_head(folder, path) or b""
+    if path.lower().endswith(_STRUCTURED):
+        return _OF_BOXES.search(head) is not None
+    return path.lower().endswith(".txt") and len(_NUMBER.findall(head.strip().partition(b"\n")[0])) >= _NUM_SIDES
 
 
 def _may_be_labels(folder: Folder, path: str) -> bool:

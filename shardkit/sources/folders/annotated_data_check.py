@@ -9,15 +9,17 @@ listings however large the source is.
 import posixpath
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
+from shardkit.sources.folders.first_images import holds_image
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Folder
 
 _OF_IMAGES = re.compile(r"images?(?:_png|_jpe?g)?|imgs?|jpe?gimages|left_?img_?8bit", re.IGNORECASE)
 _OF_ANNOTATIONS = re.compile(
-    r"(?:.*[_-])?(?:masks(?:_png)?|annotations?|labels|gt|ground[_-]?truths?|segmentations|bboxes|trimaps|xmls)"
+    r"(?:.*[_-])?(?:masks?(?:_png)?|annotations?|labels?|gt|ground[_-]?truths?|segmentations|bboxes|trimaps|xmls)"
     r"|(?:train|valid|val|test)(?:annot|gt|labels|masks)"
     r"|gt[_-].*|segmentation(?:class|object)|imagesets|gt(?:Fine|Coarse)",
     re.IGNORECASE,
@@ -35,8 +37,21 @@ _IMAGE_SUFFIXES = ("", "_sat", "_image", "_img", "_rgb")
 _MIN_SHARE = 1 / 4  # masks among all images of a folder; their images are as many
 
 
-def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> str | None:
-    """Return what in a tree looks like annotations, as a phrase for a message; None if nothing does.
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What in a tree looks like annotations.
+
+    Attributes:
+        what: A phrase for a message.
+        holds_labels: Whether a folder of annotations has files and no image: to read folders as classes loses them.
+    """
+
+    what: str
+    holds_labels: bool = False
+
+
+def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> Sign | None:
+    """Return what in a tree looks like annotations; None if nothing does.
 
     Args:
         folder: Root of the source.
@@ -45,31 +60,36 @@ def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str
     for path, names in labels:
         hits = [name for name in names if _OF_IMAGES.fullmatch(name) or _OF_ANNOTATIONS.fullmatch(name)]
         if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(names):
-            return f"{_folders(path, hits)}, which would be {'classes' if len(hits) > 1 else 'a class'}"
+            what = f"{_folders(path, hits)}, which would be {'classes' if len(hits) > 1 else 'a class'}"
+            return Sign(what, _hold_labels(folder, path, hits))
     for path, names in labels:
         if names:
             return _sign_below(folder, join(path, names[0]), _MAX_DEPTH)
     return None
 
 
-def _sign_below(folder: Folder, path: str, depth: int) -> str | None:
+def _hold_labels(folder: Folder, path: str, names: Sequence[str]) -> bool:
+    return any(_OF_ANNOTATIONS.fullmatch(name) and not holds_image(folder, join(path, name)) for name in names)
+
+
+def _sign_below(folder: Folder, path: str, depth: int) -> Sign | None:
     entries = children(folder, path)
     inner = [entry.name for entry in entries if entry.is_folder]
     files = [entry.name for entry in entries if not entry.is_folder]
     # The images of a label may be in cat/images/; annotations next to them are not of a class.
     hits = [name for name in inner if _OF_ANNOTATIONS.fullmatch(name)]
     if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(inner):
-        return _folders(path, hits)
+        return Sign(_folders(path, hits), _hold_labels(folder, path, hits))
     if table := next((name for name in files if name.lower() in _METADATA), None):
         source = parent_of(path) if split_of_folder(posixpath.basename(path)) else path
-        return f"{table} in {printable(path)}/, which is read if {join(folder.url, printable(source))} is SOURCE"
+        return Sign(f"{table} in {printable(path)}/, which is read if {join(folder.url, printable(source))} is SOURCE")
     if table := next((name for name in files if name.lower() in _ROBOFLOW_BOXES), None):
-        return f"{table} in {printable(path)}/, a table of boxes"
+        return Sign(f"{table} in {printable(path)}/, a table of boxes")
     images = {posixpath.splitext(name)[0] for name in files if ending(name) in IMAGE_ENDINGS}
     partners = [name for name in files if ending(name) in _LABEL_FILES and posixpath.splitext(name)[0] in images]
     if partners and len(partners) >= _MIN_SHARE_OF_IMAGES * len(images):
         files_of = f"files such as {printable(partners[0])}" if len(partners) > 1 else printable(partners[0])
-        return f"{files_of} next to the images of the same names in {printable(path)}/"
+        return Sign(f"{files_of} next to the images of the same names in {printable(path)}/")
     if images or not inner or not depth:
         return None
     return _sign_below(folder, join(path, inner[0]), depth - 1)

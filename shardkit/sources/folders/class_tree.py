@@ -24,7 +24,7 @@ from shardkit.sources.folders.class_levels import refuse_unclear_level
 from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.masks.instances import refuse_instances
-from shardkit.sources.folders.masks.pairs import find_pairs
+from shardkit.sources.folders.masks.pairs import find_pairs, pairs_in_one_folder
 from shardkit.sources.folders.no_classes import refuse_no_classes
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import (
@@ -44,6 +44,7 @@ NO_LAYOUT = (
     ", but no layout matches, such as COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), "
     "YOLO (images/ next to labels/ and classes.txt) or masks (masks/ next to images/)"
 )
+_DEPTH_OF_MASKS = 1  # levels below a label folder that are searched for masks among images
 _FEW = 2  # ordinary folders next to one called "train": with more of them it is a class as they are
 
 
@@ -291,19 +292,24 @@ def _refuse_annotated(
         return  # the only folder, such as images/, is no class
     refuse_instances(folder, names, place)
     if sign := find_annotated_data(folder, [*labels, ("", names)]):
-        problem = f"{place.shown}: this looks like annotated images (found {sign}){NO_LAYOUT}"
+        problem = f"{place.shown}: this looks like annotated images (found {sign.what}){NO_LAYOUT}"
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
         paths = [join(name, one) for name, inner in below for one in inner] or names
-        raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), _forced(place)], remedy=remedy)
+        by_folder = [] if sign.holds_labels else [_forced(place)]
+        raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), *by_folder], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:
-        if found := adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS]):
+        found = adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS])
+        for part in () if found else pairs_in_one_folder(folder, path, _DEPTH_OF_MASKS):
+            found = posixpath.basename(next(part.masks_of(folder))), part.glob
+        if found:
             problem = (
                 f"{place.shown}: {printable(found[0])} in {printable(path)}/ is a mask of the image next to it by its "
-                "name, and would be an image of a class; masks are read from a folder of their own"
+                "name, and would be an image of a class"
             )
             without = place.whole({"ignore": (found[1],)}, "each folder is a class, without the masks")
-            forced = _forced(place, "each folder is a class, and masks are images")
-            raise RefusalError(problem, [*readings_of_masks(folder, [], place), without, forced])
+            with_masks = readings_of_masks(folder, [], place)
+            forced = [] if with_masks else [_forced(place, "each folder is a class, and masks are images")]
+            raise RefusalError(problem, [*with_masks, without, *forced])
 
 
 def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> list[Change]:
@@ -315,7 +321,7 @@ def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> l
         place: The tree's place in the source.
     """
     changes: list[Change] = []
-    if any(part.masks for part in find_pairs(folder, is_explicit=True)):
+    if any(part.masks is not None for part in find_pairs(folder, is_explicit=True)):
         changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
     inner = [set(label_folders(folder, path, None)) for path in paths[:NUM_SAMPLED]]
     common = sorted(set.intersection(*inner)) if inner else []

@@ -5,11 +5,12 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shardkit.refusals import RefusalError
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.claims.captions import is_caption
 from shardkit.sources.claims.claim import Claim
 from shardkit.sources.claims.collecting import NamingFile, naming_files
-from shardkit.sources.claims.files_of_images import claims_of_single_images
+from shardkit.sources.claims.files_of_images import claims_of_single_images, holds_boxes
 from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.source_place import SourcePlace
@@ -69,8 +70,24 @@ def accounted(source: Source, opening: Opening) -> Source:
         if lists:
             source = _divided(source, lists, opening)
             used = set(source.label_files or ())
+    if source.label_files == () and opening.options.layout is None:
+        _refuse_lost_boxes(of_images, opening)
     claims = [_claim(one, names, opening, source, used) for one in files]
     return AccountedSource(source.folder, source, (*claims, *of_images))
+
+
+def _refuse_lost_boxes(claims: Sequence[Claim], opening: Opening) -> None:
+    """Refuse to read folders as classes next to files of boxes that no layout reads.
+
+    Raises:
+        UnrecognisedError: There are some.
+    """
+    for claim in claims:
+        if claim.gives == "unknown" and holds_boxes(opening.folder, claim.path):
+            problem = f"{opening.url}: {claim.sentence} and may hold its boxes, but {claim.why}"
+            remedy = "write them as one of the layouts in `shardkit help layouts`, or hide them with "
+            remedy += f"{named('ignore', claim.glob)} if they hold no labels"
+            raise UnrecognisedError(problem, remedy=remedy)
 
 
 def _url(opening: Opening, path: str) -> str:

@@ -8,6 +8,7 @@ SOURCE/images/train/3.jpg       SOURCE/masks/train/3.png          or below them
 `pairs` has the other names of the two folders. Images in other folders are counted as skipped.
 """
 
+import itertools
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from shardkit.errors import DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
 from shardkit.sources.claims.claim import UsedFile
@@ -149,7 +151,8 @@ class Masks(CountingSource):
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
         """See Source."""
-        masks = (f"{part.masks}/*{part.mask_suffix}" for part in self.found if part.masks is not None)
+        pairs = (part for part in self.found if part.masks is not None)
+        masks = (join(part.masks or "", f"*{part.mask_suffix}{part.mask_ending}") for part in pairs)
         lists = (join(part.lists, "*.txt") for part in self.found if part.lists is not None)
         file = self.mask_classes.file
         return (
@@ -162,7 +165,7 @@ class Masks(CountingSource):
         """See Source."""
         pairs = [
             f"{part.images}/ with {f'{part.masks}/' if part.masks else 'no masks'}"
-            + (f" (*{part.mask_suffix})" if part.mask_suffix else "")
+            + (f" (*{part.mask_suffix}{part.mask_ending})" if part.mask_suffix or part.mask_ending else "")
             + (f" as {part.split}" if part.split else ", the split from the folders in them" * part.with_splits)
             + ("" if part.lists is None else f", splits by {part.lists or 'train.txt and the lists next to it'}")
             for part in self.found
@@ -200,7 +203,7 @@ class Masks(CountingSource):
         masks = MaskFiles()
         colours = (self.mask_classes.colours,) if self.mask_classes.colours else ()
         for path, below, entry in self._files(part.masks, skipped):
-            stem = common_stem(below, part, part.mask_suffix)
+            stem = common_stem(below, part, part.mask_suffix) if part.is_mask(below) else None
             if stem is None and part.is_one_folder:
                 continue  # an image
             if stem is None:
@@ -210,7 +213,7 @@ class Masks(CountingSource):
         yield from (rejected_row(problem, part.split) for problem in masks.problems)
         listed = set[str]()
         for path, below, entry in self._files(part.images, skipped):
-            if part.is_one_folder and common_stem(below, part, part.mask_suffix) is not None:
+            if part.is_one_folder and part.is_mask(below):
                 continue
             stem = common_stem(below, part, part.image_suffix) or below
             candidates = masks.find(stem)
@@ -259,6 +262,13 @@ def _refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
     Raises:
         RefusalError: There are some; the changes read one of the folders.
     """
+    for part, other in itertools.combinations(found, 2):
+        if part.masks is not None and (part.masks, part.mask_suffix) == (other.masks, other.mask_suffix):
+            both = f"{printable(part.images)}/ and {printable(other.images)}/"
+            problem = f"{opening.url}: {both} have their masks in one folder, {printable(part.masks)}/"
+            one = f"{posixpath.basename(part.images)}/"
+            remedy = f"make one image of both, or leave one folder out with {named('ignore', one)}"
+            raise RefusalError(problem, remedy=remedy)
     for part in found:
         if others := rivals(opening.folder, part):
             globs = [one.glob for one in (part, *others)]
@@ -274,7 +284,7 @@ def _refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
 
 def is_masks(folder: Folder) -> bool:
     """Return whether a folder has images and masks, judging by names and the ending of one mask."""
-    return any(part.masks for part in find_pairs(folder, is_explicit=False))
+    return any(part.masks is not None for part in find_pairs(folder, is_explicit=False))
 
 
 def open_masks(opening: Opening) -> Masks:
@@ -286,7 +296,7 @@ def open_masks(opening: Opening) -> Masks:
     """
     folder = opening.folder
     found = find_pairs(folder, is_explicit=opening.options.layout is not None)
-    if not any(part.masks for part in found):
+    if not any(part.masks is not None for part in found):
         msg = (
             f"{folder.url}: there is no folder of masks next to one of images; shardkit reads SOURCE/images and "
             "SOURCE/masks, SOURCE/<split>/images and SOURCE/<split>/masks, or SOURCE/images/<split> and "

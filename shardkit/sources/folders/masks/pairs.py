@@ -75,6 +75,7 @@ class Part:
         lists: Folder of split lists, '' for the source's own; None for none.
         image_suffix: End of every image's stem, which is no part of the name.
         mask_suffix: End of every mask's stem; files with another end are no masks. '' if masks have the usual names.
+        mask_ending: Ending of every mask's file; '' for any.
     """
 
     images: str
@@ -84,6 +85,7 @@ class Part:
     lists: str | None = None
     image_suffix: str = ""
     mask_suffix: str = ""
+    mask_ending: str = ""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -92,13 +94,17 @@ class Part:
 
     @property
     def is_one_folder(self) -> bool:
-        """Whether images and masks are in one folder, and `mask_suffix` tells them apart."""
+        """Whether images and masks are in one folder, and `is_mask` tells them apart."""
         return self.images == self.masks
 
     @property
     def glob(self) -> str:
         """What hides the masks, as for `ignore`."""
-        return f"*{self.mask_suffix}.*" if self.is_one_folder else f"{posixpath.basename(self.masks or '')}/"
+        return (
+            f"*{self.mask_suffix}{self.mask_ending or '.*'}"
+            if self.is_one_folder
+            else f"{posixpath.basename(self.masks or '')}/"
+        )
 
     @property
     def is_cityscapes(self) -> bool:
@@ -108,7 +114,11 @@ class Part:
     def masks_of(self, folder: Folder) -> Iterator[str]:
         """Yield the paths of the masks."""
         paths = images_below(folder, self.masks) if self.masks is not None else iter(())
-        return (path for path in paths if posixpath.splitext(path)[0].endswith(self.mask_suffix))
+        return filter(self.is_mask, paths)
+
+    def is_mask(self, path: str) -> bool:
+        """Return whether a file may be a mask by the end of its name."""
+        return posixpath.splitext(path)[0].endswith(self.mask_suffix) and path.endswith(self.mask_ending)
 
 
 def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
@@ -129,7 +139,7 @@ def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
         return (_with_lists(folder, part),)
     splits = [(name, split) for name in names if (split := split_of_folder(name))]
     found = tuple(part for name, split in splits if (part := _pair(folder, name, split)))
-    if any(part.masks for part in found):
+    if any(part.masks is not None for part in found):
         return _without_bare_tests(found)
     if beside := tuple(_beside_splits(folder, names, splits)):
         return _without_bare_tests(beside)
@@ -144,7 +154,7 @@ def _without_bare_tests(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple[Part, ...]:
     """Return the pairs of folders whose names are not known, and folders that hold images and their masks."""
     if len(names) > _MAX_FOLDERS:
-        return tuple(_in_one_folder(folder, "", _MAX_DEPTH)) if is_explicit else ()
+        return tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH)) if is_explicit else ()
     found = tuple(_pairs_in(folder, "", None))
     # Folders that are no splits may be classes, each with its masks.
     inner = [name for name in names if is_explicit or _split_of(name)]
@@ -155,9 +165,9 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
         found += tuple(_pairs_in(folder, name, split)) or below
     for path in ["", *(names if len(names) == 1 else inner)] if not found else ():
         if not path or not folders_in(folder, path):
-            found += tuple(_in_one_folder(folder, path))
+            found += tuple(pairs_in_one_folder(folder, path))
     if not found and is_explicit:
-        found = tuple(_in_one_folder(folder, "", _MAX_DEPTH))
+        found = tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH))
     found = tuple({one.images: one for one in reversed(found)}.values())[::-1]  # `rivals` has the others
     return (_with_lists(folder, found[0]),) if len(found) == 1 and found[0].split is None else found
 
@@ -180,7 +190,7 @@ def rivals(folder: Folder, part: Part) -> list[Part]:
     if part.masks is None or part.is_cityscapes:
         return []
     if part.is_one_folder:
-        return [one for one in _in_one_folder(folder, part.images) if one.mask_suffix != part.mask_suffix]
+        return [one for one in pairs_in_one_folder(folder, part.images) if one.mask_suffix != part.mask_suffix]
     base = parent_of(part.images)
     names = [name for name in folders_in(folder, base) if join(base, name) not in part.folders]
     known = {*_IMAGES, *_MASKS}
@@ -207,10 +217,13 @@ def _pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
             yield matched
 
 
-def _in_one_folder(folder: Folder, path: str, depth: int = 0) -> Iterator[Part]:
+def pairs_in_one_folder(folder: Folder, path: str, depth: int = 0) -> Iterator[Part]:
     """Yield the pairs in a folder, by suffix: ``1_sat.jpg`` and ``1_mask.png``, ``1.bmp`` and ``1_m.bmp``."""
-    paths = itertools.islice(images_below(folder, path, depth), _NUM_MATCHED)
+    paths = list(itertools.islice(images_below(folder, path, depth), _NUM_MATCHED))
     by_stem = {posixpath.splitext(one)[0]: one for one in paths}
+    if part := _of_same_stems(folder, path, paths):
+        yield part
+        return
     suffixes = {found[0] for stem in by_stem if (found := MASK_SUFFIX.search(stem))}
     if not suffixes:  # the end that follows the stem of another image
         ends = filter(None, map(_LAST_SUFFIX.search, by_stem))
@@ -226,6 +239,25 @@ def _in_one_folder(folder: Folder, path: str, depth: int = 0) -> Iterator[Part]:
             part = Part(path, path, split, with_splits=False, image_suffix=image_suffix, mask_suffix=suffix)
             if are_masks(folder, part.masks_of(folder)) and not are_masks(folder, [by_stem[one] for one in paired[:2]]):
                 yield part
+
+
+def _of_same_stems(folder: Folder, path: str, paths: list[str]) -> Part | None:
+    """Return the pair in a folder whose masks differ from the images in their endings only: ``1.jpg`` and ``1.png``."""
+    by_ending: dict[str, dict[str, str]] = {}
+    for one in paths:
+        stem, kind = posixpath.splitext(one)
+        by_ending.setdefault(kind, {})[stem] = one
+    if len(by_ending) != 2:
+        return None
+    for images, masks in itertools.permutations(by_ending, 2):
+        common = [stem for stem in by_ending[images] if stem in by_ending[masks]]
+        if len(common) < _MIN_MATCHED * max(map(len, by_ending.values())):
+            return None
+        pair = ([by_ending[kind][stem] for stem in common] for kind in (images, masks))
+        if not are_masks(folder, next(pair)[:2]) and are_masks(folder, next(pair)):
+            split = split_of_name(path) if path else None
+            return Part(path, path, split, with_splits=False, mask_ending=masks)
+    return None
 
 
 def _matched(folder: Folder, part: Part) -> Part | None:
