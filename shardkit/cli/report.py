@@ -75,7 +75,8 @@ def report(
     from shardkit.errors import CallError
     from shardkit.images.training_size import parse_training_size
     from shardkit.report.facts.gathering import ReportOptions
-    from shardkit.report.page.html import make_page, save_page
+    from shardkit.report.page.html import make_page
+    from shardkit.report.page.template import save_page
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
     options = ReportOptions(*parse_training_size(training_size, "--training-size"), hosts)

@@ -1,7 +1,7 @@
 """The differences of two datasets, A and B, as values."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -112,6 +112,13 @@ class DatasetDiff:
         """Whether there is no difference."""
         lists = self.classes or self.features or self.splits
         return not lists and not any(changes.num_examples for changes in self.kinds.values())
+
+    def with_keys(self, num_keys: int) -> "DatasetDiff":
+        """Return the same with fewer examples of each kind."""
+        kinds: dict[str, Any] = {
+            kind: replace(changes, first=changes.first[:num_keys]) for kind, changes in self.kinds.items()
+        }
+        return replace(self, **kinds)
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON of `diff --json`; shardkit/dataset/README.md documents its fields."""

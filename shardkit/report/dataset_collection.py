@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.options import ConvertOptions
@@ -127,6 +128,18 @@ class DatasetCollection:
             return Picture(row.key, row.split, _labels_text(found), (row.width, row.height), drawn)
 
         yield from read_many(picture, self._rows(numbers))
+
+    def numbers_of(self, keys: Sequence[str]) -> dict[str, int]:
+        """Return the number of the example of each key that there is."""
+        found: dict[str, int] = {}
+        wanted = pa.array(keys, pa.string())
+        indexes = read_indexes(self._manifest.root, [shard for _, shard in self._shards]) if keys else ()
+        for (_, shard), start, raw in zip(self._shards, self._starts.tolist(), indexes, strict=False):
+            column = parse_columns(self._manifest.root, shard, raw, ["key"])["key"]
+            at = pc.fill_null(pc.index_in(column, wanted), -1).to_numpy()
+            rows = np.flatnonzero(at >= 0)
+            found |= {keys[key]: start + row for key, row in zip(at[rows].tolist(), rows.tolist(), strict=True)}
+        return found
 
     def members(self, numbers: Numbers) -> list[Member]:
         """Return the key, the split and the labels of examples, in the order of the numbers."""

@@ -1,12 +1,14 @@
 """The command `shardkit diff`: text, JSON, exit codes."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
 import shardkit
 from shardkit.errors import ManifestError
+from shardkit.testing import convert_without_beam, picture, write_tree
 
 from ..cli.calling import call
 from .making import Made, write_dataset
@@ -106,3 +108,30 @@ def test_a_folder_without_a_dataset_is_named(datasets):
     assert "there is no manifest here" in result.stderr
     with pytest.raises(ManifestError):
         shardkit.diff(datasets / "a", datasets / "empty")
+
+
+def test_a_page_shows_what_differs_side_by_side(tmp_path):
+    files = {f"{'ab'[at % 2]}/<b>{at}.png": picture(at, width=40, height=30) for at in range(12)}
+    write_tree(tmp_path / "source", files)
+    convert_without_beam(str(tmp_path / "source"), str(tmp_path / "old"))
+    (tmp_path / "labels.csv").write_text("key,label\na/<b>0.png,b\n")
+    (tmp_path / "drop.txt").write_text("b/<b>1.png\n")
+    changes = ["--labels", tmp_path / "labels.csv", "--drop", tmp_path / "drop.txt", "--resize", "24"]
+    assert call("convert", tmp_path / "old", tmp_path / "new", *changes).exit_code == 0
+    result = call("diff", tmp_path / "old", tmp_path / "new", "--page", tmp_path / "diff.html", "--keys", "1")
+    assert result.exit_code == 1
+    assert "another image, the first 1 of" in result.stdout
+    page = (tmp_path / "diff.html").read_text()
+    assert "<b>" not in page.partition("<main")[2]
+    assert {"removed", "label", "image"} == {*re.findall('<section id="([a-z]+)"', page)} - {"lists"}
+    relabelled = page.partition('<section id="label"')[2].partition("</section>")[0]
+    assert re.findall("<figcaption[^>]*>([^<]*)", relabelled) == ["a", "b"]
+    assert relabelled.count("data:image/webp") == 2
+    removed = page.partition('<section id="removed"')[2].partition("</section>")[0]
+    assert removed.count("data:image/webp") == 1
+
+
+def test_a_page_of_equal_datasets_says_so(datasets):
+    result = call("diff", datasets / "a", datasets / "same", "--page", datasets / "diff.html", "-q")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "the datasets are equal" in (datasets / "diff.html").read_text()

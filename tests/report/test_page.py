@@ -15,7 +15,8 @@ from shardkit.parallel.threads import ThreadExecutor
 from shardkit.report.dataset_collection import DatasetCollection
 from shardkit.report.facts.gathering import ReportOptions
 from shardkit.report.page.class_table import ROWS_SHOWN
-from shardkit.report.page.html import make_page, save_page
+from shardkit.report.page.html import make_page
+from shardkit.report.page.template import save_page
 from shardkit.report.source_collection import SourceCollection
 from shardkit.sources import SourceOptions
 from shardkit.storage import open_folder

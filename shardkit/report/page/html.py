@@ -1,11 +1,7 @@
-"""Fill in the template, state the content security policy, and save the page."""
+"""The page about a dataset or a source: its sections, and all warnings, the most serious first."""
 
-import base64
-import hashlib
-import re
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.naming import counted
@@ -28,7 +24,7 @@ from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Collection
 from shardkit.report.facts.gathering import Facts, ReportOptions, gather_facts
 from shardkit.report.page.annotation_sections import annotation_sections
-from shardkit.report.page.class_table import ROWS_SHOWN, class_table
+from shardkit.report.page.class_table import class_table
 from shardkit.report.page.copies_sections import conflicts_section, leaks_section
 from shardkit.report.page.parts import Section, about_size
 from shardkit.report.page.picture_sections import contact_sheets, rejected_section
@@ -39,23 +35,8 @@ from shardkit.report.page.sections import (
     storage_section,
 )
 from shardkit.report.page.shards_section import shards_section
+from shardkit.report.page.template import render
 from shardkit.report.page.thumbnails import Thumbnails
-from shardkit.software import __version__
-from shardkit.storage.open_files import whole_file
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-# In the list of sections at the top.
-_SHORT_TITLES = {
-    "conflicts": "Wrong labels?",
-    "jpegs": "Storage",
-    "leaks": "Leaks",
-    "made": "Origin",
-    "rejected": "Rejected",
-    "sizes": "Sizes",
-}
-_OPTION = re.compile(r"(--[a-z][a-z-]*[a-z])")
-_LEVELS = {"problem": "Problem", "check": "Check", "speed": "Speed"}
 
 
 class Page(NamedTuple):
@@ -113,70 +94,15 @@ def make_sections(collection: Collection, facts: Facts, thumbnails: Thumbnails) 
 
 def render_page(collection: Collection, facts: Facts, advice: Sequence[Advice], sections: Sequence[Section]) -> str:
     """Return the HTML of a page."""
-    from markupsafe import Markup
-
-    environment = _environment()
-    style, script = (_source(environment, name) for name in ("report.css", "report.js"))
-    bare = [section for section in sections if section.is_bare]
-    sections = [section for section in sections if not section.is_bare]
-    sections_shown = {section.id for section in sections}
-    table = class_table(facts.classes, facts.splits, facts.chosen) if "classes" in sections_shown else None
-    return environment.get_template("report.html").render(
+    has_table = any(section.has_class_table for section in sections)
+    return render(
         title=collection.title,
+        kicker="report · dataset" if collection.is_dataset else "report · source, before its conversion",
         place=collection.place,
-        is_dataset=collection.is_dataset,
-        policy=_policy(style, script),
-        style=Markup(style),  # noqa: S704 - a file of this package
-        script=Markup(script),  # noqa: S704 - a file of this package
         tiles=_tiles(facts),
-        advice=advice,
-        levels=_LEVELS,
-        nothing_found=[sentence for section in bare for sentence in section.intro],
         sections=sections,
-        links=_SHORT_TITLES,
-        section_ids=sections_shown,
-        table=table,
-        table_json=Markup(table.json) if table else "",  # noqa: S704 - see class_table: it has no "<"
-        rows_shown=ROWS_SHOWN,
-        version=__version__,
-    )
-
-
-def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup, escape
-
-    def marked(text: str) -> Markup:
-        """Mark options such as splits, so that no line breaks inside them."""
-        parts = [escape(part) for part in _OPTION.split(text)]
-        parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
-        return Markup("").join(parts)
-
-    made = Environment(
-        loader=PackageLoader("shardkit.report.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters["marked"] = marked
-    return made
-
-
-def _source(environment: "Environment", name: str) -> str:
-    """Return a file of the templates' folder as it is."""
-    loader = environment.loader
-    if loader is None:
-        raise AssertionError
-    return loader.get_source(environment, name)[0]
-
-
-def _policy(style: str, script: str) -> str:
-    """Return a content security policy that allows nothing but this style, this script and embedded pictures."""
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    return (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
+        advice=advice,
+        table=class_table(facts.classes, facts.splits, facts.chosen) if has_table else None,
     )
 
 
@@ -193,16 +119,6 @@ def _tiles(facts: Facts) -> list[tuple[str, str, str]]:
     rejected = facts.rejects.num_rejected
     tiles.append((f"{rejected:,}", "rejected", f"of {counted(facts.rejects.num_files, 'file')}"))
     return tiles
-
-
-def save_page(page: str, path: Path) -> None:
-    """Write a page under a temporary name until it is whole.
-
-    Raises:
-        MachineError: The file cannot be written.
-    """
-    with whole_file(path, "the page") as temporary:
-        temporary.write_text(page, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def advise(facts: Facts, findings: Sequence[Finding] = ()) -> list[Advice]:

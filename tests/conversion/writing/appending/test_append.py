@@ -205,12 +205,12 @@ def test_the_balance_of_all_generations_is_printed_first_with_the_command_that_m
 
 
 def test_the_report_has_the_balance_of_all_generations_and_of_each(appended, dataset):
-    page, advice = make_page(DatasetCollection(read_manifest(str(appended))), ReportOptions())
+    page, advice, _ = make_page(DatasetCollection(read_manifest(str(appended))), ReportOptions())
     (warning,) = [one for one in advice if one.code == "uneven_shards"]
     assert warning.commands == (f"shardkit convert {appended} NEW",)
     assert "the first" in page
     assert page.index("Balance of the shards") < page.index("Balance within each generation")
-    _, advice = make_page(DatasetCollection(read_manifest(str(dataset))), ReportOptions())
+    _, advice, _ = make_page(DatasetCollection(read_manifest(str(dataset))), ReportOptions())
     assert "uneven_shards" not in {one.code for one in advice}
 
 
