@@ -18,7 +18,7 @@ def rle(mask):
 
 
 # --- industry
-@folder("MVTec AD: one category with train/good, test/<defect>, ground_truth", "advised", today="refused")
+@folder("MVTec AD: one category with train/good, test/<defect>, ground_truth", "advised")
 def _(tree):
     tree.images("bottle/train/good/{:03}.png", 4, "good", "train")
     tree.images("bottle/test/good/{:03}.png", 2, "good", "test")

@@ -167,7 +167,7 @@ def _(tree):
     tree.text("predefined_classes.txt", "cat\ndog\n")
 
 
-@folder("Hugging Face: metadata.jsonl with objects of boxes and categories", "advised", today="refused")
+@folder("Hugging Face: metadata.jsonl with objects of boxes and categories")
 def _(tree):
     rows = ""
     for number in range(4):

@@ -44,10 +44,12 @@ class Sign:
     Attributes:
         what: A phrase for a message.
         holds_labels: Whether a folder of annotations has files and no image: to read folders as classes loses them.
+        folders: Paths of the folders of annotations.
     """
 
     what: str
     holds_labels: bool = False
+    folders: tuple[str, ...] = ()
 
 
 def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> Sign | None:
@@ -61,15 +63,16 @@ def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str
         hits = [name for name in names if _OF_IMAGES.fullmatch(name) or _OF_ANNOTATIONS.fullmatch(name)]
         if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(names):
             what = f"{_folders(path, hits)}, which would be {'classes' if len(hits) > 1 else 'a class'}"
-            return Sign(what, _hold_labels(folder, path, hits))
+            return _sign(what, folder, path, hits)
     for path, names in labels:
         if names:
             return _sign_below(folder, join(path, names[0]), _MAX_DEPTH)
     return None
 
 
-def _hold_labels(folder: Folder, path: str, names: Sequence[str]) -> bool:
-    return any(_OF_ANNOTATIONS.fullmatch(name) and not holds_image(folder, join(path, name)) for name in names)
+def _sign(what: str, folder: Folder, path: str, names: Sequence[str]) -> Sign:
+    annotations = tuple(join(path, name) for name in names if _OF_ANNOTATIONS.fullmatch(name))
+    return Sign(what, not all(holds_image(folder, one) for one in annotations), annotations)
 
 
 def _sign_below(folder: Folder, path: str, depth: int) -> Sign | None:
@@ -79,7 +82,7 @@ def _sign_below(folder: Folder, path: str, depth: int) -> Sign | None:
     # The images of a label may be in cat/images/; annotations next to them are not of a class.
     hits = [name for name in inner if _OF_ANNOTATIONS.fullmatch(name)]
     if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(inner):
-        return Sign(_folders(path, hits), _hold_labels(folder, path, hits))
+        return _sign(_folders(path, hits), folder, path, hits)
     if table := next((name for name in files if name.lower() in _METADATA), None):
         source = parent_of(path) if split_of_folder(posixpath.basename(path)) else path
         return Sign(f"{table} in {printable(path)}/, which is read if {join(folder.url, printable(source))} is SOURCE")

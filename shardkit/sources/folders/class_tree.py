@@ -23,6 +23,7 @@ from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, labe
 from shardkit.sources.folders.class_levels import refuse_unclear_level
 from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
+from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.instances import refuse_instances
 from shardkit.sources.folders.masks.pairs import find_pairs, pairs_in_one_folder
 from shardkit.sources.folders.no_classes import refuse_no_classes
@@ -295,6 +296,10 @@ def _refuse_annotated(
         problem = f"{place.shown}: this looks like annotated images (found {sign.what}){NO_LAYOUT}"
         remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
         paths = [join(name, one) for name, inner in below for one in inner] or names
+        masks = [path for path in sign.folders if are_masks(folder, images_below(folder, path))]
+        if masks and len(masks) < len(names):
+            without = place.without(masks, f"each folder is a class, without the masks in {listed(masks)}")
+            raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), without], remedy=remedy)
         by_folder = [] if sign.holds_labels else [_forced(place)]
         raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), *by_folder], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:

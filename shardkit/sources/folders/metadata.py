@@ -19,6 +19,7 @@ from shardkit.refusals import also_offering
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
 from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening
+from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.folders.adjacent_tables import are_classes, look_at_table
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import (
@@ -178,12 +179,12 @@ class Metadata(Source):
 def has_metadata(folder: Folder) -> bool:
     """Return whether a metadata file is in a folder, or in one of its split folders, and has a column of images.
 
-    Other datasets have a metadata.csv about cameras, patients or tiles.
+    Other datasets have a metadata.csv about cameras, patients or tiles. JSON of boxes is another layout's.
 
     Raises:
         MachineError: The folder cannot be listed.
     """
-    paths = _metadata_paths(folder, None)
+    paths = [path for path in _metadata_paths(folder, None) if format_of(folder, path) is None]
     try:
         files = [open_table_file(folder, path, SourceOptions()) for path in paths]
         return any(named_like(one.columns, IMAGE_COLUMNS) and not _describes_classes(folder, one) for one in files)

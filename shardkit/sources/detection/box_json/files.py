@@ -26,7 +26,11 @@ _FIRST = 1000  # images that decide how a file is read
 _MAX_INNER = 16  # folders below a folder of label files, or of images, that are searched
 # Folders of label files; others are not listed, because they may hold many images.
 _FOLDERS = re.compile(r"(?:labels?|annotations?|ann|vott-json-export|data|manifests?)", re.IGNORECASE)
-_OF_SPLITS = ("_annotations.createml.json", "via_region_data.json")  # in folders of images, which are not listed
+_OF_SPLITS = (
+    "_annotations.createml.json",
+    "via_region_data.json",
+    "metadata.jsonl",
+)  # in folders of images, which are not listed
 _IMAGES = re.compile(r"(?:images?|imgs?)", re.IGNORECASE)
 # Attributes that usually give the class of a region, the most usual first.
 _USUAL = ("class", "label", "name", "category", "type", "object")

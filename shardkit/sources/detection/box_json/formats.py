@@ -241,6 +241,22 @@ def _parse_custom_vision(image: JsonImage, record: dict[str, Any], column: str |
         image.add(f"region {place}", given.get("tagName"), sides)
 
 
+def _parse_hugging_face(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Fill in a line of Hugging Face's metadata.jsonl: objects as an object of arrays or an array of objects."""
+    del column
+    image.image = _text(record.get("file_name"))
+    objects = record.get("objects")
+    if isinstance(objects, dict):
+        lists = {name: list_of(values) for name, values in objects.items()}
+        longest = max(map(len, lists.values()), default=0)
+        objects = [{name: values[i] for name, values in lists.items() if i < len(values)} for i in range(longest)]
+    for place, given in enumerate(map(dict_of, list_of(objects)), 1):
+        box = list_of(given.get("bbox"))
+        label = next((given[name] for name in _OF_OBJECTS if name in given), ONE_CLASS)
+        image.add(f"object {place}", label, corner_and_size(*box) if len(box) == len("xywh") else None)
+
+
+_OF_OBJECTS = ("categories", "category", "category_name", "label", "labels", "class", "name", "category_id")
 _VIA = rb'"shape_attributes"'
 _AROUND = "boxes enclose polygons, circles and ellipses"
 # Sharp signs before common ones.
@@ -262,6 +278,15 @@ FORMATS = (
         (rb'"content"\s*:', rb'"annotation"\s*:\s*\[', rb'"points"'),
         lines,
         _parse_dataturks,
+    ),
+    Format(
+        "Hugging Face's metadata with objects",
+        (".jsonl",),
+        b"{",
+        (rb'"file_name"\s*:', rb'"objects"\s*:\s*[\[{]', rb'"bbox"\s*:\s*\['),
+        lines,
+        _parse_hugging_face,
+        "as x, y, width, height",
     ),
     Format(
         "a project of VIA",

@@ -168,6 +168,9 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
             found += tuple(pairs_in_one_folder(folder, path))
     if not found and is_explicit:
         found = tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH))
+    # Images to learn from without masks, as for anomalies, have other labels.
+    if not is_explicit and {one.split for one in found} == {"test"} and "train" in map(_split_of, names):
+        return ()
     found = tuple({one.images: one for one in reversed(found)}.values())[::-1]  # `rivals` has the others
     return (_with_lists(folder, found[0]),) if len(found) == 1 and found[0].split is None else found
 
