@@ -22,6 +22,7 @@ MODULES = {
     "heif": ("pillow_heif",),
     "report": ("jinja2", "matplotlib", "PIL"),
     "tensorflow": ("tensorflow",),
+    "view": ("starlette", "uvicorn", "PIL"),
 }
 
 

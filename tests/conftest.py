@@ -18,6 +18,15 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 settings.register_profile("shardkit", deadline=None)
 settings.load_profile("shardkit")
 
+# Without a display, a network or a user: nothing of Chromium's own is fetched.
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
 
 def pytest_collection_finish():
     """Keep the imported libraries out of the garbage collector's passes, which take a tenth of the time otherwise."""
@@ -100,3 +109,17 @@ def s3_bucket(s3_server, monkeypatch):
     urllib.request.urlopen(request).close()  # noqa: S310
     yield f"s3://{bucket}"
     s3_server.recover()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium, one for all tests; they are skipped where there is none."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no Chromium; tests/report/install_chromium.sh installs it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
+        yield browser
+        browser.close()

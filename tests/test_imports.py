@@ -55,7 +55,7 @@ def test_help_loads_nothing_heavy(option):
 # What all of them together do not load, none of them loads.
 def test_the_help_of_a_command_loads_nothing_heavy():
     commands = ["convert", "plan", "verify", "info", "doctor", "preview", "show", "extract", "report", "bench"]
-    commands += ["diff", "export"]
+    commands += ["diff", "export", "view"]
     assert loaded("".join(HELP.format(arguments=[command, "--help"]) for command in commands), HEAVY) == []
 
 

@@ -43,6 +43,7 @@ _COMMANDS = {
     "script": "Print a training program for a dataset.",
     "show": "Show one example.",
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
+    "view": "Open a local page to browse and correct a dataset.",
 }
 # The page about each command, which its help names.
 _PAGES = {
@@ -61,6 +62,7 @@ _PAGES = {
     "script": "reader/training",
     "show": "records",
     "verify": "dataset",
+    "view": "view",
 }
 _IS_JSON = "shardkit.is_json"  # key in click's `meta`, which all contexts of a call share
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file that frames of an import name

@@ -187,14 +187,18 @@ class Example(Mapping[str, Any]):
         name = f"{names.OBJECTS}bbox"
         return self[name] if name in self._schema.features else None
 
-    def image(self) -> "Image":
+    def image(self, side: int | None = None) -> "Image":
         """Decode the picture: a PIL image, upright.
+
+        Args:
+            side: A smaller picture will do, if its sides have at least so many pixels: a large JPEG is decoded several
+                times as fast. None for all pixels.
 
         Raises:
             DataError: The stored image does not decode.
             MissingExtraError: Pillow is not installed.
         """
-        return self._decoded(names.IMAGE)
+        return self._decoded(names.IMAGE, side)
 
     def array(self) -> npt.NDArray[np.uint8]:
         """Decode the picture: uint8[height, width, 3], which may be changed.
@@ -232,9 +236,9 @@ class Example(Mapping[str, Any]):
         Raises:
             DataError: The stored image or mask does not decode.
         """
-        return draw(self.image(), self.annotations(), side)
+        return draw(self.image(side), self.annotations(), side)
 
-    def _decoded(self, feature: str) -> "Image":
+    def _decoded(self, feature: str, side: int | None = None) -> "Image":
         require_extra("convert", "decoding images", "PIL")
         data = self[feature]
         kind = detect_format(data)
@@ -246,6 +250,8 @@ class Example(Mapping[str, Any]):
                 )
             image = open_image(data, kind)
             with decoding(kind, data):
+                if side is not None:
+                    image.draft(None, (side, side))
                 image.load()
         except BadImage as error:
             raise DataError(f"{self.location} ({self.key}): {feature}: {error}") from error

@@ -68,6 +68,7 @@ def make_dataset(folder, num_examples, num_classes):
                 "key_hash": pa.array(key_hashes(keys)),
                 "label": pa.array(labels, pa.int32()),
                 "label_name": pa.array([classes[label] for label in labels]).dictionary_encode(),
+                "perceptual_hash": pa.array([random.bytes(16) for _ in keys], pa.binary(16)),
                 "content_sha256": pa.array([random.bytes(32) for _ in keys], pa.binary(32)),
             }
             table = base

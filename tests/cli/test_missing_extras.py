@@ -13,7 +13,7 @@ WITHOUT_EXTRAS = """
 import sys
 
 class Hidden:
-    names = {"apache_beam", "PIL", "defusedxml", "yaml", "tensorflow", "keras", "jinja2", "matplotlib"}
+    names = {"apache_beam", "PIL", "defusedxml", "yaml", "tensorflow", "keras", "jinja2", "matplotlib", "starlette"}
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.names:
@@ -72,13 +72,14 @@ def test_what_needs_an_extra_names_it_with_its_command_in_one_line(dataset, tmp_
         ("preview", dataset, "-o", tmp_path / "sheet.png"): "PIL",
         ("verify", dataset, "--runner=FlinkRunner"): "apache_beam",
         ("report", dataset, "-o", tmp_path / "page.html"): "jinja2",
+        ("view", dataset): "starlette",
     }
     for (call, wanted), (code, stdout, stderr) in zip(package.items(), shardkit(*package), strict=True):
         assert (code, stdout) == (2, ""), call
         assert stderr.startswith("Error: "), call
         assert stderr.count("\n") == 1, call
         on_beam = any("--runner" in str(word) for word in call)
-        extra = "[report]" if call[0] == "report" else "[beam]" if on_beam else "[convert]"
+        extra = f"[{call[0]}]" if call[0] in {"report", "view"} else "[beam]" if on_beam else "[convert]"
         assert all(word in stderr for word in (wanted, "pip install ", extra)), call
     assert list(tmp_path.iterdir()) == []
 

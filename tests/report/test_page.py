@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import shutil
 
 import pytest
 
@@ -26,14 +25,6 @@ from ..cli.calling import SAMPLE_DATA
 
 SCRIPT = "<script>alert(1)</script>"
 MAX_PAGE_BYTES = 5_000_000
-# Without a display, a network or a user: nothing of Chromium's own is fetched.
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SAMPLES = {"boxes": "coco", "masks": "masks", "numbers": "regression.parquet", "labels": "multilabel.jsonl"}
 
 
@@ -89,19 +80,6 @@ def pages(made_once):
 
 
 NAMES = ["classes", "source", *SAMPLES, "boxes-source", "masks-source"]
-
-
-@pytest.fixture(scope="session")
-def browser():
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("there is no Chromium; tests/report/install_chromium.sh installs it")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,0 +1,50 @@
+"""The command ``shardkit view DATASET``: a local page to look at a dataset and to correct it."""
+
+import os
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page.  [default: a free one]")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="Folder of fixes.csv and drop.txt, which are continued.  [default: the current one]",
+)
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+def view(dataset: str, port: int, out: Path, no_browser: bool) -> None:  # noqa: FBT001 - click's flag
+    """Open a local page to browse a dataset and to correct it.
+
+    \b
+    shardkit view OUT
+
+    The page filters by split, class, condition and size, lists conflicting labels, copies, images unlike their class,
+    and rejected files, and writes what you decide to fixes.csv and drop.txt. The command that applies them is shown on
+    the page; OUT is not changed. Only this machine can open the page, with the address that is printed. Ctrl-C ends it.
+    """  # noqa: D301 - click's mark is the character, not a backslash
+    from shardkit.cli.terminal import Terminal
+    from shardkit.extras import require_extra
+
+    require_extra("view", "the page")
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.view.guard import new_token
+    from shardkit.view.server import View
+    from shardkit.view.serving import address, has_browser, listen, serve, way_from_elsewhere
+
+    terminal, token = Terminal(), new_token()
+    out.mkdir(parents=True, exist_ok=True)
+    with terminal.phase("reading", None):  # all indexes, if there are decisions to continue
+        page = View(read_manifest(dataset), dataset, out, token)
+    listening = listen(port)
+    url = address(listening, token)
+    terminal.show(url)
+    if way := way_from_elsewhere(listening, os.environ):
+        terminal.show(f"On your own machine, run this, then open the address there: {way}")
+    terminal.say("Ctrl-C ends it.")
+    serve(page.app(), listening, opened=None if no_browser or not has_browser(os.environ) else url)
+    if command := page.fixes.command():
+        terminal.show("", "To apply what was decided:", f"  {command}")

@@ -1,0 +1,83 @@
+"""Who may call the server: pages of this server, in the browser that opened the address with the token.
+
+Everybody on the machine can connect to a port of 127.0.0.1, and every web page can make a browser send requests to it.
+So a request needs the token, as a cookie or once in the address; the names in Host and Origin must be this machine's,
+which stops pages that point their own name at it (DNS rebinding); and what changes a file needs the token once more, in
+a header that no other page can send.
+"""
+
+import hmac
+import secrets
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+TOKEN_HEADER = "X-Shardkit-Token"  # noqa: S105 - a name
+_NAMES = {"127.0.0.1", "localhost"}
+_POLICY = (
+    "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Cache-Control": "no-store",  # pictures may show people
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Guard:
+    """ASGI middleware that answers a wrong request itself, and adds the headers of security to every answer."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        """Guard an application."""
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        if scope["type"] != "http":  # no web sockets; uvicorn's lifespan is off
+            return
+        answer = self._refusal(Request(scope)) or self._app
+        await answer(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        headers = request.headers
+        name, _, port = headers.get("host", "").partition(":")
+        if name not in _NAMES or (port and not port.isdigit()):
+            return PlainTextResponse("This server answers only as 127.0.0.1 or localhost.", 403)
+        origin = headers.get("origin")
+        if origin is not None and origin != f"http://{headers['host']}":
+            return PlainTextResponse("Another page sent this request.", 403)
+        cookie = f"shardkit-view-{port or 80}"  # cookies are shared by all ports
+        given = request.query_params.get("token")
+        if given is not None and request.method == "GET" and self._is_token(given):
+            response = RedirectResponse("/", 303)
+            response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+            return response
+        if not self._is_token(request.cookies.get(cookie, "")):
+            return PlainTextResponse("Open the address that `shardkit view` printed, with its token.", 403)
+        if request.method not in {"GET", "HEAD"} and not self._is_token(_header(headers)):
+            return PlainTextResponse(f"The header {TOKEN_HEADER} is missing or wrong; load the page again.", 403)
+        return None
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self._token.encode())
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess: 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def _header(headers: Headers) -> str:
+    return headers.get(TOKEN_HEADER, "")

@@ -1,0 +1,244 @@
+"""The routes of the page: its files, the lists, pictures and records of a dataset, and the decisions about it.
+
+Answers are JSON, which the page puts into its elements as text. An error of the library is a sentence with status 400.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.rejected_list import read_rejected
+from shardkit.errors import CallError, ShardkitError
+from shardkit.records.html import described
+from shardkit.view.fixes import Fixes
+from shardkit.view.guard import Guard
+from shardkit.view.lists import Find, Found, Lists, Query
+from shardkit.view.pictures import SIDES, Pictures
+from shardkit.view.queues import queues_of
+from shardkit.view.rows import Rows
+
+_MOST_ROWS = 500  # of a request
+_MOST_BODY = 64 << 10  # bytes of a decision
+_WAIT_SECONDS = 0.4  # for a list, before its progress is answered
+_FILES = {
+    "/": ("view.html", "text/html"),
+    "/view.css": ("view.css", "text/css"),
+    "/view.js": ("view.js", "text/javascript"),
+}
+
+
+class View:
+    """What the page shows of a dataset."""
+
+    def __init__(self, manifest: Manifest, dataset: str, folder: Path, token: str) -> None:
+        """Open a dataset.
+
+        Args:
+            manifest: Its manifest.
+            dataset: The dataset as the user named it.
+            folder: The folder of the files of decisions; it exists.
+            token: The token that requests need.
+
+        Raises:
+            CallError: The files in the folder cannot be continued.
+            DataError: The dataset is damaged.
+            MachineError: A file cannot be read.
+        """
+        self._manifest, self._token = manifest, token
+        self._rows = Rows(manifest)
+        self.fixes = Fixes(self._rows, dataset, folder)
+        self._rejected = read_rejected(manifest)
+        queues: dict[str, Find] = {**queues_of(self._rows), "decided": self._decided}
+        self._lists, self._pictures = Lists(self._rows, queues), Pictures(self._rows)
+        self._queues = [*queues]
+        self._decoders = asyncio.Semaphore(max(2, os.cpu_count() or 2))
+
+    def app(self) -> ASGIApp:
+        """Return the application, guarded by the token."""
+        folder = resources.files("shardkit.view") / "page"
+        routes = [Route(path, _file((folder / name).read_bytes(), kind)) for path, (name, kind) in _FILES.items()]
+        routes += [
+            Route("/api/dataset", _answer(self._dataset)),
+            Route("/api/list", _answer(self._list)),
+            Route("/api/rows", _answer(self._some_rows)),
+            Route("/api/rejected", _answer(self._some_rejected)),
+            Route("/api/example/{number:int}", _answer(self._example)),
+            Route("/picture/{number:int}", self._picture),
+            Route("/api/decide", self._decide, methods=["POST"]),
+            Route("/api/undo", self._undo, methods=["POST"]),
+        ]
+        return Guard(Starlette(routes=routes), self._token)
+
+    def _dataset(self, _: Request) -> dict[str, Any]:
+        manifest = self._manifest
+        counts = [0] * len(manifest.classes)
+        for split in manifest.splits.values():
+            counts = (
+                [sum(pair) for pair in zip(counts, split.class_counts, strict=True)] if split.class_counts else counts
+            )
+        return {
+            "name": manifest.root.url.rstrip("/").rpartition("/")[2],
+            "place": manifest.root.url,
+            "token": self._token,
+            "num": self._rows.num,
+            "splits": {name: split.num_examples for name, split in manifest.splits.items()},
+            "classes": list(zip(manifest.classes, counts, strict=True)),
+            "num_rejected": len(self._rejected),
+            "queues": self._queues,
+            "can_relabel": self.fixes.can_relabel,
+            **self._decisions(),
+        }
+
+    def _decisions(self) -> dict[str, Any]:
+        decisions = list(self.fixes.decisions.values())
+        return {
+            "num_dropped": decisions.count(None),
+            "num_relabelled": len(decisions) - decisions.count(None),
+            "can_undo": self.fixes.can_undo,
+            "command": self.fixes.command(),
+        }
+
+    def _decided(self, _: Rows, __: Callable[[int, int], None]) -> Found:
+        return Found(self.fixes.numbers())
+
+    def _list(self, request: Request) -> dict[str, Any]:
+        job = self._lists.job(Query.of(request.query_params))
+        if not job.wait(_WAIT_SECONDS):
+            return {"done": job.done, "total": job.total}
+        found = _found(job.error, job.found)
+        return {"num": len(found.numbers), "note": found.note}
+
+    def _some_rows(self, request: Request) -> dict[str, Any]:
+        job = self._lists.job(Query.of(request.query_params))
+        job.wait(None)
+        found = _found(job.error, job.found)
+        part = _part(request)
+        numbers = [int(number) for number in found.numbers[part]]
+        rows = self._rows.read(numbers)
+        sets = [None] * len(rows) if found.sets is None else found.sets[part].tolist()
+        return {"rows": [self._shown(row, one) for row, one in zip(rows, sets, strict=True)]}
+
+    def _shown(self, row: dict[str, Any], one: int | None) -> dict[str, Any]:
+        names = ("number", "key", "split", "classes", "height", "width")
+        return {**{name: row[name] for name in names}, "set": one, **self._decision(row["number"])}
+
+    def _decision(self, number: int) -> dict[str, Any]:
+        decision = self.fixes.decisions.get(number, "")
+        return {"dropped": decision is None, "label": decision or None}
+
+    def _some_rejected(self, request: Request) -> dict[str, Any]:
+        part = _part(request)
+        return {"rows": self._rejected.slice(part.start, part.stop - part.start).to_pylist()}
+
+    def _example(self, request: Request) -> dict[str, Any]:
+        number = self._number(request)
+        [row] = self._rows.read([number])
+        example = self._rows.example(number)
+        place = example.location
+        record = {
+            "key": row["key"],
+            "split": row["split"],
+            "classes": ", ".join(row["classes"]) or "none",
+            "size": f"{row['width']} × {row['height']} pixels",
+            **({"group": row["group"]} if row["group"] else {}),
+            "source file": f"{row['source_bytes']:,} bytes",
+            "normalised": row["changes"] or "nothing: the bytes of the source",
+            "shard": f"{place.shard}, record {place.record:,}",
+        }
+        others = {"key", "image", "height", "width", "label", "labels", "segmentation_mask"}
+        record |= {name: described(value) for name, value in example.items() if name not in others}
+        return {**self._shown(row, None), "record": list(record.items())}
+
+    async def _picture(self, request: Request) -> Response:
+        side = request.query_params.get("side", "")
+        if side not in {str(one) for one in SIDES}:
+            return _failed(CallError(f"a picture has a side of {', '.join(map(str, SIDES))} pixels"))
+        async with self._decoders:
+            if await request.is_disconnected():  # scrolled away
+                return Response(status_code=204)
+            try:
+                jpeg = await run_in_threadpool(lambda: self._pictures.jpeg(self._number(request), int(side)))
+            except ShardkitError as error:
+                return _failed(error)
+        return Response(jpeg, media_type="image/jpeg")
+
+    def _number(self, request: Request) -> int:
+        number = int(request.path_params["number"])
+        if number >= self._rows.num:
+            raise CallError(f"there is no example {number}; there are {self._rows.num:,}")
+        return number
+
+    async def _decide(self, request: Request) -> Response:
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > _MOST_BODY:
+                return _failed(CallError("the decision is too long"))
+        try:
+            asked = json.loads(body)
+            number, decision = asked["number"], asked["label"]
+            if type(number) is not int or not 0 <= number < self._rows.num or not isinstance(decision, str | None):
+                raise ValueError
+        except (KeyError, TypeError, ValueError, RecursionError):
+            return _failed(CallError("a decision is an object with the number of an example, and a label or null"))
+        return await self._changed(lambda: self.fixes.decide(number, decision))
+
+    async def _undo(self, _: Request) -> Response:
+        return await self._changed(self.fixes.undo)
+
+    async def _changed(self, change: Callable[[], int]) -> Response:
+        try:
+            number = await run_in_threadpool(change)
+        except ShardkitError as error:
+            return _failed(error)
+        self._lists.forget("decided")
+        return JSONResponse({"number": number, **self._decision(number), **self._decisions()})
+
+
+def _found(error: ShardkitError | None, found: Found | None) -> Found:
+    if found is None:
+        raise error or AssertionError
+    return found
+
+
+def _part(request: Request) -> slice:
+    """Return the rows that a request asks for, at most _MOST_ROWS."""
+    start, count = (request.query_params.get(name, "") for name in ("start", "count"))
+    if not (start.isdecimal() and count.isdecimal() and len(start) < 16 and len(count) < 16):
+        raise CallError("rows are asked for by start and count, whole numbers")
+    return slice(int(start), int(start) + min(int(count), _MOST_ROWS))
+
+
+def _answer(make: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Response]:
+    """Return the route of a function; in a thread, because it is no coroutine."""
+
+    def route(request: Request) -> Response:
+        try:
+            return JSONResponse(make(request))
+        except ShardkitError as error:
+            return _failed(error)
+
+    return route
+
+
+def _failed(error: ShardkitError) -> Response:
+    return JSONResponse({"error": str(error)}, 400)
+
+
+def _file(content: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def route(_: Request) -> Response:
+        return Response(content, media_type=kind)
+
+    return route

@@ -1,0 +1,73 @@
+"""Serve the page on this machine until Ctrl-C."""
+
+import contextlib
+import getpass
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp
+
+from shardkit.errors import CallError
+
+_HOST = "127.0.0.1"
+_GRACE_SECONDS = 2  # for requests that are being answered
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on a port of this machine; 0 for any free one.
+
+    Raises:
+        CallError: The port is taken, or reserved.
+    """
+    try:
+        return socket.create_server((_HOST, port))
+    except OSError as error:
+        msg = f"--port {port}: the port cannot be used: {error.strerror}; choose another one, or leave --port out"
+        raise CallError(msg) from None
+
+
+def address(listening: socket.socket, token: str) -> str:
+    """Return the address that opens the page."""
+    return f"http://{_HOST}:{listening.getsockname()[1]}/?token={token}"
+
+
+def way_from_elsewhere(listening: socket.socket, environment: Mapping[str, str]) -> str | None:
+    """Return what to type on the user's own machine if this one is reached by ssh; None if it is not."""
+    if "SSH_CONNECTION" not in environment:
+        return None
+    port = listening.getsockname()[1]
+    return f"ssh -N -L {port}:{_HOST}:{port} {getpass.getuser()}@{socket.gethostname()}"
+
+
+def has_browser(environment: Mapping[str, str]) -> bool:
+    """Return whether a browser can open a window here; one in the terminal would hide it."""
+    has_screen = sys.platform == "darwin" or bool({"DISPLAY", "WAYLAND_DISPLAY"} & environment.keys())
+    return has_screen and "SSH_CONNECTION" not in environment
+
+
+def serve(app: ASGIApp, listening: socket.socket, *, opened: str | None) -> None:
+    """Answer requests until Ctrl-C or SIGTERM.
+
+    Args:
+        app: The application.
+        listening: The socket; closed at the end.
+        opened: Address to open in the browser; None for none.
+    """
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    if opened is not None:  # the socket listens already: the browser waits for the first answer
+        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
+    with listening, contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has ended
+        uvicorn.Server(config).run(sockets=[listening])
