@@ -37,7 +37,8 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     with its sentence, before a shard is written.
 
     The source is opened, and the output is claimed for this pipeline, when the transform is applied: run the pipeline
-    once, and within two minutes, or apply it anew. After a failure, a new pipeline goes on with the finished shards.
+    once. The claim of a pipeline that never runs has to be removed: what is refused then says how. After a failure, a
+    new pipeline goes on with the finished shards.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shardkit.parallel.for_each import Executor
     from shardkit.pipelines.options import RunnerConfig
 
-ANSWER_SECONDS = 60  # an engine takes 10 s to start a job
+ANSWER_SECONDS = 120  # Flink takes 10 s to start a job, and 57 s were seen on a busy host
 DATAFLOW_SECONDS = 600
 
 

@@ -1,7 +1,8 @@
 """Jobs whose driver has left: workers keep the run's file young, and the job's last task says how the job ended.
 
 A run's file that is STALE_SECONDS old belongs to a dead run. Without a driver, each worker process looks at it while it
-works, and renews it if no other process has. Clocks of hosts are not compared.
+works, and renews it if no other process has. Clocks of hosts are not compared. Until the first task begins there is no
+worker, and engines may let a job wait for hours: the file of a job that waits lives until it begins or is removed.
 """
 
 import contextlib
@@ -12,7 +13,8 @@ import time
 from collections.abc import Iterator
 
 from shardkit import naming
-from shardkit.parallel.run_token import HEARTBEAT_SECONDS, PATH, Fence, Run, RunToken
+from shardkit.errors import StaleRunError
+from shardkit.parallel.run_token import HEARTBEAT_SECONDS, PATH, WAITING, Fence, Run, RunToken
 from shardkit.storage import Folder, LocalFolder
 
 IDLE_SECONDS = 60.0  # after its last task, a process renews the file no more
@@ -27,6 +29,8 @@ def kept_alive(fence: Fence) -> Iterator[None]:
     with _starting:
         heart = _hearts.get(fence.token.value)
         if heart is None:
+            with contextlib.suppress(OSError):  # then the job counts as waiting until another process begins
+                _begin(fence)
             heart = _hearts[fence.token.value] = _Heart(fence.folder, fence.token)
             threading.Thread(target=heart.beat, name="heartbeat", daemon=True).start()
         heart.num_tasks += 1
@@ -36,6 +40,14 @@ def kept_alive(fence: Fence) -> Iterator[None]:
         with _starting:
             heart.num_tasks -= 1
             heart.last_used = time.monotonic()
+
+
+def _begin(fence: Fence) -> None:
+    """Note in the run's file that the job waits no more, if it is still this run's."""
+    fields = json.loads(fence.folder.read(PATH))
+    if fields.pop(WAITING, False):
+        with contextlib.suppress(StaleRunError):
+            fence.write(PATH, json.dumps(fields).encode())
 
 
 class _Heart:

@@ -33,6 +33,7 @@ PATH = f"{naming.WORK_FOLDER}/run"
 CHECK_SECONDS = 3.0  # between two comparisons within a task
 HEARTBEAT_SECONDS = 15.0
 STALE_SECONDS = 120.0
+WAITING = "is_waiting"  # a field of the file of a job without a driver, none of whose tasks has begun
 _STOPPED = "stopped"  # in place of a plan's digest: a worker has failed
 _ENDED = "ended"  # in place of a plan's digest: the dataset is published and the work folder is being removed
 
@@ -128,7 +129,7 @@ class Run:
         self.folder = folder
         self._writing, self._stopped = threading.Lock(), threading.Event()
         self.token = RunToken(value or secrets.token_hex(16))
-        self.is_detached = False
+        self.is_detached = self.is_waiting = False
         self._is_left = False
 
     def start(self, plan_digest: str = "") -> RunToken:
@@ -143,8 +144,11 @@ class Run:
 
     @contextlib.contextmanager
     def left(self) -> Iterator[None]:
-        """Begin a job that goes on when this process ends, unless the block fails; see `detached`."""
-        self.is_detached = True
+        """Begin a job that goes on when this process ends, unless the block fails; see `detached`.
+
+        The job may wait for hours in a queue. Until its first task begins, the file has no age.
+        """
+        self.is_detached = self.is_waiting = True
         self.start()
         yield
         self._is_left = True
@@ -231,6 +235,7 @@ class Run:
             "host": platform.node(),
             "process": os.getpid(),
             **({"is_detached": True} if self.is_detached else {}),
+            **({WAITING: True} if self.is_waiting else {}),
         }
         with self.folder.atomic_write(PATH) as file:
             file.write(json.dumps(described).encode())
@@ -266,12 +271,14 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
         value: Value of the own token, which may be there; None if it cannot be.
 
     Raises:
-        MachineError: Another run was alive less than STALE_SECONDS ago.
+        MachineError: Another run was alive less than STALE_SECONDS ago, or waits to begin.
     """
     found = output.stat(PATH)
     described = _read(output)
     if found is None or described is None or described[0].value == value:
         return
+    if waiting := waiting_job(output):
+        raise MachineError(f"{output.url}: {waiting}")
     # Measure the age by the store's clock, which all hosts share: compare with a file written now.
     probe = f"{PATH}-probe-{secrets.token_hex(8)}"
     with output.atomic_write(probe) as file:
@@ -289,12 +296,25 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
         raise MachineError(msg)
 
 
+def waiting_job(output: Folder) -> str | None:
+    """Return a sentence about a job without a driver that claims a folder and has not begun; None if there is none."""
+    found = _read(output)
+    if found is None or not found.is_waiting:
+        return None
+    return (
+        f"a job that host {found.host} submitted will write into this folder and waits for its engine; wait for it. "
+        f"If it was cancelled there, remove {output.url}/{PATH}, which claims the folder; without it the job writes "
+        "nothing"
+    )
+
+
 class _Found(NamedTuple):
-    """A run's file: the token, the driver's host, and whether the job goes on without a driver."""
+    """A run's file: the token, the driver's host, whether the job goes on without a driver, and has not begun."""
 
     token: RunToken
     host: str
     is_detached: bool
+    is_waiting: bool = False
 
 
 def _read(output: Folder) -> _Found | None:
@@ -302,7 +322,7 @@ def _read(output: Folder) -> _Found | None:
     try:
         fields = json.loads(output.read(PATH))
         token = RunToken(fields["token"], fields["plan_digest"])
-        return _Found(token, str(fields["host"]), fields.get("is_detached") is True)
+        return _Found(token, str(fields["host"]), fields.get("is_detached") is True, fields.get(WAITING) is True)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, MachineError
 from shardkit.parallel.detached import has_published
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import (
@@ -137,6 +137,7 @@ def run_stages(
     *,
     reads: Sequence[Folder] = (),
     watch: Callable[[], None] = lambda: None,
+    is_done: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run the stages of a job to their end; see for_each.
 
@@ -146,6 +147,7 @@ def run_stages(
         stages: The stages.
         reads: Folders that workers read.
         watch: Called every second or so while a job runs on an engine.
+        is_done: Function that looks whether the results are there, for engines that forget jobs that have ended.
 
     Raises:
         JobEnd: A stage has ended the job.
@@ -155,7 +157,7 @@ def run_stages(
         StaleRunError: Another run has taken over.
     """
     if isinstance(executor, Engine):
-        _run_job(executor, run, stages, reads, watch)
+        _run_job(executor, run, stages, reads, watch, is_done)
         return
     for stage in stages:
         if stage.only_on_engine:
@@ -169,7 +171,12 @@ def run_stages(
 
 
 def _run_job(
-    executor: Engine, run: Run, stages: Sequence[Stage], reads: Sequence[Folder], watch: Callable[[], None]
+    executor: Engine,
+    run: Run,
+    stages: Sequence[Stage],
+    reads: Sequence[Folder],
+    watch: Callable[[], None],
+    is_done: Callable[[], bool],
 ) -> None:
     run.folder.remove(FAILURE)  # of an earlier run
     guard = Guard(run.folder, run.token, DriverView.of(reads))
@@ -181,7 +188,13 @@ def _run_job(
 
     phase = replace(job_phase(phases), watch=look, stop=run.stop_workers)
     with run.checked():
-        executor.run_job(job_stages(stages, guard), phase)
+        try:
+            executor.run_job(job_stages(stages, guard), phase)
+        except MachineError:
+            # The driver may have been silent until Flink forgot the job ("FlinkJobNotFound"): look before giving up.
+            raise_failure(run.folder)
+            if not is_done():
+                raise
         raise_failure(run.folder)
 
 

@@ -1,10 +1,12 @@
 """The run of a job whose driver has left lives as long as its workers do."""
 
+import os
+import re
 import threading
 
 import pytest
 
-from shardkit.errors import MachineError
+from shardkit.errors import MachineError, StaleRunError
 from shardkit.parallel import detached, run_token
 from shardkit.parallel.run_token import Fence, Run, claimed
 from shardkit.storage import open_folder
@@ -19,7 +21,27 @@ def left(tmp_path):
     return run
 
 
-def test_the_run_outlives_its_driver_and_another_is_refused_until_it_is_stale(left, monkeypatch):
+@pytest.fixture
+def begun(left):
+    """The same, when a task has begun."""
+    with detached.kept_alive(Fence(left.folder, left.token)):
+        pass
+    return left
+
+
+def test_a_job_that_waits_is_not_replaced_until_its_claim_is_removed(left, monkeypatch):
+    monkeypatch.setattr(run_token, "STALE_SECONDS", 0)
+    with pytest.raises(MachineError, match=r"submitted will write into this folder and waits.* remove (.*),") as waits:
+        claimed(left.folder).__enter__()
+    os.remove(re.search(r"remove (\S*),", str(waits.value))[1])
+    with claimed(left.folder):
+        pass
+    with pytest.raises(StaleRunError):
+        Fence(left.folder, left.token).check()
+
+
+def test_the_run_outlives_its_driver_and_another_is_refused_until_it_is_stale(begun, monkeypatch):
+    left = begun
     Fence(left.folder, left.token).check()
     with pytest.raises(MachineError, match=r"a job that host .* submitted is writing into this folder, last heard of"):
         claimed(left.folder).__enter__()

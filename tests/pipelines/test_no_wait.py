@@ -5,6 +5,8 @@ import json
 import pytest
 
 from shardkit.doctor.engine import Engine
+from shardkit.parallel import run_token
+from shardkit.storage import open_folder
 from shardkit.testing import digests_of, write_class_folders
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
@@ -52,6 +54,20 @@ def test_it_publishes_and_of_a_finished_conversion_leaves_nothing(photographs, t
         assert nothing_left(tmp_path / "out")
     assert call("convert", photographs, tmp_path / "threads", "--max-rejected", "1").exit_code == 0
     assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
+
+
+def test_a_job_that_waits_keeps_its_output_until_its_claim_is_removed(photographs, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_token, "STALE_SECONDS", 0)
+    (tmp_path / "out").mkdir()
+    with run_token.claimed(open_folder(str(tmp_path / "out"))) as run, run.left():
+        pass
+    words = ["convert", photographs, tmp_path / "out", "--max-rejected", "1"]
+    refused, shown = call(*words), call("info", tmp_path / "out")
+    way_out = f"remove {tmp_path}/out/.shardkit/run, "
+    assert (refused.exit_code, way_out in refused.stderr) == (3, True), refused.output
+    assert (shown.exit_code, way_out in shown.stdout) == (1, True), shown.output
+    (tmp_path / "out" / ".shardkit" / "run").unlink()
+    assert call(*words).exit_code == 0
 
 
 def test_info_shows_how_far_an_interrupted_conversion_is(photographs, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from shardkit.pipelines import executor
 from shardkit.testing import digests_of, picture, write_class_folders
 
 from ..cli.calling import IN_PROCESS_RUNNER, call, convert
+from .crashing import nothing_left
 
 CLOCK = re.compile(r"[\d,.]+ (s|images/s|\w+/s)\b|^(listing|checking|planning|writing): .*\n", re.MULTILINE)
 
@@ -156,3 +157,23 @@ def test_more_images_than_the_memory_of_the_host_holds_are_refused_and_the_next_
         assert "planning 19 images takes 2.2 KiB of memory and this host has 2.2 KiB" in convert(*words, exit_code=3)
         small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 119))
         convert(*words)
+
+
+def test_a_job_that_the_engine_has_forgotten_is_looked_for_in_the_output(photographs, tmp_path, monkeypatch):
+    words = ("convert", photographs, tmp_path / "out", "--max-rejected", "1", IN_PROCESS_RUNNER)
+    run = executor.run_with_progress
+
+    def forgetting(*given):
+        if runs:
+            run(*given)
+        raise MachineError("the runner failed: FlinkJobNotFoundException")
+
+    monkeypatch.setattr(executor, "run_with_progress", forgetting)
+    runs = False
+    lost = call(*words)
+    assert (lost.exit_code, "FlinkJobNotFoundException" in lost.stderr) == (3, True)
+    runs = True
+    assert call(*words).exit_code == 0
+    assert nothing_left(tmp_path / "out")
+    convert(photographs, tmp_path / "threads", "--max-rejected", "1")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")

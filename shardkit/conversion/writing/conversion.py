@@ -15,7 +15,7 @@ from shardkit.conversion.inventory.parts import PARTS
 from shardkit.conversion.planning import plan_file, planned_dataset
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.options import ConvertOptions
-from shardkit.conversion.planning.planned_dataset import read_planned
+from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.inventory_merge import InventoryMerge
@@ -160,7 +160,14 @@ class Conversion:
         workers_notes = self._begin(source, output, notes)
         try:
             stages = self._stages(source, output, None if isinstance(self.executor, Engine) else notes)
-            run_stages(self.executor, run, stages, reads=[source.folder], watch=workers_notes.pass_on)
+            run_stages(
+                self.executor,
+                run,
+                stages,
+                reads=[source.folder],
+                watch=workers_notes.pass_on,
+                is_done=lambda: self._is_published(output, run),
+            )
             num_finished, is_unchanged = read_planned(output, self.options).finished_before, False
         except AlreadyConvertedError as there:
             num_finished, is_unchanged = there.num_shards, True
@@ -171,6 +178,10 @@ class Conversion:
         # This also removes the lock: a process that waits for it finds a finished dataset.
         run.finish()
         return Outcome(manifest, self.log.seconds, num_finished, unchanged=is_unchanged, findings=notes.findings)
+
+    def _is_published(self, output: Folder, run: Run) -> bool:
+        planned = find_planned(output, self.options)  # written after an earlier dataset is removed
+        return planned is not None and planned.run == run.token.value and output.stat(MANIFEST) is not None
 
     def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
         self._begin(source, output, Notes())

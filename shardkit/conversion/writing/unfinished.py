@@ -18,6 +18,7 @@ from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted
 from shardkit.parallel.for_each import untold_failure
+from shardkit.parallel.run_token import waiting_job
 from shardkit.storage import Folder
 
 Step = Literal["checking", "planning", "writing", "publishing"]
@@ -35,6 +36,7 @@ class Unfinished:
         num_finished_shards: Number of those that are finished.
         num_rejected: Number of images rejected so far.
         seconds: Seconds since something was written, by this host's clock.
+        waiting: That the job was submitted and has not begun; None otherwise.
         error: Why the job failed, if it was submitted and failed; None otherwise.
         messages: What the steps of a job had to say.
     """
@@ -46,6 +48,7 @@ class Unfinished:
     num_finished_shards: int
     num_rejected: int
     seconds: float
+    waiting: str | None
     error: str | None
     messages: tuple[str, ...]
 
@@ -59,7 +62,7 @@ class Unfinished:
         if self.num_shards is not None:
             done = f"{self.num_finished_shards:,} of {counted(self.num_shards, 'shard')} finished"
         said = [f"{self.step}: {done}, {self.num_rejected:,} rejected", f"last sign of life {self.seconds:.0f} s ago"]
-        said.append("if it does not run any more, run the same `shardkit convert` again to finish it")
+        said.append(self.waiting or "if it does not run any more, run the same `shardkit convert` again to finish it")
         if self.error is not None:
             said.append(f"the job has failed: {self.error}")
         return [*self.messages, *said]
@@ -87,6 +90,7 @@ def find_unfinished(output: Folder) -> Unfinished | None:
         num_finished_shards=num_finished,
         num_rejected=num_rejected,
         seconds=_seconds_since_sign_of_life(output),
+        waiting=waiting_job(output),
         error=untold_failure(output),
         messages=tuple(workers_messages(output)),
     )
