@@ -26,13 +26,15 @@ IMAGE_ENDINGS = frozenset(
         *(".jpx", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
     }
 )
-EARLIER_MANIFESTS = "manifests"  # folder of the manifests from before each append, named by their digests
+# Folder of the manifests from before each append, and of tables of shards, named by their digests.
+EARLIER_MANIFESTS = "manifests"
 
 
 # With five digits, up to 100,000 shards of a split sort by name; larger numbers get more digits.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")
 _GENERATION = re.compile(r"append-(?P<number>[0-9]{4,})")
 _EARLIER_MANIFEST = re.compile(r"[0-9a-f]{64}\.json")
+_SHARD_TABLE = re.compile(r"[0-9a-f]{64}\.parquet")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MAX_SPLIT = 100  # characters; file systems allow 255 bytes for the name of a shard's index
 _BETWEEN_WORDS = re.compile(r"[^A-Za-z]+")
@@ -113,6 +115,16 @@ def earlier_manifest(digest: str) -> str:
         digest: The manifest's digest, 64 hexadecimal digits.
     """
     return f"{EARLIER_MANIFESTS}/{digest}.json"
+
+
+def shard_table(sha256: str) -> str:
+    """Return the path of a table of shards by its sha256, 64 hexadecimal digits."""
+    return f"{EARLIER_MANIFESTS}/{sha256}.parquet"
+
+
+def is_shard_table(file_name: str) -> bool:
+    """Return whether a file in the folder EARLIER_MANIFESTS has the name of a table of shards."""
+    return _SHARD_TABLE.fullmatch(file_name) is not None
 
 
 def is_earlier_manifest(file_name: str) -> bool:

@@ -20,7 +20,17 @@ from shardkit.adoption.keys import KeyChoice, keys_of
 from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan
 from shardkit.dataset.index.file import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
-from shardkit.dataset.manifest import ADOPTED, Balance, Index, Rejected, Shard, Source, Split, seal_manifest
+from shardkit.dataset.manifest import (
+    ADOPTED,
+    Balance,
+    Index,
+    Rejected,
+    Shard,
+    Source,
+    Split,
+    seal_manifest,
+    write_shard_tables,
+)
 from shardkit.dataset.manifest.readopting import ADOPT
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import TEMPORARY, Folder
@@ -133,6 +143,7 @@ def _publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> bool:
             "records_root": adoption.records_root,
         }
     )
+    write_shard_tables(root, manifest)
     is_new = _write_unless_there(root, naming.MANIFEST, manifest.to_bytes())
     for entry in root.scan(naming.INDEXES):
         if entry.name != _LOCK and f"{naming.INDEXES}/{entry.name}" != folder:

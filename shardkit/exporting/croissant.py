@@ -131,6 +131,7 @@ def _distribution(manifest: Manifest) -> list[dict[str, Any]]:
     )
     return [
         _file(naming.MANIFEST, "application/json", sha256_hex(raw), len(raw)),
+        *(_file(table.path, _PARQUET, table.sha256, table.num_bytes) for table in manifest.shard_tables.values()),
         _files("shards", _TFRECORD, [shard.path for shard in shards], f"TFRecord of tf.train.Example: {features}."),
         _files("indexes", _PARQUET, [shard.index.path for shard in shards], "A row for each record of a shard."),
         *(_file(shard.path, _TFRECORD, shard.sha256, shard.num_bytes) for shard in shards),

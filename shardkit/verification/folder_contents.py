@@ -25,7 +25,7 @@ def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
 def unfinished_appends(root: Folder) -> list[str]:
     """Return the folders of appends that the current manifest does not list: they run, or did not end properly."""
     try:
-        listed = parse_manifest(manifest_bytes(root), where=naming.MANIFEST).generations
+        listed = parse_manifest(manifest_bytes(root), root, where=naming.MANIFEST).generations
     except (OSError, ManifestError):
         return []
     known = {one.folder for one in listed}

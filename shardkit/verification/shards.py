@@ -64,10 +64,12 @@ def read_checked_manifest(root: Folder, digest: str | None = None) -> tuple[Mani
     except ManifestError as error:
         return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{root.url}/{naming.MANIFEST}: "))]
     try:
-        manifest = parse_manifest(raw, where=naming.MANIFEST, remedy=lambda: damage_remedy(root))
+        manifest = parse_manifest(raw, root, where=naming.MANIFEST, remedy=lambda: damage_remedy(root))
         manifest.check_records(root, where=naming.MANIFEST)
     except ManifestError as error:
         return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
+    except OSError as error:  # a table of shards
+        return None, [_unreadable(root, naming.MANIFEST, error)]
     return manifest, _text_problems(naming.MANIFEST, raw, manifest)
 
 
@@ -79,7 +81,7 @@ def _text_problems(path: str, raw: bytes, manifest: Manifest) -> list[DatasetPro
 
 def _current_digest(root: Folder) -> str | None:
     try:
-        return parse_manifest(manifest_bytes(root), where=naming.MANIFEST).digest
+        return parse_manifest(manifest_bytes(root), root, where=naming.MANIFEST).digest
     except (OSError, ManifestError):
         return None
 
@@ -89,7 +91,7 @@ def _checked_earlier(root: Folder, digest: str) -> tuple[Manifest | None, list[D
     path = naming.earlier_manifest(digest)
     try:
         raw = retried(lambda: root.read(path))
-        manifest = parse_manifest(raw, where=path, remedy=lambda: "restore it from a copy")
+        manifest = parse_manifest(raw, root, where=path, remedy=lambda: "restore it from a copy")
     except OSError as error:
         return None, [_unreadable(root, path, error)]
     except ManifestError as error:

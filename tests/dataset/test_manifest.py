@@ -7,9 +7,11 @@ import shardkit
 from shardkit.dataset import features
 from shardkit.dataset.manifest import FORMAT_VERSION, Manifest, parse_manifest, read_manifest, seal_manifest
 from shardkit.errors import ManifestError, UnknownNameError
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 SHA = "0123456789abcdef" * 4
+ROOT = open_folder("OUT")  # of a manifest that lists all shards, nothing is read
 SCHEMA = Path(shardkit.__file__).parent / "dataset" / "manifest.schema.json"
 
 
@@ -62,7 +64,7 @@ def small():
 
 
 def parsed(changed):
-    return parse_manifest(json.dumps(changed).encode(), where="OUT/manifest.json")
+    return parse_manifest(json.dumps(changed).encode(), ROOT, where="OUT/manifest.json")
 
 
 def plain():
@@ -72,7 +74,7 @@ def plain():
 
 def test_parsing_is_the_inverse_of_writing():
     manifest = small()
-    assert parse_manifest(manifest.to_bytes(), where="x") == manifest
+    assert parse_manifest(manifest.to_bytes(), ROOT, where="x") == manifest
     assert manifest.to_bytes().isascii() is False  # names stay readable
 
 
@@ -207,7 +209,7 @@ def test_a_missing_field_is_named(name):
 def test_what_is_no_manifest_is_a_manifest_error(raw):
     assert raw != small().to_bytes()
     with pytest.raises(ManifestError, match=r"^OUT/manifest\.json: "):
-        parse_manifest(raw, where="OUT/manifest.json")
+        parse_manifest(raw, ROOT, where="OUT/manifest.json")
 
 
 @pytest.fixture

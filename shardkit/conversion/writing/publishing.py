@@ -16,7 +16,7 @@ from shardkit.conversion.planning.planned_dataset import PlannedDataset
 from shardkit.conversion.writing.output.shard_summaries import CountedShard, FinishedShard, summarised_shards
 from shardkit.conversion.writing.rejected import rejected_parquet
 from shardkit.dataset.index.file import parse_index
-from shardkit.dataset.manifest import Balance, File, Manifest, Rejected, Split, seal_manifest
+from shardkit.dataset.manifest import Balance, File, Manifest, Rejected, Split, seal_manifest, write_shard_tables
 from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
 from shardkit.errors import DataError
@@ -110,6 +110,7 @@ def publish(
             "software": software.versions(),
         }
     )
+    write_shard_tables(output, manifest)
     for path, raw in {**metadata, naming.MANIFEST: manifest.to_bytes()}.items():
         with output.atomic_write(path) as file:
             file.write(raw)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import Field, PrivateAttr, SerializerFunctionWrapHandler, model_serializer, model_validator
@@ -18,6 +18,7 @@ from shardkit.dataset.manifest.parts import (
     Rejected,
     Sha256,
     Shard,
+    ShardTable,
     Source,
     Split,
 )
@@ -74,14 +75,24 @@ class Manifest(Part):
     @model_validator(mode="after")
     def _with_valid_paths(self) -> "Manifest":
         problem = records_root_problem(self.records_root) or stored_as_problem(self.stored_as, self.features)
+        if problem := problem or self.take_shards({}):
+            raise ValueError(problem)
+        return self
+
+    def take_shards(self, read: Mapping[str, list[Shard]]) -> str | None:
+        """Take the shards of splits that have them in tables; return what is wrong with a path, None if nothing is.
+
+        Args:
+            read: The shards of each such split.
+        """
+        problem: str | None = None
         for name, split in self.splits.items():
+            split.shards.extend(read.get(name, ()))
             for number, shard in enumerate(split.shards):
                 if found := shard_path_problem(shard.path, self.records_root):
                     problem = problem or f"splits.{name}.shards.{number}.path: {found}"
                 shard.set_num_classes(len(self.classes))
-        if problem is not None:
-            raise ValueError(problem)
-        return self
+        return problem
 
     @property
     def is_adopted(self) -> bool:
@@ -117,6 +128,11 @@ class Manifest(Part):
     def shards(self) -> Iterator[tuple[str, Shard]]:
         """Iterate over (split name, shard), in order."""
         return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
+
+    @property
+    def shard_tables(self) -> dict[str, ShardTable]:
+        """The tables of shards in the file, by split; empty if it lists the shards."""
+        return {name: one.shard_table for name, one in self.splits.items() if one.shard_table is not None}
 
     @property
     def records_place(self) -> str | None:

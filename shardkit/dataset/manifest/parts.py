@@ -105,14 +105,31 @@ class Balance(Part):
     bytes_spread: float
 
 
+class ShardTable(File):
+    """A file with the list of a split's shards; see `shard_tables`."""
+
+    num_shards: Count
+
+
 class Split(Part):
-    """One split; ``class_counts`` in label order."""
+    """One split; ``class_counts`` in label order.
+
+    The file has either ``shards`` or, if the dataset has very many, ``shard_table``; in memory there are always shards.
+    """
 
     num_examples: Count
     num_bytes: Count
     class_counts: list[Count]
     balance: Balance
-    shards: list[Shard]
+    shards: list[Shard] = Field(default_factory=list)
+    shard_table: ShardTable | None = None
+
+    @model_serializer(mode="wrap")
+    def _with_one_list(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written = self if self.shard_table is None else self.model_copy(update={"shards": []})
+        fields: dict[str, Any] = serialise(written)
+        del fields["shard_table" if self.shard_table is None else "shards"]
+        return fields
 
 
 class Source(Part):

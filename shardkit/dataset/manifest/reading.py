@@ -43,10 +43,10 @@ def read_manifest(path: str) -> Manifest:
         raise ManifestError(f"{where}: there is no manifest here; {explain_missing_manifest(root)}") from None
     except OSError as error:
         raise unreadable(where, error) from error
-    manifest = parse_manifest(raw, where=where, remedy=lambda: damage_remedy(root))
+    manifest = parse_manifest(raw, root, where=where, remedy=lambda: damage_remedy(root))
     if digest is not None and manifest.digest != digest:
         raw, where = read_earlier(root, digest, [one.previous for one in manifest.generations] + [manifest.digest])
-        manifest = parse_manifest(raw, where=where, remedy=lambda: "restore it from a copy")
+        manifest = parse_manifest(raw, root, where=where, remedy=lambda: "restore it from a copy")
     manifest.check_records(root, where=where)
     manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest

@@ -1,4 +1,4 @@
-"""The text of a manifest: seal one with its digest, parse one and check all that it says."""
+"""The text of a manifest: seal one with its digest, write it, parse one and check all that it says."""
 
 import json
 from collections.abc import Callable
@@ -6,13 +6,17 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from shardkit import naming
+from shardkit.dataset.manifest import shard_tables
 from shardkit.dataset.manifest.checks import manifest_problem
 from shardkit.dataset.manifest.model import Manifest
 from shardkit.errors import ManifestError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.options.words import convert_again
+from shardkit.storage import Folder, unreadable
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # the newest: with tables of shards
+_LISTING_VERSION = 1  # all shards are listed; what has few of them stays readable for everybody
 _SHOWN = 200  # characters of a value in an error
 
 
@@ -22,34 +26,68 @@ def seal_manifest(fields: dict[str, Any]) -> Manifest:
     Raises:
         ManifestError: The fields contradict each other, so that no reader would accept the manifest.
     """
-    unsealed = Manifest(format_version=FORMAT_VERSION, digest="0" * 64, **fields)
+    unsealed = Manifest(format_version=_LISTING_VERSION, digest="0" * 64, **fields)
     if problem := manifest_problem(unsealed):
         msg = f"the manifest of {unsealed.name!r} was not written, because it would contradict itself: {problem}"
         raise ManifestError(msg)
+    if sum(len(split.shards) for split in unsealed.splits.values()) > shard_tables.LISTED_SHARDS:
+        splits = {
+            name: split.model_copy(update={"shard_table": shard_tables.table_of(split.shards)})
+            for name, split in unsealed.splits.items()
+        }
+        unsealed = unsealed.model_copy(update={"format_version": FORMAT_VERSION, "splits": splits})
     return unsealed.model_copy(update={"digest": digest_of(unsealed)})
 
 
+def write_shard_tables(root: Folder, manifest: Manifest) -> None:
+    """Write the tables of shards that a manifest names, and remove others unless an append keeps earlier manifests.
+
+    Call it before the manifest is written.
+
+    Args:
+        root: The folder that the manifest will be in.
+        manifest: The manifest.
+    """
+    tables = manifest.shard_tables
+    if not manifest.generations:
+        named = {table.path for table in tables.values()}
+        for entry in root.scan(naming.EARLIER_MANIFESTS):
+            path = f"{naming.EARLIER_MANIFESTS}/{entry.name}"
+            if naming.is_shard_table(entry.name) and path not in named:
+                root.remove(path)
+    for name, table in tables.items():
+        there = root.stat(table.path)
+        if there is None or there.num_bytes != table.num_bytes:
+            with root.atomic_write(table.path) as file:
+                file.write(shard_tables.serialize_shards(manifest.splits[name].shards))
+
+
 def digest_of(manifest: Manifest) -> str:
-    """Return the sha256 of the canonical JSON of everything but the digest."""
+    """Return the sha256 of the canonical JSON of everything in the file but the digest.
+
+    The hash of a table of shards stands for these.
+    """
     return sha256_hex(canonical_json(manifest.model_dump(mode="json", exclude={"digest"})))
 
 
 def parse_manifest(
-    raw: bytes, *, where: str, remedy: Callable[[], str] = lambda: f"restore it or {convert_again()}"
+    raw: bytes, root: Folder, *, where: str, remedy: Callable[[], str] = lambda: f"restore it or {convert_again()}"
 ) -> Manifest:
-    """Parse and check the bytes of a manifest.
+    """Parse and check the bytes of a manifest, and read its tables of shards.
 
     Args:
         raw: Content of the file.
+        root: The dataset's folder.
         where: Name of the file for errors.
         remedy: Function that returns what to do about a damaged manifest, as the end of a sentence.
 
     Raises:
         ManifestError: The manifest is damaged, of a newer format, contradicts itself, or names a path outside its
             folder.
+        MachineError: A table of shards cannot be read.
     """
     try:
-        return _parsed(raw, where)
+        return _parsed(raw, root, where)
     except _DamageError as damage:
         raise ManifestError(f"{where}: {damage}, {remedy()}") from None
 
@@ -58,7 +96,7 @@ class _DamageError(ValueError):
     """What is wrong with a manifest, without its name and the remedy."""
 
 
-def _parsed(raw: bytes, where: str) -> Manifest:
+def _parsed(raw: bytes, root: Folder, where: str) -> Manifest:
     try:
         fields = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -83,9 +121,28 @@ def _parsed(raw: bytes, where: str) -> Manifest:
         raise _DamageError(f"the manifest has a value that is not JSON ({_shortened(error)}); it is damaged") from None
     if digest != manifest.digest:
         raise _DamageError("the digest does not match the content; it was changed or damaged")
+    _take_tables(manifest, root, where)
     if problem := manifest_problem(manifest):
         raise _DamageError(f"the manifest contradicts itself: {problem}; it was changed")
     return manifest
+
+
+def _take_tables(manifest: Manifest, root: Folder, where: str) -> None:
+    tables = manifest.shard_tables
+    if manifest.format_version != (FORMAT_VERSION if tables else _LISTING_VERSION):
+        raise _DamageError(
+            f"format_version is {manifest.format_version}, and {len(tables)} splits have shard_table; it was changed"
+        )
+    if any(manifest.splits[name].shards for name in tables):
+        raise _DamageError("a split has shards and shard_table; it was changed")
+    try:
+        problem = manifest.take_shards({name: shard_tables.read_shards(root, table) for name, table in tables.items()})
+    except ManifestError as error:
+        raise _DamageError(str(error)) from None
+    except OSError as error:
+        raise unreadable(where, error) from error
+    if problem is not None:
+        raise _DamageError(f"a table of shards is not valid: {problem}; it was changed")
 
 
 def _shortened(error: Exception) -> str:

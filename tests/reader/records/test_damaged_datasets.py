@@ -9,6 +9,7 @@ from shardkit import read_manifest
 from shardkit.dataset.manifest import digest_of, parse_manifest
 from shardkit.errors import DataError, ManifestError
 from shardkit.reader import make_dataset_fn
+from shardkit.storage import open_folder
 
 from .damaging import damage as damage_records
 
@@ -116,7 +117,9 @@ def test_the_index_of_another_conversion_is_told(copied, noise):
     mixed_up = [first, second.model_copy(update={"index": other}), third]
     changed = manifest.model_copy(update={"splits": {"train": split.model_copy(update={"shards": mixed_up})}})
     (copied / "manifest.json").write_bytes(changed.model_copy(update={"digest": digest_of(changed)}).to_bytes())
-    parse_manifest((copied / "manifest.json").read_bytes(), where="the manifest itself is intact")
+    parse_manifest(
+        (copied / "manifest.json").read_bytes(), open_folder(str(copied)), where="the manifest itself is intact"
+    )
     with pytest.raises(DataError, match=r"index\.parquet: this is the index of another shard or another conversion"):
         make(copied)
 

@@ -24,7 +24,7 @@ from shardkit.conversion.writing.output.shard_summaries import CountedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
 from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
 from shardkit.dataset.index.shards import parse_columns, read_indexes
-from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
+from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest, write_shard_tables
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
 from shardkit.options.call import Call, Change
@@ -189,6 +189,7 @@ class Append:
         for split, shard in _counted([*self.manifest.shards(), *moved_shards(part, folder)], root):
             shards.setdefault(split, []).append(shard)
         merged = merged_manifest(self.manifest, part, folder, shards)
+        write_shard_tables(root, merged)
         with root.atomic_write(naming.earlier_manifest(self.manifest.digest)) as file:
             file.write(self.manifest.to_bytes())
         run.check()

@@ -78,7 +78,8 @@ def _foreign_file(folder: Folder, name: str, exports: AbstractSet[str]) -> str |
     """
     names = [entry.name for entry in folder.scan()]
     if name == naming.EARLIER_MANIFESTS:
-        return next((one for one in names if not (naming.is_earlier_manifest(one) or one.startswith(TEMPORARY))), None)
+        is_ours = (naming.is_earlier_manifest, naming.is_shard_table, lambda one: one.startswith(TEMPORARY))
+        return next((one for one in names if not any(check(one) for check in is_ours)), None)
     ours = {*owned(folder), naming.WORK_FOLDER}
     return next((one for one in names if one not in ours and f"{name}/{one}" not in exports), None)
 
