@@ -25,7 +25,8 @@ class Box(NamedTuple):
 class Example(NamedTuple):
     """An image with what is known of it; an element of `WriteDataset`.
 
-    It has its bytes or a URI, and one annotation: `label`, `labels`, `boxes` or `mask`. None means not given.
+    It has its bytes or a URI, and one annotation: `label`, `labels`, `target`, `targets`, `boxes` or `mask`. None means
+    not given.
 
     Attributes:
         key: A stable name of the image, such as a relative path: it decides the shard and the position, and with
@@ -34,6 +35,8 @@ class Example(NamedTuple):
         uri: Path or URL of the image's file in place of its bytes: local, ``s3://`` or ``gs://``.
         label: The class.
         labels: Any number of classes.
+        target: The number, for regression.
+        targets: Several numbers, as many in all examples.
         boxes: The objects.
         mask: A mask as a file, for segmentation: a PNG with the number of the class of each pixel.
         split: The split; None if the dataset has none, or if `splits` divides it.
@@ -45,6 +48,8 @@ class Example(NamedTuple):
     uri: str | None = None
     label: str | None = None
     labels: Sequence[str] | None = None
+    target: float | None = None
+    targets: Sequence[float] | None = None
     boxes: Sequence[Box] | None = None
     mask: bytes | None = None
     split: str | None = None

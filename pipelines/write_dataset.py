@@ -143,7 +143,14 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
             | "StageImages" >> beam.ParDo(stage).with_outputs(REJECTS, main="parts")  # StagedPart
         )
         parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(GatherParts())  # [part]
-        planned = parts | "PlanShards" >> beam.ParDo(_plan, job).with_outputs(
+        merged = (
+            parts
+            | "FindManyParts" >> beam.FlatMap(_runs, job)  # [name of a part]
+            | "SpreadParts" >> beam.Reshuffle()  # [name of a part]
+            | "MergeParts" >> beam.Map(job.merge)  # None
+            | "CountMerged" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
+        )
+        planned = parts | "PlanShards" >> beam.ParDo(_plan, job, beam.pvalue.AsSingleton(merged)).with_outputs(
             REJECTS, main="shards"
         )  # (PlannedShard, run)
         written = (
@@ -193,8 +200,13 @@ def _same(one: Any) -> Any:
     return one
 
 
-def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[Any]:
-    """Yield the shards to write, and what planning rejected."""
+def _runs(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[list[str]]:
+    return job.runs([StagedPart(*one) for one in gathered])
+
+
+def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_merged: int) -> Iterator[Any]:
+    """Yield the shards to write, and what planning rejected, once many parts of the inventory are merged."""
+    del num_merged
     staged = [StagedPart(*one) for one in gathered]
     shards, rejects = job.plan(staged)
     yield from tagged_rejects(rejects)

@@ -115,6 +115,9 @@ def test_the_workers_merge_many_parts_once_and_the_dataset_is_the_same(merges, t
     merges.clear()
     convert(root, tmp_path / "threads", "--shards", "3")
     assert len(merges) == 1  # threads read all parts, once
+    merges.clear()
+    assert call("plan", root, IN_PROCESS_RUNNER, "--shards", "3").exit_code == 0
+    assert len(merges) == 2  # the workers read the parts of the two merged files
     assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
 
 

@@ -18,12 +18,15 @@ from apache_beam.transforms.periodicsequence import PeriodicImpulse
 import shardkit
 from shardkit import images, pipelines
 from shardkit.conversion.arguments import argument_names
+from shardkit.conversion.inventory import merged_parts
+from shardkit.conversion.staging import stager
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import begin_staging
 from shardkit.conversion.staging.stager import Stager
+from shardkit.conversion.writing import inventory_merge
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError, DataError
-from shardkit.options.groups import Shards, Splits, Stored
+from shardkit.options.groups import Shards, Splits, Stored, Table
 from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import digests_of, picture, write_tree
@@ -55,6 +58,8 @@ def rows_of(source_url):
                     row["boxes"] = [
                         box_of(box, one["annotated_height"], one["annotated_width"]) for box in one["objects"]
                     ]
+                if one.get("target"):
+                    [row["target"]] = one["target"]
                 if one.get("mask_path"):
                     row["mask"] = source.folder.read(one["mask_path"])
                 rows.append(pipelines.Example(**row))
@@ -134,6 +139,33 @@ def test_the_files_are_those_of_convert_but_for_the_layout_in_the_manifest(sourc
         write(converted, rows, **options)
 
 
+@pytest.mark.parametrize("columns", [["age"], ["age", "mass"]])
+def test_numbers_are_stored_as_convert_stores_those_of_a_table(columns, tmp_path):
+    files = {f"{i}.png": picture(i, width=8, height=8) for i in range(12)}
+    rows = [
+        {"key": f"{i}.png", "image": files[f"{i}.png"], "targets": [i / 3, i * i][: len(columns)]} for i in range(12)
+    ]
+    lines = [["image", *columns], *([row["key"], *map(str, row["targets"])] for row in rows)]
+    source = write_tree(tmp_path / "source", {**files, "table.csv": "\n".join(map(",".join, lines))})
+    table = Table(label_columns=columns, label_type="number")
+    shardkit.convert(source / "table.csv", tmp_path / "converted", table=table, **OPTIONS)
+    rows.append({"key": "nan", "image": picture(99), "targets": [float("nan")] * len(columns)})
+    if len(columns) == 1:
+        rows = [{**{name: row[name] for name in ("key", "image")}, "target": row["targets"][0]} for row in rows]
+
+    def made(pipeline):
+        written = (
+            pipeline
+            | beam.Create(rows, reshuffle=False)
+            | pipelines.WriteDataset(tmp_path / "written", max_rejected=1, **OPTIONS)
+        )
+        return written._asdict()
+
+    found, _ = collected(made)
+    assert [(one.key, one.reason) for one in found["rejects"]] == [("nan", "bad_label")]
+    assert shards_of(tmp_path / "written") == shards_of(tmp_path / "converted")
+
+
 def test_shards_and_indexes_are_those_of_convert_whatever_is_rejected(tmp_path):
     source = write_tree(
         tmp_path / "source",
@@ -160,6 +192,17 @@ def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypa
             write(tmp_path / "out", rows, **OPTIONS)
     with pytest.raises(DataError, match="differs: the layout was Beam PCollection and is class folders"):
         shardkit.convert(source, tmp_path / "out", **OPTIONS)
+
+
+def test_the_workers_merge_many_parts_and_the_dataset_is_the_same(rows, written, tmp_path, monkeypatch):
+    read, found = merged_parts.read_parts, []
+    monkeypatch.setattr(stager, "FILE_ROWS", 6)
+    monkeypatch.setattr(inventory_merge, "MERGED_ABOVE", 2)
+    monkeypatch.setattr(merged_parts, "MERGED_ROWS", 10)
+    monkeypatch.setattr(merged_parts, "read_parts", lambda *given: found.append(given[1]) or read(*given))
+    write(tmp_path / "out", rows, **OPTIONS)
+    assert list(map(len, found)) == [2, 2], "only workers read parts, each those of its merged file"
+    assert digests_of(tmp_path / "out") == digests_of(written[0])
 
 
 def test_any_bundles_any_order_and_repeated_rows_give_the_same_files(rows, written, tmp_path):
@@ -287,6 +330,8 @@ def test_bad_rows_are_dead_letters_with_key_and_reason(rows, tmp_path):
         ({"label": "b"}, "two rows with different labels have the key '00.jpg'"),
         ({"group": "another"}, "two rows with different groups have the key '00.jpg'"),
         ({"key": "other", "label": None, "labels": ["a"]}, "the row '00.jpg' has label, and 'other' has labels"),
+        ({"key": "other", "label": None, "target": 1.5}, "the row '00.jpg' has label, and 'other' has target"),
+        ({"label": None, "target": "1.5"}, "00.jpg: target must be a number; found '1.5'"),
         ({"label": 0.5}, "00.jpg: label must be text or a whole number; found 0.5"),
     ],
 )

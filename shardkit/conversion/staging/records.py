@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shardkit.conversion.staging.rows import GivenRow, Kind
+from shardkit.conversion.staging.rows import GivenRow, Kind, columns_of, kind_of_targets
 from shardkit.dataset.foreign.found_features import Sampled
 from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
 from shardkit.dataset.foreign.label_names import lines_as_names
@@ -17,7 +17,7 @@ from shardkit.dataset.foreign.values import Features, read_features
 from shardkit.errors import DataError, RecordError
 from shardkit.images.info import BadImage, too_many_bytes
 from shardkit.reject_reasons import BAD_NAME, DAMAGED
-from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, GROUP, LABEL_NAMES, OBJECTS
+from shardkit.sources.columns import GROUP
 from shardkit.sources.listing import BadRecord, encodable_path
 from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes
 
@@ -99,11 +99,10 @@ class RecordRows:
             if features is not None
         ]
         layout = infer_layout(sampled, self.overrides, has_splits=False)
-        if layout.label.kind not in _KIND_OF:
-            found = {"numbers": "numbers for regression", "masks": "a mask"}[layout.label.kind]
+        if layout.label.kind == "masks":
             msg = (
-                f"the feature {layout.label.name!r} of the records is {found}, and WriteDataset reads classes and "
-                "boxes from records; write rows, or convert the TFRecord files with shardkit.convert"
+                f"the feature {layout.label.name!r} of the records is a mask, and WriteDataset reads masks from rows "
+                "only; write rows, or convert the TFRecord files with shardkit.convert"
             )
             raise DataError(msg)
         names = None
@@ -122,7 +121,8 @@ class RecordRows:
         return self._reader
 
     def _row(self, key: str, reader: RecordReader, features: Features) -> GivenRow | Exception:
-        kind = _KIND_OF[reader.layout.label.kind]
+        label = reader.layout.label
+        kind = kind_of_targets(label.num_targets) if label.kind == "numbers" else _KIND_OF[label.kind]
         try:
             if encodable_path(key) != key:
                 raise BadRecord(BAD_NAME, "the key is not valid UTF-8; give each image a key of its own")
@@ -135,8 +135,8 @@ class RecordRows:
             return error
         except RecordError as error:
             return BadRecord(DAMAGED, str(error))
-        names = {"boxes": (OBJECTS, ANNOTATED_WIDTH.name, ANNOTATED_HEIGHT.name), "labels": (LABEL_NAMES.name,)}
-        columns |= dict(zip(names.get(kind, ()), values, strict=False))  # the other values are features of the records
+        names = [one.name for one in columns_of(kind)] if kind != "unlabelled" else []
+        columns |= dict(zip(names, values, strict=False))  # the other values are features of the records
         return GivenRow(key, image, None, kind, columns)
 
 

@@ -8,15 +8,19 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
-from shardkit.conversion.inventory.columns import MASK_PATH
+import numpy as np
+import pyarrow as pa
+
+from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
 from shardkit.conversion.inventory.source_files import SourceFiles
 from shardkit.dataset.foreign.box_features import refuse_pixels
 from shardkit.errors import CallError, RecordError
 from shardkit.images.info import too_many_bytes
 from shardkit.naming import printable
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, BAD_PATH, MISSING, NO_LABEL
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, BAD_NAME, BAD_PATH, MISSING, NO_LABEL
 from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
@@ -25,6 +29,9 @@ from shardkit.sources.columns import (
     MAX_OBJECTS,
     OBJECTS,
     PATH,
+    UNLABELLED,
+    objects_field,
+    target_field,
 )
 from shardkit.sources.listing import BadRecord, encodable_path
 from shardkit.sources.tables.column_names import split_of_text
@@ -32,13 +39,32 @@ from shardkit.spelling import closest
 from shardkit.storage import open_folder
 from shardkit.storage.retry import retried
 
-Kind = Literal["label", "labels", "boxes", "mask", "unlabelled"]
-FIELDS = ("key", "image", "uri", "label", "labels", "boxes", "mask", "split", "group")
-KINDS: tuple[Kind, ...] = ("label", "labels", "boxes", "mask", "unlabelled")
-_ANNOTATIONS: tuple[Kind, ...] = KINDS[:-1]
+Kind = str  # a field with an annotation, with the number of several targets before it; or "unlabelled"
+FIELDS = ("key", "image", "uri", "label", "labels", "target", "targets", "boxes", "mask", "split", "group")
+_ANNOTATIONS = ("label", "labels", "target", "targets", "boxes", "mask")
+_COLUMNS_OF: dict[Kind, list[pa.Field]] = {
+    "label": [],
+    "labels": [LABEL_NAMES],
+    "target": [target_field(1)],
+    "boxes": [objects_field(), ANNOTATED_WIDTH, ANNOTATED_HEIGHT],
+    "mask": [pa.field(MASK_PATH, pa.string())],
+    "unlabelled": [UNLABELLED],
+}
+_SEVERAL_TARGETS = " targets"
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
 _BYTES = (bytes, bytearray, memoryview)
 NO_KEY = "(a row without a key)"
+
+
+def columns_of(kind: Kind) -> list[pa.Field]:
+    """Return the columns of a listing that hold annotations of a kind, besides label_name."""
+    return _COLUMNS_OF[kind] if kind in _COLUMNS_OF else [target_field(int(kind.removesuffix(_SEVERAL_TARGETS)))]
+
+
+def kind_of_targets(num_targets: int) -> Kind:
+    """Return the kind of rows with a number of values for regression."""
+    return "target" if num_targets == 1 else f"{num_targets}{_SEVERAL_TARGETS}"
 
 
 class GivenRow(NamedTuple):
@@ -151,8 +177,10 @@ class RowReader:
             )
             raise CallError(msg)
         if not given or (given[0] == "label" and values["label"] == ""):
-            remedy = "give it one of label, labels, boxes and mask, or pass `unlabelled`"
+            remedy = f"give it one of {', '.join(_ANNOTATIONS)}, or pass `unlabelled`"
             raise BadRecord(NO_LABEL, f"the row has no annotation; {remedy}")
+        if given[0] == "targets":
+            return kind_of_targets(len(_each(key, "targets", values["targets"])))
         return given[0]
 
     @staticmethod
@@ -168,7 +196,9 @@ class RowReader:
                 msg = f"it has {len(objects):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
                 raise BadRecord(BAD_ANNOTATION, msg)
             return {OBJECTS: objects, ANNOTATED_WIDTH.name: 0, ANNOTATED_HEIGHT.name: 0}
-        return {MASK_PATH: key} if kind == "mask" else {}
+        if kind == "mask":
+            return {MASK_PATH: key}
+        return {} if kind == "unlabelled" else {TARGET: _targets(key, values)}
 
     def _image(self, key: str, values: Mapping[str, Any]) -> bytes:
         if "image" in values and "uri" in values:
@@ -211,6 +241,18 @@ def _each(key: str, name: str, value: Any) -> list[Any]:
     if isinstance(value, (str, *_BYTES, Mapping)) or not isinstance(value, Iterable):
         raise _wrong_type(key, name, "a list", value)
     return list(value)
+
+
+def _targets(key: str, values: Mapping[str, Any]) -> list[float]:
+    found = [values["target"]] if "target" in values else _each(key, "targets", values["targets"])
+    if not found:
+        raise BadRecord(NO_LABEL, "the row has no targets; give it at least one number")
+    for one in found:
+        if isinstance(one, bool) or not isinstance(one, Real):
+            raise _wrong_type(key, "target", "a number", one)
+        if not abs(float(one)) <= _FLOAT32_MAX:  # neither is NaN
+            raise BadRecord(BAD_LABEL, f"the target {one} is no value for regression: it is no finite float32")
+    return [float(one) for one in found]
 
 
 def _text(key: str, name: str, value: Any) -> str:

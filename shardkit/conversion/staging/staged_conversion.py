@@ -4,16 +4,19 @@ The user's pipeline calls each step in a task of its own; here is what the drive
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.merged_parts import merge_parts
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
-from shardkit.conversion.staging.staged_inventory import StagedInventory
-from shardkit.conversion.staging.staged_part import StagedPart
+from shardkit.conversion.staging.staged_inventory import StagedInventory, part_names
+from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended
 from shardkit.conversion.staging.staged_source import StagedSource
+from shardkit.conversion.writing.inventory_merge import runs_to_merge
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.shard_reports import late_rejects
 from shardkit.conversion.writing.reject_limit import RejectLimit
@@ -28,6 +31,7 @@ from shardkit.parallel.progress import Level, Silent
 from shardkit.parallel.run_token import Fence, Run, RunToken, refuse_live
 from shardkit.storage import LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
+from shardkit.storage.retry import retried
 
 _LOG = logging.getLogger("shardkit")
 
@@ -58,7 +62,23 @@ class StagedConversion:
         Args:
             staged: The parts of the inventory, in any order.
         """
-        return sha256_hex(canonical_json([self.token, sorted({one.name for one in staged})]))[:32]
+        return sha256_hex(canonical_json([self.token, part_names(staged)]))[:32]
+
+    @staticmethod
+    def runs(staged: Sequence[StagedPart]) -> Iterator[list[str]]:
+        """Yield the runs of parts of the inventory that workers merge for the one that plans; none of few parts."""
+        return runs_to_merge(part_names(staged))
+
+    def merge(self, run: list[str]) -> None:
+        """Merge a run of parts.
+
+        Raises:
+            StaleRunError: Another run, or another attempt, has published.
+            MachineError: The disk or the network failed.
+        """
+        output = open_folder(self.output_url)
+        with os_errors_as("write the inventory", output.url):
+            retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
 
     def plan(self, staged: Sequence[StagedPart]) -> tuple[list[PlannedShard], list[Reject]]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.merged_parts import read_inventory
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.rows import KINDS
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_kinds
 from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
 from shardkit.conversion.writing.planning_limit import refuse_too_many
@@ -22,6 +21,11 @@ _EMPTY = (
     "the PCollection has no rows, and a dataset has at least one example; look at the steps before it: a filter may "
     "drop everything, or a pattern match no file"
 )
+
+
+def part_names(staged: Sequence[StagedPart]) -> list[str]:
+    """Return the names of parts, which may be there several times, in the order in which they are read."""
+    return sorted({one.name for one in staged})
 
 
 class StagedInventory:
@@ -42,7 +46,7 @@ class StagedInventory:
         """
         self.output, self._options, self._staged = output, options, staged
         self._kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
-        self.source = StagedSource(output, next((kind for kind in KINDS if kind in self._kinds), "label"))
+        self.source = StagedSource(output, min(self._kinds, default="label"))
         self._rejected: set[tuple[str, str]] | None = None
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
@@ -60,9 +64,9 @@ class StagedInventory:
         refuse_readings({one.reading: one.key for one in sorted(self._staged, reverse=True) if one.reading})
         check = ListingCheck.of(self.source, self._options, None, is_explicit=True)
         check.check_options(self.source.schema)
-        names = sorted({one.name for one in self._staged})
+        names = part_names(self._staged)
         refuse_too_many(names, "decode")
-        table, totals = parts.read_parts(work, names)
+        table, totals = read_inventory(work, names)
         table = merge_equal_rows(table)
         rejected = table.select(["key", "reason"]).filter(pc.is_valid(table["reason"]))
         self._rejected = {(row["key"], row["reason"]) for row in rejected.to_pylist()}

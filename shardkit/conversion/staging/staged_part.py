@@ -7,40 +7,24 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from shardkit import images, naming, software
-from shardkit.conversion.inventory.columns import MASK_PATH
 from shardkit.conversion.inventory.schema import inventory_schema
 from shardkit.conversion.inventory.staged_images import STAGED_FIELDS
-from shardkit.conversion.staging.rows import Kind
+from shardkit.conversion.staging.rows import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import DataError, StaleRunError
 from shardkit.hashing import canonical_json
 from shardkit.naming import printable
-from shardkit.sources.columns import (
-    ANNOTATED_HEIGHT,
-    ANNOTATED_WIDTH,
-    GROUP,
-    LABEL_NAMES,
-    LISTING_SCHEMA,
-    UNLABELLED,
-    objects_field,
-)
+from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.storage import Folder
 
 STAGED = f"{naming.WORK_FOLDER}/staged"
 _BEGUN = f"{STAGED}/begun"
 _VERSION = 1
-_COLUMNS_OF: dict[Kind, list[pa.Field]] = {
-    "label": [],
-    "labels": [LABEL_NAMES],
-    "boxes": [objects_field(), ANNOTATED_WIDTH, ANNOTATED_HEIGHT],
-    "mask": [pa.field(MASK_PATH, pa.string())],
-    "unlabelled": [UNLABELLED],
-}
 
 
 def staged_schema(kind: Kind) -> pa.Schema:
     """Return the columns of staged rows with an annotation of a kind."""
-    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *_COLUMNS_OF[kind], *STAGED_FIELDS]))
+    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *columns_of(kind), *STAGED_FIELDS]))
 
 
 class StagedPart(NamedTuple):

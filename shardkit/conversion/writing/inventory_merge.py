@@ -1,6 +1,6 @@
 """The stage in which the workers of an engine merge an inventory of many parts, for the one that plans."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +12,16 @@ from shardkit.storage.retry import retried
 
 # Planning reads so many parts from a store in 13 s: 50 ms each, 32 at once. A million decoded images have 8,000 parts.
 MERGED_ABOVE = 1 << 13
+
+
+def runs_to_merge(names: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the runs of parts to merge; none if there are few parts.
+
+    Args:
+        names: Names of the parts, in the order in which they are read.
+    """
+    if len(names) > MERGED_ABOVE:
+        yield from part_runs(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +45,7 @@ class InventoryMerge:
         Raises:
             MachineError: A part of the source is missing.
         """
-        names = read_part_names(fence.folder, self.num_groups)
-        if len(names) > MERGED_ABOVE:
-            yield from part_runs(names)
+        yield from runs_to_merge(read_part_names(fence.folder, self.num_groups))
 
     def merge(self, run: list[str], fence: Fence) -> None:
         """Merge a run of parts."""

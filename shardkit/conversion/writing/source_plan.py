@@ -16,16 +16,19 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan, make_plan
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
+from shardkit.conversion.writing.inventory_merge import InventoryMerge
 from shardkit.conversion.writing.inventory_tasks import InventoryJob, PartGroup, part_groups
 from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.options.call import Call
 from shardkit.options.values import Check
-from shardkit.parallel.for_each import Executor, for_each
+from shardkit.parallel.for_each import Executor
+from shardkit.parallel.job_progress import StagePhase
 from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.reports import work_folder
 from shardkit.parallel.run_token import Run, claimed
+from shardkit.parallel.stages import Stage, run_stages
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.opening import open_source
@@ -65,8 +68,9 @@ def take_inventory(
         MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
     """
     taking = InventoryStage.of(source, work, options, existing, is_remote=executor.is_remote, is_explicit=is_explicit)
-    phase = taking.phase(listener)
-    for_each(executor, run, "TakeInventory", taking.groups, taking.job.work, phase, reads=[source.folder])
+    phase = StagePhase(lambda: True, lambda: taking.phase(listener))
+    taken = Stage("TakeInventory", taking.groups, taking.job.work, phase)
+    run_stages(executor, run, [taken, InventoryMerge(len(taking.groups)).stage], reads=[source.folder])
     return taking.reading.read(work, listener, is_remote=executor.is_remote)
 
 
