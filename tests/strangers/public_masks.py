@@ -129,7 +129,7 @@ def _(tree):
     tree.text("kaggle_3m/data.csv", "Patient,RNASeqCluster,age\nTCGA_CS_4941,2,67\nTCGA_DU_5849,1,50\n")
 
 
-@folder("semantic drones: label images, and the same in colours one wrapper deeper", today="refused")
+@folder("semantic drones: label images, and the same in colours one wrapper deeper")
 def _(tree):
     for number in range(4):
         values = classes(number)

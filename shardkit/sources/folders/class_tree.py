@@ -25,7 +25,8 @@ from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.instances import refuse_instances
-from shardkit.sources.folders.masks.pairs import find_pairs, pairs_in_one_folder
+from shardkit.sources.folders.masks.matching import pairs_in_one_folder
+from shardkit.sources.folders.masks.pairs import find_pairs
 from shardkit.sources.folders.no_classes import refuse_no_classes
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import (

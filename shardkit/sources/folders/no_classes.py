@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, listed
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
-from shardkit.sources.folders.masks.pairs import SAYS_MASKS
+from shardkit.sources.folders.masks.matching import SAYS_MASKS
 from shardkit.sources.folders.paired_folders import are_paired
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import mix_splits, says_nothing

@@ -12,6 +12,7 @@ from shardkit.naming import split_of_folder
 # The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
 _GLUED = re.compile(r"(train|training|val|valid|validation|test|testing)(?:sets?|data|images?|imgs?|samples?)")
+_MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
 _ALSO = {
     "validate": "validation",
     # In other languages, without accents.
@@ -72,6 +73,11 @@ def is_of_project(name: str) -> bool:
 def mentions_split(name: str) -> bool:
     """Return whether a split's word is among the words of a name, as in ``kaggle_simpson_testset``."""
     return any(_split(word) for word in _words(name))
+
+
+def may_mean_split(name: str) -> bool:
+    """Return whether a split's word is anywhere in a name, as in ``VOCtrainval``; other words have it too."""
+    return _MAY_MEAN_SPLIT.search(name) is not None
 
 
 def mentioned_split(name: str) -> str | None:

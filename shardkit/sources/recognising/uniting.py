@@ -7,7 +7,6 @@
 A layout that sees split folders itself keeps the tree: it may know files that are for all of them.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.columns import MASK_PATH, OBJECTS
 from shardkit.sources.context import Opening
-from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.folders.split_folders import may_mean_split, splits_of
 from shardkit.sources.listing import Source
 from shardkit.sources.recognising.archives_in_folders import is_text
 from shardkit.sources.recognising.united_source import Member, UnitedSource
@@ -27,7 +26,6 @@ from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _MAX_MEMBERS = 50
-_MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
 _Open = Callable[[Opening], Source]
 
 
@@ -78,7 +76,7 @@ def _places(opening: Opening) -> list[_Place]:
     splits = splits_of(names)
     if len(splits) == len(names):
         return [_Place(name, splits[name], needs_splits=False) for name in names]
-    may_mean = [_MAY_MEAN_SPLIT.search(name) is not None for name in names]
+    may_mean = list(map(may_mean_split, names))
     if all(may_mean) or sorted(at for at, _ in opening.given) == sorted(names):
         return [_Place(name, None, needs_splits=any(may_mean)) for name in names]
     return []

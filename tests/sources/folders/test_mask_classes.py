@@ -4,7 +4,7 @@ import pytest
 from shardkit import read_manifest
 from shardkit.errors import DataError
 from shardkit.sources.folders.masks.class_names import MaskClasses, find_classes
-from shardkit.sources.folders.masks.pairs import Part
+from shardkit.sources.folders.masks.part import Part
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
 

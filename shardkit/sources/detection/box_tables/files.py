@@ -19,7 +19,7 @@ from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.text_files import TextFile
 from shardkit.sources.tables.layout import open_table_file
-from shardkit.sources.walking import file_or_folder, files_in, folders_in, join
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, parent_of
 from shardkit.storage import Folder
 
 _TEXT = (".csv", ".tsv", ".txt")
@@ -53,7 +53,9 @@ def holds_boxes(folder: Folder, path: str) -> bool:
     kind = posixpath.splitext(path)[1].lower()
     try:
         if kind in _TEXT:
-            return is_box_table(_first_fields(folder, path)[0])
+            fields = _first_fields(folder, path)[0]
+            is_list = kind == ".txt" and columns_without_header(fields) is not None  # of boxes of some images, perhaps
+            return is_box_table(fields) and not is_list
         if kind in _JSON_LINES:  # opening it would read all lines
             return is_box_table(_first_names(folder, path))
         return is_box_table(open_table_file(folder, path, SourceOptions()).columns)
@@ -114,7 +116,10 @@ def _paths(folder: Folder) -> list[str]:
     if found := [path for path in paths[:_MAX_TRIED] if holds_boxes(folder, path)]:
         return found
     below = itertools.chain.from_iterable(_in_each_folder(folder, place, _DEPTH_OF_TABLES) for place in places)
-    return list(below) or ([] if splits else _in_each_folder(folder, "", 1))
+    if found := list(below):
+        return found
+    in_each = [] if splits else _in_each_folder(folder, "", 1)
+    return in_each if len(set(map(parent_of, in_each))) > 1 else []  # the only folder is opened like the source
 
 
 def _in_each_folder(folder: Folder, above: str, depth: int) -> list[str]:

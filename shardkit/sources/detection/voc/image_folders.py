@@ -9,8 +9,9 @@ from typing import NamedTuple
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.claims.collecting import files_by_kind
 from shardkit.sources.detection.paired_files import FolderPair, StemFiles
+from shardkit.sources.folders.split_folders import may_mean_split
 from shardkit.sources.listing import ending
-from shardkit.sources.walking import children, folders_in, is_folder, join, looks_like, read_head
+from shardkit.sources.walking import children, folders_in, is_folder, join, looks_like, parent_of, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _ANNOTATION = rb"<annotation[\s>]"  # not CVAT's <annotations>
@@ -51,7 +52,14 @@ def has_voc_files(folder: Folder) -> bool:
 
     Objects with an <action> are people, and the actions are the classes: those are read from lists.
     """
-    for path, names in files_by_kind(folder, None, frozenset({".xml"})):
+    found = list(files_by_kind(folder, None, frozenset({".xml"})))
+    own = [voc for path, _ in found if path and (voc := _voc_folder(folder, parent_of(path)))]
+    tops = folders_in(folder)
+    if tops and all(map(may_mean_split, tops)):
+        return False  # each may be a source
+    if own and (len(found) == 1 or any(one.lists for one in own)):
+        return False  # a wrapper, or a source whose lists give the splits
+    for path, names in found:
         heads = [read_head(folder, join(path, name)) for name in names[:_TRIED]]
         if any(looks_like(head, _ANNOTATION, b"<bndbox>") for head in heads):
             return not any(looks_like(head, b"<action>") for head in heads)

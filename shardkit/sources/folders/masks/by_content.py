@@ -52,6 +52,20 @@ def are_black_and_white(folder: Folder, paths: Iterable[str]) -> bool:
     return bool(found) and None not in found and 1 in found
 
 
+def are_coloured(folder: Folder, paths: Iterable[str]) -> bool:
+    """Return whether the first of some masks has pixels that are not grey."""
+    data = _read(folder, next(iter(paths), ""))
+    image = _opened(data)
+    if image is None:
+        return False
+    try:
+        with decoding("mask", data):
+            pixels = np.asarray(image.convert("RGB"))
+    except BadImage:
+        return False
+    return bool((pixels != pixels[..., :1]).any())
+
+
 def _read(folder: Folder, path: str) -> bytes:
     try:
         return folder.read_at_most(path, _MAX_BYTES)

@@ -20,12 +20,12 @@ from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.folders.masks.by_content import are_black_and_white
-from shardkit.sources.folders.masks.pairs import VISTAS_VERSION, Part
+from shardkit.sources.folders.masks.pairs import VISTAS_VERSION
+from shardkit.sources.folders.masks.part import COLOUR_FILES, Part
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.walking import children, file_or_folder, read_label_file
 from shardkit.storage import Folder
 
-COLOUR_FILES = ("label_colors.txt", "class_dict.csv", "class_dict_seg.csv", "labelmap.txt")
 _ADE = "objectInfo150.txt"
 _ADE_COLUMNS = 6
 _MAX_CONFIG_BYTES = 1 << 20  # 1 MiB

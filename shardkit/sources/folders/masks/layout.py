@@ -26,8 +26,10 @@ from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
-from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
-from shardkit.sources.folders.masks.pairs import CAMVID, MASK_SUFFIX, Part, find_pairs, listed_stem, rivals
+from shardkit.sources.folders.masks.class_names import MaskClasses, find_classes
+from shardkit.sources.folders.masks.matching import MASK_SUFFIX
+from shardkit.sources.folders.masks.pairs import CAMVID, find_pairs, listed_stem, rivals
+from shardkit.sources.folders.masks.part import COLOUR_FILES, Part
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.folders.unsupported_formats import unsupported_format

@@ -1,0 +1,152 @@
+"""Pair images and masks in folders of any names, by the stems of the files and by their pixels.
+
+1.jpg, 1_m.png          in one folder: any common end of the masks' stems,
+1.jpg, 1.png            or another ending
+a/1.jpg, b/1_lab.png    in two folders, one of which is called like one of masks
+"""
+
+import itertools
+import posixpath
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from shardkit.sources.folders.masks.by_content import are_masks, images_below
+from shardkit.sources.folders.masks.part import Part
+from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.walking import children, folders_in, join
+from shardkit.storage import Folder
+
+# End of a mask's stem. "_L" is CamVid's.
+MASK_SUFFIX = re.compile(
+    r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|anno(?:tations?)?|labelids|labeltrainids)\Z", re.IGNORECASE
+)
+_IMAGE_SUFFIXES = ("", "_0000", "_image", "_img", "_rgb", "_sat")  # "_0000" is nnU-Net's first channel
+SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+_SUFFIX = re.compile(r"[_-][^_-].*\Z")
+_LAST_SUFFIX = re.compile(r"[_-][^_/-]+\Z")
+_MAX_SUFFIXES = 4  # of masks of the same images, such as those of several observers
+_NUM_MATCHED = 400  # files whose stems are compared
+_MIN_MATCHED = 0.8  # of the masks
+# imagesTr/ of nnU-Net, DUTS-TR/
+_SHORT_SPLIT = re.compile(r"(?:(?<=[a-z])|(?<=[-_]))(Tr|TR|Va|VA|Ts|TS|Te|TE)\Z")
+_SHORT = {"tr": "train", "va": "validation", "ts": "test", "te": "test"}
+MAX_FOLDERS = 12  # folders next to each other that may be pairs
+
+
+def pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
+    """Yield the pairs of folders in a folder, or in folders that are alone in these.
+
+    Args:
+        folder: The source.
+        base: The folder that is searched.
+        split: The split of its images; None if the names of the pairs tell.
+    """
+    names = folders_in(folder, base)
+    if not 1 < len(names) <= MAX_FOLDERS:
+        return
+    paths = [path for name in names for path in _without_wrapper(folder, join(base, name))]
+    said = [path for path in paths if SAYS_MASKS.search(posixpath.basename(path))]
+    for masks, images in itertools.product(said, paths):
+        if images in said:
+            continue
+        inner = folders_in(folder, images)
+        with_splits = bool(inner) and all(map(split_of_name, inner))
+        own = split or (None if with_splits else split_of(posixpath.basename(images)))
+        part = matched(folder, Part(images, masks, own, with_splits=split is None and with_splits))
+        if part is not None:
+            yield part
+
+
+def _without_wrapper(folder: Folder, path: str) -> list[str]:
+    """Return a folder; the only folder in it if it holds nothing else, and then the folders in that one."""
+    entries = children(folder, path)
+    if len(entries) != 1 or not entries[0].is_folder or split_of(entries[0].name):
+        return [path]
+    inner = join(path, entries[0].name)
+    below = children(folder, inner)
+    if below and len(below) <= MAX_FOLDERS and all(one.is_folder and not split_of(one.name) for one in below):
+        return [join(inner, one.name) for one in below]
+    return [inner]
+
+
+def pairs_in_one_folder(folder: Folder, path: str, depth: int = 0) -> Iterator[Part]:
+    """Yield the pairs in a folder, by suffix: ``1_sat.jpg`` and ``1_mask.png``, ``1.bmp`` and ``1_m.bmp``."""
+    paths = list(itertools.islice(images_below(folder, path, depth), _NUM_MATCHED))
+    by_stem = {posixpath.splitext(one)[0]: one for one in paths}
+    if part := _of_same_stems(folder, path, paths):
+        yield part
+        return
+    suffixes = {found[0] for stem in by_stem if (found := MASK_SUFFIX.search(stem))}
+    if not suffixes:  # the end that follows the stem of another image
+        ends = filter(None, map(_LAST_SUFFIX.search, by_stem))
+        suffixes = {end[0] for end in ends if end.string[: end.start()] in by_stem}
+    if not 0 < len(suffixes) <= _MAX_SUFFIXES:
+        return
+    images = [stem for stem in by_stem if not stem.endswith(tuple(suffixes))]
+    for suffix, image_suffix in itertools.product(sorted(suffixes), _IMAGE_SUFFIXES):
+        masks = {stem.removesuffix(suffix) for stem in by_stem if stem.endswith(suffix)}
+        paired = [one for one in images if one.endswith(image_suffix) and one.removesuffix(image_suffix) in masks]
+        if len(paired) >= _MIN_MATCHED * max(len(images), len(masks)):
+            split = split_of_name(path) if path else None
+            part = Part(path, path, split, with_splits=False, image_suffix=image_suffix, mask_suffix=suffix)
+            if are_masks(folder, part.masks_of(folder)) and not are_masks(folder, [by_stem[one] for one in paired[:2]]):
+                yield part
+
+
+def _of_same_stems(folder: Folder, path: str, paths: list[str]) -> Part | None:
+    """Return the pair in a folder whose masks differ from the images in their endings only: ``1.jpg`` and ``1.png``."""
+    by_ending: dict[str, dict[str, str]] = {}
+    for one in paths:
+        stem, kind = posixpath.splitext(one)
+        by_ending.setdefault(kind, {})[stem] = one
+    if len(by_ending) != 2:
+        return None
+    for images, masks in itertools.permutations(by_ending, 2):
+        common = [stem for stem in by_ending[images] if stem in by_ending[masks]]
+        if len(common) < _MIN_MATCHED * max(map(len, by_ending.values())):
+            return None
+        pair = ([by_ending[kind][stem] for stem in common] for kind in (images, masks))
+        if not are_masks(folder, next(pair)[:2]) and are_masks(folder, next(pair)):
+            split = split_of_name(path) if path else None
+            return Part(path, path, split, with_splits=False, mask_ending=masks)
+    return None
+
+
+def matched(folder: Folder, part: Part) -> Part | None:
+    """Return a pair of folders with the suffix of its images; None if they are no pair."""
+    images, masks = ([*itertools.islice(images_below(folder, path), _NUM_MATCHED)] for path in part.folders)
+    names = {_name_in_part(path, part.masks or "", part) for path in masks}
+    bare = {MASK_SUFFIX.sub("", name) for name in names}
+    stems = [_name_in_part(path, part.images, part) for path in images]
+    for suffix in _IMAGE_SUFFIXES:
+        found = {stem.removesuffix(suffix) for stem in stems if stem.endswith(suffix)}
+        matched = max(len(names & found), len(bare & found))
+        if names and matched >= _MIN_MATCHED * len(names):
+            is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
+            return replace(part, image_suffix=suffix) if is_pair else None
+    ends = _common_end(stems), _common_end(names)
+    common = {stem.removesuffix(ends[0]) for stem in stems} & {name.removesuffix(ends[1]) for name in names}
+    if not any(ends) or len(common) < _MIN_MATCHED * len(names):
+        return None
+    is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
+    return replace(part, image_suffix=ends[0], mask_suffix=ends[1]) if is_pair else None
+
+
+def _common_end(stems: Collection[str]) -> str:
+    """Return the end of all stems from a separator on, such as ``_training``; '' for none."""
+    backwards = posixpath.commonprefix([stem[::-1] for stem in stems]) if len(stems) > 1 else ""
+    end = _SUFFIX.search(backwards[::-1])
+    return end[0] if end else ""
+
+
+def _name_in_part(path: str, above: str, part: Part) -> str:
+    stem = posixpath.splitext(path[len(above) + 1 :])[0]
+    first, separator, rest = stem.partition("/")
+    return f"{split_of_name(first) or first}/{rest}" if part.with_splits and separator else stem
+
+
+def split_of(name: str) -> str | None:
+    """Return the split that a folder's name means, such as ``imagesTr``; None if it means none."""
+    short = _SHORT_SPLIT.search(name)
+    return _SHORT[short[1].lower()] if short else split_of_name(name)
