@@ -36,7 +36,7 @@ def assemble(module: str, heading: str, values: Mapping[str, Any], instead: Mapp
 
     Args:
         module: The module with `main`, below `shardkit.programs`, such as ``with_keras.training``.
-        heading: Docstring of the program.
+        heading: First paragraphs of the program's docstring; the module's own docstring has the others.
         values: New values of constants, by name.
         instead: The module to take instead of another one, for modules that are alternatives.
 
@@ -48,7 +48,8 @@ def assemble(module: str, heading: str, values: Mapping[str, Any], instead: Mapp
     text = "\n".join(parts.numbers)
     if missing := [name for name in values if f"{name} = " not in text and f"{name}: " not in text]:
         raise KeyError(missing)
-    docstring = f'"""{heading.strip()}\n"""'
+    usage = (ast.get_docstring(ast.parse(_source(module))) or "").partition("\n\n")[2]
+    docstring = f'"""{heading}\n\n{usage}\n"""'
     blocks = [docstring, _import_block(parts.imports), text]
     return "\n\n".join(blocks) + "\n\n\n" + "\n\n\n".join(parts.functions) + "\n"
 
@@ -58,7 +59,7 @@ def _collect(module: str, values: Mapping[str, Any], instead: Mapping[str, str],
     if module in parts.seen:
         return
     parts.seen.add(module)
-    source = files(PACKAGE).joinpath(module.replace(".", "/") + ".py").read_text("utf-8")
+    source = _source(module)
     lines = source.splitlines()
     rest = list[str]()
     for node, start, stop in _statements(source):
@@ -67,12 +68,18 @@ def _collect(module: str, values: Mapping[str, Any], instead: Mapping[str, str],
             _collect((node.module or "").removeprefix(f"{PACKAGE}."), values, instead, parts)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             parts.imports.add(text)
-        elif (name := _constant(node)) is not None:
+        elif (name := _constant(node)) == "__all__":
+            continue  # it lets linters see what a part passes on from another one
+        elif name is not None:
             parts.numbers.append(_with_value(text, node, values[name]) if name in values else text)
         elif not _is_docstring(node):
             rest += [*_blank_lines(lines, start, rest), text]
     if body := "\n".join(rest).strip("\n"):
         parts.functions.append(body)
+
+
+def _source(module: str) -> str:
+    return files(PACKAGE).joinpath(module.replace(".", "/") + ".py").read_text("utf-8")
 
 
 def _statements(source: str) -> Iterator[tuple[ast.stmt, int, int]]:

@@ -1,21 +1,24 @@
 """Choose the program for a dataset, and its numbers."""
 
 import math
+import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import counted
 from shardkit.programs.assembling import assemble
 from shardkit.statistics.indexes import IndexStatistics, index_statistics, read_annotations
 
+Library: TypeAlias = Literal["keras", "torch", "jax"]
+
 SMALL_SIDE = 160  # pixels; larger images get a network that is made for photographs
 SMALL_IMAGE_SIDE = 64  # pixels; larger ones of the small images are reduced to this
-PHOTOGRAPH_SIDE = 224  # pixels; what the networks of keras.applications are made for
+PHOTOGRAPH_SIDE = 224  # pixels; what networks for photographs are made for
 MASK_SIDE = 256  # pixels, of photographs with masks
 BOX_SIDE = 320  # pixels, of photographs with boxes
 STRIDE = 16  # sides of training images are multiples of this: networks halve them up to four times
@@ -33,17 +36,10 @@ _TASKS = {
     "several_labels": "Train a classifier of {classes}, several to an image",
     "unlabelled": "Train a network on images without labels, by two views of each (SimCLR)",
 }
-_HEADING = """
-{what}.
-
-The dataset has {examples}.
-
-    python train.py                               # on all GPUs of this machine, or its CPU
-    TF_CONFIG='{{"cluster": …}}' python train.py  # on each of several machines
-
-Interrupted, the same command goes on at the last checkpoint, with the batches that would have followed. It needs
-`pip install 'shardkit[tensorflow]'`. `shardkit script` wrote it; the numbers to change come first.
-"""
+_CROP = ((0.8, 1.0), (0.3, 1.0))  # the share that a random crop covers of a small image, and of a photograph
+_CROP_SCALES = {"classification": _CROP, "several_labels": _CROP, "regression": _CROP, "masks": ((0.5, 1.0),) * 2}
+_IMAGENET_MEAN, _IMAGENET_DEVIATION = (123.675, 116.28, 103.53), (58.395, 57.12, 57.375)  # torchvision's weights
+_HEADING = "{what}.\n\nThe dataset has {examples}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +49,16 @@ class _Splits:
     fold: tuple[int, int] | None = None
 
 
-def program_for(manifest: Manifest, dataset: str) -> str:
+def program_for(manifest: Manifest, dataset: str, library: Library = "keras") -> str:
     """Return the text of a training program for a dataset.
 
     Args:
         manifest: The dataset's manifest, read from its folder.
         dataset: The dataset's folder, as the program is to write it.
+        library: What the program trains with.
 
     Raises:
+        CallError: The library's program needs a split for validation, and there is none.
         DataError: The dataset has no examples, or it is damaged.
         MachineError: It cannot be read.
     """
@@ -70,6 +68,10 @@ def program_for(manifest: Manifest, dataset: str) -> str:
         msg = f"{manifest.root.url}: the dataset has no examples to train on"
         raise DataError(msg)
     splits = _splits(manifest)
+    if splits.fold is not None and library == "torch":
+        command = f"shardkit convert {shlex.join([dataset])} NEW --splits train=0.9,validation=0.1"
+        found = f"{dataset}: a program for torch needs a split for validation, and there is only {splits.train!r}"
+        raise CallError(f"{found}; make one with `{command}`, or print the program for keras or jax")
     num_examples = manifest.splits[splits.train].num_examples
     sides = [statistics.height.median, statistics.width.median]
     is_small = max(sides) <= SMALL_SIDE
@@ -79,20 +81,26 @@ def program_for(manifest: Manifest, dataset: str) -> str:
         "DATASET": dataset,
         "TRAIN": splits.train,
         "VALIDATION": splits.validation,
-        "FOLD": splits.fold,
         "IMAGE_SIZE": size,
         "GLOBAL_BATCH_SIZE": batch,
         "EPOCHS": min(max(EPOCHS[0], math.ceil(STEPS * batch / num_examples)), EPOCHS[1]),
     }
+    if library != "torch":
+        values["FOLD"] = splits.fold
     if task == "regression":
-        values |= _of_numbers(manifest, statistics)
-    parts = {"with_keras.classification": f"with_keras.{task}"}
+        values |= {"DROPOUT": 0.0, **_of_numbers(manifest, statistics)}
+    if task in _CROP_SCALES:
+        values["CROP_SCALE"] = _CROP_SCALES[task][not is_small]
+    package = f"with_{library}"
+    parts = {f"{package}.classification": f"{package}.{task}"}
     if not is_small:
-        parts["with_keras.small_images"] = "with_keras.large_images"
+        parts[f"{package}.small_images"] = f"{package}.large_images"
+        if library == "torch" and task != "masks":
+            values |= {"PIXEL_MEAN": _IMAGENET_MEAN, "PIXEL_DEVIATION": _IMAGENET_DEVIATION}
     what = _TASKS[task].format(classes=counted(len(manifest.classes), "class"))
     counts = ", ".join(f"{split.num_examples:,} in {name}" for name, split in manifest.splits.items())
     heading = _HEADING.format(what=what, examples=f"the examples {counts}")
-    return assemble("with_keras.training", heading, values, parts)
+    return assemble(f"{package}.training", heading, values, parts)
 
 
 def _task(manifest: Manifest) -> str:

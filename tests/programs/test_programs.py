@@ -1,10 +1,10 @@
 """`shardkit script` prints programs that a user reads, runs, interrupts and runs again."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from shardkit.programs.assembling import assemble, literal
+from shardkit.testing import write_class_folders
 
 from ..cli.calling import call
 from ..pages import CHECKOUT
+from ..records.environments import python_with_torch
 
 SPLITS = ("--splits", "train=0.8,validation=0.2")
 # A source of each kind, its options, the first line of its program, and the epochs that show a falling loss.
@@ -27,12 +29,14 @@ KINDS = {
     "masks": ("masks", (), "Train a segmentation of images into 4 classes", 30),
     "no-labels": (
         "shapes",
-        ("--unlabelled",),
+        ("--unlabelled", *SPLITS),
         "Train a network on images without labels, by two views of each (SimCLR)",
         8,
     ),
 }
+LIBRARIES = ("keras", "torch", "jax")
 each_kind = pytest.mark.parametrize("kind", KINDS)
+each_library = pytest.mark.parametrize("library", LIBRARIES)
 
 
 @pytest.fixture(scope="session")
@@ -47,10 +51,24 @@ def datasets(made_once):
     return made_once("datasets-for-programs", make)
 
 
-def printed(dataset, **numbers):
+@pytest.fixture(scope="module")
+def python_of(request):
+    """The interpreter that runs the programs of a library."""
+
+    def find(library):
+        if library != "torch":
+            return sys.executable
+        return python_with_torch(request.config.cache.mkdir("torch-and-grain"))
+
+    return find
+
+
+def printed(dataset, library="keras", **numbers):
     """The program for a dataset, with other numbers in its first block."""
-    program = call("script", str(dataset))
+    program = call("script", str(dataset), "--for", library)
     assert program.exit_code == 0, program.stderr
+    if numbers and library == "torch":
+        numbers.setdefault("PROCESSES", 1)
     text = program.stdout
     for name, value in numbers.items():
         text, count = re.subn(rf"(?m)^{name}(: [^=]+)? = .*?(?=  #|$)", f"{name} = {literal(value)}", text)
@@ -58,20 +76,24 @@ def printed(dataset, **numbers):
     return text
 
 
+@each_library
 @each_kind
-def test_a_program_needs_nothing_but_the_reader(datasets, kind):
-    text = printed(datasets / kind)
+def test_a_program_needs_nothing_of_shardkit_but_its_public_names(datasets, kind, library):
+    text = printed(datasets / kind, library)
     assert text.startswith(f'"""{KINDS[kind][2]}.\n')
     modules = [node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
     assert [one for one in modules if one.startswith("shardkit.")] == []
+    assert ("tensorflow" in text) == (library != "torch")
     numbers, _, functions = text.partition("\n\n\n")
     assert "\nDATASET = " in numbers
     assert re.findall(r"(?m)^[A-Z_]+(?:: [^=]+)? = (?!{)", functions) == []
 
 
 def test_programs_are_as_tidy_as_the_project(datasets, tmp_path):
-    for kind in KINDS:
-        (tmp_path / f"{kind.replace('-', '_')}.py").write_text(printed(datasets / kind, DATASET="OUT"))
+    for library in LIBRARIES:
+        for kind in KINDS:
+            name = f"{library}_{kind.replace('-', '_')}.py"
+            (tmp_path / name).write_text(printed(datasets / kind, library, DATASET="OUT"))
     ruff = [sys.executable, "-m", "ruff"]
     config = ("--config", str(CHECKOUT / "pyproject.toml"))
     for command in (["check", "--ignore", "T201,I001"], ["format", "--check"]):
@@ -79,9 +101,17 @@ def test_programs_are_as_tidy_as_the_project(datasets, tmp_path):
         assert done.returncode == 0, done.stdout
 
 
-def test_a_dataset_without_validation_keeps_a_tenth_back(datasets):
-    text = printed(datasets / "no-labels")
-    assert 'VALIDATION = "train"\nFOLD: tuple[int, int] | None = (0, 10)  #' in text
+def test_a_dataset_without_validation_keeps_a_tenth_back_or_is_refused(tmp_path):
+    dataset = str(tmp_path / "OUT")
+    assert call("convert", str(CHECKOUT / "sample_data" / "shapes"), dataset, "--unlabelled").exit_code == 0
+    text = printed(dataset)
+    assert 'VALIDATION = "train"\n' in text
+    assert "\nFOLD: tuple[int, int] | None = (0, 10)  #" in text
+    refused = call("script", dataset, "--for", "torch")
+    assert refused.exit_code == 2
+    command = shlex.split(re.search("`shardkit (.*?)`", refused.stderr)[1].replace("NEW", str(tmp_path / "NEW")))
+    assert call(*command).exit_code == 0
+    printed(tmp_path / "NEW", "torch")
 
 
 def test_a_value_of_a_constant_that_no_part_has_is_a_mistake():
@@ -89,61 +119,75 @@ def test_a_value_of_a_constant_that_no_part_has_is_a_mistake():
         assemble("with_keras.training", "A program", {"NOWHERE": 1}, {})
 
 
-class InterruptionError(Exception):
-    """Instead of Ctrl-C, which pytest would take."""
+# How a program saves a checkpoint, and how its weights are read after the last one.
+SAVES = {
+    "keras": "tf.train.CheckpointManager.save",
+    "torch": "os.replace",
+    "jax": "ocp.CheckpointManager.save",
+}
+WEIGHTS = {
+    "keras": "keras.saving.load_model('model.keras').get_weights()",
+    "torch": "[one.numpy() for one in torch.load('checkpoints/last.pt')['network'].values()]",
+    "jax": "jax.tree.leaves(ocp.CheckpointManager(os.path.abspath('checkpoints')).restore(3, args="
+    "ocp.args.StandardRestore())[0])",
+}
 
 
-def train(text, folder, monkeypatch, saves=None):
-    """Run a program in a folder, to its end or until it has saved some checkpoints; return the weights."""
-    import tensorflow as tf
+def twice(text, library):
+    """A program that trains in one folder at once, in another one with an interruption, and writes both's weights."""
+    name = SAVES[library]
+    runs = f"""
+import os
+import numpy as np
 
-    save, count = tf.train.CheckpointManager.save, 0
+class Interruption(Exception):
+    pass
 
-    def interrupted(*args, **options):
-        nonlocal count
-        saved = save(*args, **options)
-        count += 1
-        if count == saves:
-            raise InterruptionError
-        return saved
+def stopping(*args, **options):
+    save(*args, **options)
+    if interrupts:
+        {"args[0].wait_until_finished()" if library == "jax" else "pass"}
+        raise Interruption
 
-    folder.mkdir(exist_ok=True)
-    (folder / "train.py").write_text(text)
-    spec = importlib.util.spec_from_file_location("train_program", folder / "train.py")
-    program = importlib.util.module_from_spec(spec)
-    with monkeypatch.context() as changed:
-        changed.chdir(folder)
-        changed.setattr(tf.train.CheckpointManager, "save", interrupted)
-        spec.loader.exec_module(program)
-        program.main()
-        import keras
+save = {name}
+{name} = stopping
+for folder, interrupts in (("at-once", False), ("twice", True), ("twice", False)):
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
+    try:
+        main()
+    except Interruption:
+        print("interrupted")
+    else:
+        np.savez("../" + folder + ".npz", *map(np.asarray, {WEIGHTS[library]}))
+    os.chdir("..")
+"""
+    return text.replace('if __name__ == "__main__":\n    main()\n', runs)
 
-        return keras.saving.load_model(folder / "model.keras").get_weights()
 
-
-def test_an_interrupted_program_goes_on_to_the_same_weights(datasets, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("library", ["keras", "jax", pytest.param("torch", marks=pytest.mark.slow)])
+def test_an_interrupted_program_goes_on_to_the_same_weights(datasets, tmp_path, library, python_of):
     numbers = {"EPOCHS": 1, "STEPS_PER_CHECKPOINT": 2, "GLOBAL_BATCH_SIZE": 64, "IMAGE_SIZE": (32, 32)}
-    text = printed(datasets / "classes", **numbers)
-    at_once = train(text, tmp_path / "at-once", monkeypatch)
-    with pytest.raises(InterruptionError):
-        train(text, tmp_path / "twice", monkeypatch, saves=1)
-    capsys.readouterr()
-    twice = train(text, tmp_path / "twice", monkeypatch)
-    said = capsys.readouterr().out
-    assert "from step 2 to" in said
-    assert "epoch 1 of 1: loss" in said
-    assert len(at_once) == len(twice)
-    for one, other in zip(at_once, twice, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    text = printed(datasets / "classes", library, **numbers)
+    said, error = (process := run(twice(text, library), tmp_path, python_of(library))).communicate(timeout=1200)
+    assert process.returncode == 0, error
+    assert re.findall("from step . to 3|interrupted|epoch 1 of 1: loss", said) == [
+        *("from step 0 to 3", "epoch 1 of 1: loss"),
+        *("from step 0 to 3", "interrupted"),
+        *("from step 2 to 3", "epoch 1 of 1: loss"),
+    ]
+    at_once, again = (np.load(tmp_path / f"{name}.npz") for name in ("at-once", "twice"))
+    assert len(at_once) == len(again) > 20
+    for name in at_once:
+        np.testing.assert_allclose(at_once[name], again[name], rtol=1e-4, atol=1e-5)
 
 
-def run(text, folder, **environment):
+def run(text, folder, python=sys.executable, launcher=(), **environment):
     """Start a program as a user does."""
     (folder / "train.py").write_text(text)
     env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "TF_CPP_MIN_LOG_LEVEL": "3", **environment}
-    return subprocess.Popen(
-        [sys.executable, "train.py"], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = [python, *launcher, "train.py"]
+    return subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def losses(process):
@@ -153,36 +197,52 @@ def losses(process):
     return [float(found) for found in re.findall(r"(?m)^epoch \d+ of \d+: loss ([\d.e-]+);", said)]
 
 
+def free_port():
+    """A port of this machine that nothing listens at."""
+    with socket.socket() as found:
+        found.bind(("localhost", 0))
+        return found.getsockname()[1]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@each_library
 @each_kind
-def test_the_loss_falls(datasets, tmp_path, kind):
-    found = losses(run(printed(datasets / kind, EPOCHS=KINDS[kind][3]), tmp_path))
+def test_the_loss_falls(datasets, tmp_path, kind, library, python_of):
+    text = printed(datasets / kind, library, EPOCHS=KINDS[kind][3], IMAGE_SIZE=(32, 32))
+    found = losses(run(text, tmp_path, python_of(library)))
     assert found[-1] < 0.75 * found[0]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_photographs_are_trained_by_a_network_of_keras_applications(datasets, tmp_path):
-    dataset = tmp_path / "OUT"
-    made = call("convert", str(CHECKOUT / "sample_data" / "shapes"), str(dataset), *SPLITS, "--resize", "240")
-    assert made.exit_code == 0
-    text = printed(dataset, EPOCHS=2, WEIGHTS=None, GLOBAL_BATCH_SIZE=16)
-    if "EfficientNet" not in text:
-        pytest.skip("the images are not enlarged")
-    assert len(losses(run(text, tmp_path))) == 2
+@each_library
+def test_photographs_are_trained_by_a_larger_network(tmp_path, library, python_of):
+    write_class_folders(tmp_path / "in", {"ant": 10, "bee": 10}, width=240, height=240)
+    assert call("convert", str(tmp_path / "in"), str(tmp_path / "OUT"), *SPLITS).exit_code == 0
+    without = {} if library == "jax" else {"WEIGHTS": None}  # others are downloaded
+    size = {"IMAGE_SIZE": (64, 64), "GLOBAL_BATCH_SIZE": 8}
+    text = printed(tmp_path / "OUT", library, EPOCHS=1, **size, **without)
+    assert ("EfficientNet" if library == "keras" else "ResNet") in text
+    assert len(losses(run(text, tmp_path, python_of(library)))) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_two_machines_train_together(datasets, tmp_path):
-    ports = []
-    for _ in range(2):
-        with socket.socket() as found:
-            found.bind(("localhost", 0))
-            ports.append(found.getsockname()[1])
+@each_library
+def test_two_processes_train_together(datasets, tmp_path, library, python_of):
+    ports, python = [free_port(), free_port()], python_of(library)
+    text = printed(datasets / "classes", library, EPOCHS=2, IMAGE_SIZE=(32, 32))
     workers = {"worker": [f"localhost:{port}" for port in ports]}
-    text = printed(datasets / "classes", EPOCHS=2)
-    configs = [json.dumps({"cluster": workers, "task": {"type": "worker", "index": index}}) for index in range(2)]
-    machines = [run(text, tmp_path, TF_CONFIG=config) for config in configs]
-    assert [len(losses(one)) for one in machines] == [2, 0]  # the first one prints
+    launcher, environments = (), [{}]
+    if library == "keras":
+        configs = [{"cluster": workers, "task": {"type": "worker", "index": index}} for index in range(2)]
+        environments = [{"TF_CONFIG": json.dumps(config)} for config in configs]
+    elif library == "jax":
+        together = {"COORDINATOR": workers["worker"][0], "NUM_PROCESSES": "2"}
+        environments = [{**together, "PROCESS_ID": str(index)} for index in range(2)]
+    else:
+        launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    processes = [run(text, tmp_path, python, launcher, **environment) for environment in environments]
+    found = [losses(one) for one in processes]
+    assert [len(one) for one in found] == [2, 0][: len(found)]  # the first one prints

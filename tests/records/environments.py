@@ -16,7 +16,9 @@ import pytest
 from ..pages import CHECKOUT
 
 VARIABLE = "SHARDKIT_TORCH_PYTHON"
-MODULES = "import torch, grain, array_record, webdataset, PIL, pyarrow, pydantic, google_crc32c, click, rich"
+MODULES = (
+    "import torch, torchvision, grain, array_record, webdataset, PIL, pyarrow, pydantic, google_crc32c, click, rich"
+)
 _REQUIRED = ["grain", "array_record", "webdataset", "pillow>=12.1.1"]
 _CPU_WHEELS = "https://download.pytorch.org/whl/cpu"  # a tenth of the size, where this index can be reached
 _INSTALL_SECONDS = 1800
@@ -45,8 +47,9 @@ def python_with_torch(cache_folder):
 def _make(folder, python):
     install = (python, "-m", "pip", "install", "-q", "--no-cache-dir", "--retries", "0")
     _run(sys.executable, "-m", "venv", folder)
-    from_pypi = (*install, "torch")
-    if _run(*install, "torch", "--index-url", _CPU_WHEELS).returncode:
+    packages = ("torch", "torchvision")
+    from_pypi = (*install, *packages)
+    if _run(*install, *packages, "--index-url", _CPU_WHEELS).returncode:
         _demand(_run(*from_pypi), "torch")
     _demand(_run(*install, *_REQUIRED, str(CHECKOUT)), "grain and shardkit")
     # The tests run the checkout; only what shardkit requires stays installed.

@@ -6,15 +6,11 @@ import keras
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.programs.with_keras.settings import IMAGE_SIZE
+from shardkit.programs.parts.boxes import BOX_WEIGHT, HEAD_WIDTH, MIN_SCORE, summary
 from shardkit.programs.with_keras.small_images import make_backbone
+from shardkit.programs.with_reader.boxes import READING
 
-FLIP = True  # mirror half of the images; False if left and right matter, as in text
-HEAD_WIDTH = 128  # channels
-BOX_WEIGHT = 5.0  # of the boxes' places in the loss, beside their classes
-MIN_SCORE = 0.3  # of a box that is given
-
-READING: dict[str, Any] = {"images": reader.Images(IMAGE_SIZE, flip=FLIP)}
+__all__ = ["READING", "make_model", "measure", "summary"]
 
 
 def make_model(train_fn: reader.DatasetFn) -> keras.Model:
@@ -78,13 +74,4 @@ def measure(model: keras.Model, images: Any, labels: Any, *, training: bool) -> 
         "boxes": num_boxes,
         "found": tf.reduce_sum(tf.cast(is_found, tf.float32), -1),
         "given": tf.reduce_sum(tf.cast(scores >= MIN_SCORE, tf.float32), [1, 2, 3]),
-    }
-
-
-def summary(total: dict[str, Any], num_examples: float) -> dict[str, float]:
-    """Return the results of an evaluation: a box is found if its cell gives its class and overlaps it by half."""
-    return {
-        "loss": total["loss"] / num_examples,
-        "recall": total["found"] / max(1, total["boxes"]),
-        "precision": min(1.0, total["found"] / max(1, total["given"])),
     }

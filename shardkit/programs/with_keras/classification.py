@@ -6,21 +6,16 @@ import keras
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.programs.with_keras.settings import IMAGE_SIZE
-from shardkit.programs.with_keras.small_images import CROP_SCALE, make_backbone
+from shardkit.programs.parts.classification import summary
+from shardkit.programs.with_keras.pooled import make_pooled
+from shardkit.programs.with_reader.images import READING
 
-FLIP = True  # mirror half of the images; False if left and right matter, as in text
-DROPOUT = 0.2
-
-READING: dict[str, Any] = {"images": reader.Images(IMAGE_SIZE, crop_scale=CROP_SCALE, flip=FLIP)}
+__all__ = ["READING", "make_model", "measure", "summary"]
 
 
 def make_model(train_fn: reader.DatasetFn) -> keras.Model:
     """Return a model from images to one logit for each class."""
-    backbone = make_backbone()
-    x = keras.layers.GlobalAveragePooling2D()(backbone.output)
-    x = keras.layers.Dropout(DROPOUT, seed=0)(x)
-    return keras.Model(backbone.input, keras.layers.Dense(train_fn.num_classes, dtype="float32")(x))
+    return make_pooled(train_fn.num_classes)
 
 
 def measure(model: keras.Model, images: Any, labels: Any, *, training: bool) -> dict[str, Any]:
@@ -29,8 +24,3 @@ def measure(model: keras.Model, images: Any, labels: Any, *, training: bool) -> 
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
     is_right = tf.argmax(logits, -1, labels.dtype) == labels
     return {"loss": losses, "right": tf.cast(is_right, tf.float32)}
-
-
-def summary(total: dict[str, Any], num_examples: float) -> dict[str, float]:
-    """Return the results of an evaluation from the sums over its examples."""
-    return {"loss": total["loss"] / num_examples, "accuracy": total["right"] / num_examples}

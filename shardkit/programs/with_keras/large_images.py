@@ -2,9 +2,8 @@
 
 import keras
 
-from shardkit.programs.with_keras.settings import IMAGE_SIZE
+from shardkit.programs.parts.settings import IMAGE_SIZE
 
-CROP_SCALE = (0.3, 1.0)  # random crops for training cover this share of an image
 WEIGHTS: str | None = "imagenet"  # to begin with; Keras downloads them. None: random ones
 
 

@@ -3,20 +3,14 @@
 from typing import Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.programs.with_keras.settings import IMAGE_SIZE
+from shardkit.programs.parts.masks import BORDER, WIDTHS, summary
+from shardkit.programs.parts.settings import IMAGE_SIZE
+from shardkit.programs.with_reader.masks import READING
 
-WIDTHS = (32, 64, 128, 256)  # channels at each depth; sides of images are multiples of 2 ** (their number - 1)
-BORDER = 255  # value in masks of pixels that do not count
-CROP_SCALE = (0.5, 1.0)  # random crops for training cover this share of an image
-FLIP = True  # mirror half of the images; False if left and right matter, as in text
-
-READING: dict[str, Any] = {
-    "images": reader.Images(IMAGE_SIZE, crop_scale=CROP_SCALE, flip=FLIP, eval_fit="pad", mask_padding=BORDER)
-}
+__all__ = ["READING", "make_model", "measure", "summary"]
 
 
 def convolve(x: Any, width: int) -> Any:
@@ -58,13 +52,4 @@ def measure(model: keras.Model, images: Any, labels: Any, *, training: bool) -> 
         "loss": tf.reduce_sum(losses, [1, 2]) / tf.maximum(1.0, tf.reduce_sum(counts, [1, 2])),
         "both": tf.reduce_sum(is_true * is_given, [1, 2]),
         "either": tf.reduce_sum(tf.maximum(is_true, is_given), [1, 2]),
-    }
-
-
-def summary(total: dict[str, Any], num_examples: float) -> dict[str, float]:
-    """Return the results of an evaluation from the sums over its examples: IoU is the mean over the classes."""
-    occurs = total["either"] > 0
-    return {
-        "loss": total["loss"] / num_examples,
-        "mean IoU": np.mean(total["both"][occurs] / total["either"][occurs]),
     }

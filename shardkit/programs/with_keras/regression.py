@@ -6,22 +6,17 @@ import keras
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.programs.with_keras.settings import IMAGE_SIZE
-from shardkit.programs.with_keras.small_images import CROP_SCALE, make_backbone
+from shardkit.programs.parts.regression import DEVIATIONS, MEANS, summary
+from shardkit.programs.with_keras.pooled import make_pooled
+from shardkit.programs.with_reader.images import READING
 
-MEANS = (0.0,)  # of each number of a label
-DEVIATIONS = (1.0,)  # the model predicts (label - mean) / deviation
-FLIP = True  # mirror half of the images; False if left and right matter, as in text
-
-READING: dict[str, Any] = {"images": reader.Images(IMAGE_SIZE, crop_scale=CROP_SCALE, flip=FLIP)}
+__all__ = ["READING", "make_model", "measure", "summary"]
 
 
 def make_model(train_fn: reader.DatasetFn) -> keras.Model:
     """Return a model from images to the numbers of a label."""
     del train_fn
-    backbone = make_backbone()
-    x = keras.layers.GlobalAveragePooling2D()(backbone.output)
-    return keras.Model(backbone.input, keras.layers.Dense(len(MEANS), dtype="float32")(x))
+    return make_pooled(len(MEANS))
 
 
 def measure(model: keras.Model, images: Any, labels: Any, *, training: bool) -> dict[str, Any]:
@@ -33,8 +28,3 @@ def measure(model: keras.Model, images: Any, labels: Any, *, training: bool) -> 
         "loss": tf.reduce_mean(tf.square(errors), -1),
         "error": tf.reduce_mean(tf.abs(errors * DEVIATIONS), -1),
     }
-
-
-def summary(total: dict[str, Any], num_examples: float) -> dict[str, float]:
-    """Return the results of an evaluation from the sums over its examples."""
-    return {"loss": total["loss"] / num_examples, "mean absolute error": total["error"] / num_examples}

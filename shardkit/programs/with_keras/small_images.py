@@ -2,9 +2,7 @@
 
 import keras
 
-from shardkit.programs.with_keras.settings import IMAGE_SIZE
-
-CROP_SCALE = (0.8, 1.0)  # random crops for training cover this share of an image
+from shardkit.programs.parts.settings import IMAGE_SIZE
 
 
 def make_backbone() -> keras.Model:

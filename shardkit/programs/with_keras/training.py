@@ -1,4 +1,11 @@
-"""Train on all GPUs of this machine, or of several machines, and evaluate after each epoch."""
+"""Train on all GPUs of this machine, or of several machines, and evaluate after each epoch.
+
+    python train.py                               # on all GPUs of this machine, or its CPU
+    TF_CONFIG='{"cluster": …}' python train.py    # on each of several machines
+
+Interrupted, the same command goes on at the last checkpoint, with the batches that would have followed. It needs
+`pip install 'shardkit[tensorflow]'`. `shardkit script` wrote it; the numbers to change come first.
+"""
 
 import os
 import tempfile
@@ -8,12 +15,10 @@ import keras
 import tensorflow as tf
 
 from shardkit import reader
-from shardkit.programs.with_keras.classification import READING, make_model, measure, summary
-from shardkit.programs.with_keras.settings import (
+from shardkit.programs.parts.settings import (
     CHECKPOINTS,
     DATASET,
     EPOCHS,
-    FOLD,
     GLOBAL_BATCH_SIZE,
     LEARNING_RATE,
     SEED,
@@ -23,6 +28,8 @@ from shardkit.programs.with_keras.settings import (
     WARM_UP,
     WEIGHT_DECAY,
 )
+from shardkit.programs.with_keras.classification import READING, make_model, measure, summary
+from shardkit.programs.with_reader.folds import FOLD
 
 
 def make_strategy() -> tf.distribute.Strategy:

@@ -3,7 +3,6 @@
 DATASET = "OUT"
 TRAIN = "train"
 VALIDATION = "validation"
-FOLD: tuple[int, int] | None = None  # (0, 10): evaluate on a tenth of the split, and train on the rest
 IMAGE_SIZE = (64, 64)  # height and width, in pixels
 GLOBAL_BATCH_SIZE = 64  # of all GPUs of all machines together
 EPOCHS = 20

@@ -1,0 +1,32 @@
+"""Train a classifier of images that have several labels, or none."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+from shardkit import reader
+from shardkit.programs.parts.settings import SEED
+from shardkit.programs.parts.several_labels import summary
+from shardkit.programs.with_jax.pooled import Pooled
+from shardkit.programs.with_reader.images import READING
+
+__all__ = ["READING", "make_model", "measure", "summary"]
+
+
+def make_model(train_fn: reader.DatasetFn) -> nnx.Module:
+    """Return a model from images to one logit for each class."""
+    return Pooled(train_fn.num_classes, nnx.Rngs(SEED))
+
+
+def measure(model: Any, images: Any, labels: Any) -> dict[str, Any]:
+    """Return values of each example, float32 [batch, …]; an evaluation sums them, and training reduces the loss."""
+    logits = model(images)
+    given = jnp.float32(logits > 0)
+    return {
+        "loss": optax.sigmoid_binary_cross_entropy(logits, labels).mean(-1),
+        "given": given.sum(-1),
+        "true": labels.sum(-1),
+        "both": (given * labels).sum(-1),
+    }
