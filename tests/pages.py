@@ -8,6 +8,7 @@ A comment before a block says how it is tested:
     <!-- the test command -->       run by .ci/run, word for word
     <!-- in .ci/run -->             run by .ci/run, line by line
     <!-- torch and grain: NAME -->  run by tests/records/test_torch_and_grain.py, which is slow: needs both packages
+    <!-- job: NAME -->             run by tests/programs/test_jobs.py, with stand-ins for the cluster's commands
     <!-- options -->                not run: the options are parsed by Beam
     <!-- benchmark -->              not run: the scripts must be there and have these options
 """
@@ -65,9 +66,8 @@ def runnable(*languages):
     return {block.name: block for block in BLOCKS if block.language in languages and block.name}
 
 
-def with_torch_and_grain():
-    """The blocks that are run in an environment with PyTorch and Grain, by name."""
-    prefix = "torch and grain: "
+def marked_with(prefix):
+    """The blocks whose marker begins with a prefix, by what follows it: `torch and grain: ` or `job: `."""
     return {block.marker.removeprefix(prefix): block for block in BLOCKS if block.marker.startswith(prefix)}
 
 

@@ -11,7 +11,7 @@ from shardkit.pipelines.options import refuse_unknown
 from shardkit.reject_reasons import REJECT_REASONS
 
 from .generated_tables import pages_with_tables, written
-from .pages import BLOCKS, CHECKOUT, PAGES, marked, name_of, plain, with_torch_and_grain
+from .pages import BLOCKS, CHECKOUT, PAGES, marked, marked_with, name_of, plain
 
 MARKERS = {"the test command", "in .ci/run", "options", "benchmark"}
 each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -32,11 +32,11 @@ def table(page, heading):
 
 def test_every_snippet_is_tested_and_no_name_is_given_twice():
     snippets = [block for block in BLOCKS if block.language != "text"]
-    slow = with_torch_and_grain().values()
-    assert [block for block in snippets if not block.name and block.marker not in MARKERS and block not in slow] == []
+    others = [*marked_with("torch and grain: ").values(), *marked_with("job: ").values()]
+    assert [block for block in snippets if not block.name and block.marker not in MARKERS and block not in others] == []
     names = [block.name for block in snippets if block.name]
     assert sorted(names) == sorted(set(names))
-    assert {block.language for block in BLOCKS} == {"text", "python", "sh", "console"}
+    assert {block.language for block in BLOCKS} == {"text", "python", "sh", "console", "yaml"}
 
 
 @each_page

@@ -1,7 +1,6 @@
 """Choose the program for a dataset, and its numbers."""
 
 import math
-import shlex
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +10,7 @@ from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError
 from shardkit.naming import counted
+from shardkit.options.words import shell_command
 from shardkit.programs.assembling import assemble
 from shardkit.statistics.indexes import IndexStatistics, index_statistics, read_annotations
 
@@ -69,7 +69,7 @@ def program_for(manifest: Manifest, dataset: str, library: Library = "keras") ->
         raise DataError(msg)
     splits = _splits(manifest)
     if splits.fold is not None and library == "torch":
-        command = f"shardkit convert {shlex.join([dataset])} NEW --splits train=0.9,validation=0.1"
+        command = shell_command("convert", dataset, "NEW", splits="train=0.9,validation=0.1")
         found = f"{dataset}: a program for torch needs a split for validation, and there is only {splits.train!r}"
         raise CallError(f"{found}; make one with `{command}`, or print the program for keras or jax")
     num_examples = manifest.splits[splits.train].num_examples

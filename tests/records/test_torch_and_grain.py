@@ -13,7 +13,7 @@ import shardkit
 from shardkit.testing import convert_without_beam, write_class_folders
 
 from ..cli.calling import call
-from ..pages import CHECKOUT, with_torch_and_grain
+from ..pages import CHECKOUT, marked_with
 from .environments import python_with_torch
 
 # Making the environment takes minutes, and PyTorch's launchers start several processes each.
@@ -146,8 +146,8 @@ def _random_numbers(python, dataset):
 PRINTED = {"pytorch": "1009 torch.Size([64, 3, 96, 96])", "grain": "(64, 96, 96, 3)"}
 
 
-@pytest.mark.parametrize("name", with_torch_and_grain())
+@pytest.mark.parametrize("name", marked_with("torch and grain: "))
 def test_the_snippets_of_the_page_run(python, dataset, name, tmp_path):
     (tmp_path / "OUT").symlink_to(dataset)
-    (tmp_path / "snippet.py").write_text(with_torch_and_grain()[name].code)
+    (tmp_path / "snippet.py").write_text(marked_with("torch and grain: ")[name].code)
     assert run([python, tmp_path / "snippet.py"], cwd=tmp_path) == PRINTED[name]
