@@ -36,9 +36,10 @@ def view(dataset: str, port: int, out: Path, no_browser: bool) -> None:  # noqa:
     from shardkit.view.serving import address, has_browser, listen, serve, way_from_elsewhere
 
     terminal, token = Terminal(), new_token()
+    manifest = read_manifest(dataset)
     out.mkdir(parents=True, exist_ok=True)
     with terminal.phase("reading", None):  # all indexes, if there are decisions to continue
-        page = View(read_manifest(dataset), dataset, out, token)
+        page = View(manifest, dataset, out, token)
     listening = listen(port)
     url = address(listening, token)
     terminal.show(url)

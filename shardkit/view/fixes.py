@@ -164,8 +164,15 @@ class Fixes:
         else:
             with whole_file(file, "the decisions") as temporary:
                 temporary.write_text(text, encoding="utf-8", newline="")
-                if read(temporary) != values:
-                    raise CallError(f"{file} cannot hold the key {key!r} or its class; change it in the source")
+                try:
+                    is_same = read(temporary) == values
+                except CallError:
+                    is_same = False
+                if not is_same:
+                    msg = (
+                        f"{file} cannot hold the key {key!r} with its class: line ends or outer spaces would change"
+                    )
+                    raise CallError(f"{msg}; correct it in the source")
         self._stamps[file] = _stamp(file)
 
     def _refuse_changed(self) -> None:

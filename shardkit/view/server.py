@@ -157,7 +157,7 @@ class View:
             "normalised": row["changes"] or "nothing: the bytes of the source",
             "shard": f"{place.shard}, record {place.record:,}",
         }
-        others = {"key", "image", "height", "width", "label", "labels", "segmentation_mask"}
+        others = {"key", "image", "height", "width"}
         record |= {name: described(value) for name, value in example.items() if name not in others}
         return {**self._shown(row, None), "record": list(record.items())}
 

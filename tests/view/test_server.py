@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
-from shardkit.testing import convert_without_beam
+from shardkit.testing import convert_without_beam, picture, write_tree
 from shardkit.view.server import View
 
 from ..cli.calling import SAMPLE_DATA
@@ -275,3 +275,17 @@ def test_other_annotations_are_dropped_only(tmp_path, sample, queues):
     assert answer["command"].endswith(f"NEW --drop {tmp_path / 'drop.txt'}")
     assert client.get(f"/picture/{first['number']}?side=256").status_code == 200
     found(client, name="copies")
+
+
+def test_a_key_that_a_file_would_change_is_refused_and_the_file_stays(tmp_path):
+    odd = "cat/a\nb.png"
+    write_tree(tmp_path / "raw", {odd: picture(0), "cat/c.png": picture(1), "dog/d.png": picture(2)})
+    convert_without_beam(str(tmp_path / "raw"), str(tmp_path / "OUT"))
+    (tmp_path / "out").mkdir()
+    client = client_of(tmp_path / "OUT", tmp_path / "out")
+    decide(client, "cat/c.png", None)
+    assert "line ends" in decide(client, odd, None).json()["error"]
+    assert (tmp_path / "out" / "drop.txt").read_text() == "cat/c.png\n"
+    decide(client, odd, "dog")  # a CSV file can quote it
+    assert keys(client_of(tmp_path / "OUT", tmp_path / "out"), name="decided") == keys(client, name="decided")
+    assert odd in keys(client, name="decided")
