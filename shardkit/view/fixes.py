@@ -169,9 +169,7 @@ class Fixes:
                 except CallError:
                     is_same = False
                 if not is_same:
-                    msg = (
-                        f"{file} cannot hold the key {key!r} with its class: line ends or outer spaces would change"
-                    )
+                    msg = f"{file} cannot hold the key {key!r} with its class: line ends or outer spaces would change"
                     raise CallError(f"{msg}; correct it in the source")
         self._stamps[file] = _stamp(file)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import LABEL, label_feature
+from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, MachineError, ShardkitError, UnknownNameError
 from shardkit.view.rows import Ints, Rows, as_array
 
@@ -75,7 +76,7 @@ class Query:
         if self.split and self.split not in rows.spans:
             raise UnknownNameError(f"there is no split {self.split!r}; the dataset has {', '.join(rows.spans)}")
         if self.label:
-            if self.label not in manifest.classes:
+            if self.label not in classes_of(manifest):
                 raise UnknownNameError(f"there is no class {self.label!r}; choose one of the list")
             number = manifest.classes.index(self.label)
             is_single = label_feature(manifest.features) == LABEL
@@ -214,6 +215,11 @@ class Lists:
                 mask &= condition.mask(table).to_numpy(zero_copy_only=False)
             found.append(np.flatnonzero(mask) + start)
         return np.concatenate(found)
+
+
+def classes_of(manifest: Manifest) -> list[str]:
+    """Return the classes that images or their objects have; not those of the pixels of masks, which no index names."""
+    return [] if label_feature(manifest.features) is None else manifest.classes
 
 
 def restricted(whole: Found, chosen: Ints) -> Found:

@@ -15,7 +15,7 @@ from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.errors import CallError
 from shardkit.images.similar.similar_sets import alike_text, similar_sets
 from shardkit.naming import counted
-from shardkit.view.lists import Find, Found, Show
+from shardkit.view.lists import Find, Found, Show, classes_of
 from shardkit.view.rows import Ints, Rows
 
 MOST_COMPARED = 2_000_000  # images; more would take minutes and gigabytes
@@ -86,8 +86,7 @@ def queues_of(rows: Rows) -> dict[str, Find]:
     """Return the queues that make sense for a dataset, by their names."""
     from shardkit.view.descriptors import find_unlike
 
-    features = rows.manifest.features
-    has_classes = bool(rows.manifest.classes) and label_feature(features) is not None
+    features, has_classes = rows.manifest.features, bool(classes_of(rows.manifest))
     found: dict[str, Find] = {"conflicts": find_conflicts} if has_classes else {}
     found["copies"] = find_copies
     if has_classes and label_feature(features) == LABEL and f"{OBJECTS}bbox" not in features:

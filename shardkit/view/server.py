@@ -24,7 +24,7 @@ from shardkit.errors import CallError, ShardkitError
 from shardkit.records.html import described
 from shardkit.view.fixes import Fixes
 from shardkit.view.guard import Guard
-from shardkit.view.lists import Find, Found, Lists, Query
+from shardkit.view.lists import Find, Found, Lists, Query, classes_of
 from shardkit.view.pictures import SIDES, Pictures
 from shardkit.view.queues import queues_of
 from shardkit.view.rows import Rows
@@ -83,18 +83,14 @@ class View:
 
     def _dataset(self, _: Request) -> dict[str, Any]:
         manifest = self._manifest
-        counts = [0] * len(manifest.classes)
-        for split in manifest.splits.values():
-            counts = (
-                [sum(pair) for pair in zip(counts, split.class_counts, strict=True)] if split.class_counts else counts
-            )
+        counts = map(sum, zip(*(split.class_counts for split in manifest.splits.values()), strict=True))
         return {
             "name": manifest.root.url.rstrip("/").rpartition("/")[2],
             "place": manifest.root.url,
             "token": self._token,
             "num": self._rows.num,
             "splits": {name: split.num_examples for name, split in manifest.splits.items()},
-            "classes": list(zip(manifest.classes, counts, strict=True)),
+            "classes": list(zip(classes_of(manifest), counts, strict=False)),
             "num_rejected": len(self._rejected),
             "queues": self._queues,
             "can_relabel": self.fixes.can_relabel,

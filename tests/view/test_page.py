@@ -134,9 +134,10 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(opened, served, width, s
     assert problems() == []
     page.keyboard.press("Enter")
     page.wait_for_selector("#record tr")
-    page.keyboard.press("r")
-    page.wait_for_selector("#new-label-options li")
-    assert problems() == []
+    if scheme == "dark":  # the dialogs once
+        page.keyboard.press("r")
+        page.wait_for_selector("#new-label-options li")
+        assert problems() == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
