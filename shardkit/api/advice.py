@@ -2,9 +2,10 @@
 
 A refusal names changes of the call. Before they are printed, each is planned on the listing, without decoding or
 writing anything: one that would be refused itself, or give one class, is not offered; one that loses images or a split
-says so. Where the changes give different numbers of classes, each says how many. One that reads the images without a
-file that may hold their labels is not offered either, unless another one reads that file: its boxes would be lost, and
-the result would look like a good dataset.
+says so. If each would be refused with another question, they are offered with the answers to it. Where the changes give
+different numbers of classes, each says how many. One that reads the images without a file that may hold their labels is
+not offered either, unless another one reads that file: its boxes would be lost, and the result would look like a good
+dataset.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -72,6 +73,11 @@ def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
         refusal = replace(refusal, remedy=_with_lost(refusal.remedy, min(lost, key=lambda claim: claim.path)))
     if changes or not refusal.changes or refusal.remedy:
         return replace(refusal, changes=changes)
+    if answers := _answered_twice(refusal.changes, planned):
+        found = _planned_changes(answers, call, planned)
+        lost = _lost_labels(found)
+        if changes := _ranked([one for one in found if not one.unread.intersection(lost)]):
+            return replace(refusal, changes=changes)
     try:
         planned(refusal.changes[0])
     except (ShardkitError, OSError) as error:
@@ -81,6 +87,29 @@ def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
         said = "; ".join(filter(None, (inner.problem, inner.remedy)))
         return replace(refusal, changes=(), remedy=f"whichever is chosen, {said}", appendix=inner.appendix)
     return replace(refusal, changes=())
+
+
+def _answered_twice(changes: Sequence[Change], planned: Planned) -> list[Change]:
+    """Return the changes with those of the refusals that they meet: each answers two questions at once."""
+    answers: list[Change] = []
+    for change in changes:
+        if _is_blind(change):
+            continue
+        try:
+            planned(change)
+        except (RefusalError, RefusedDataError) as error:
+            answers += [
+                replace(
+                    one,
+                    meaning=f"{change.meaning}; {one.meaning}",
+                    options={**change.options, **one.options},
+                    sources=one.sources or change.sources,
+                )
+                for one in error.refusal.changes
+            ]
+        except (ShardkitError, OSError):
+            continue
+    return answers
 
 
 @dataclass(frozen=True)
@@ -125,9 +154,12 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
         names = frozenset(split.name for split in plan.splits)
         is_whole = call.changed(change).sources == call.sources
         claims = _unused(plan if is_whole else _on_whole(change, planned) or plan)
-        blind = _BLIND.intersection(change.options) or change.options.get("layout") in _BLIND_LAYOUTS
-        found.append(_Found(change, plan.num_examples, names, len(plan.classes), claims, bool(blind)))
+        found.append(_Found(change, plan.num_examples, names, len(plan.classes), claims, _is_blind(change)))
     return found
+
+
+def _is_blind(change: Change) -> bool:
+    return bool(_BLIND.intersection(change.options)) or change.options.get("layout") in _BLIND_LAYOUTS
 
 
 def _on_whole(change: Change, planned: Planned) -> "Plan | None":

@@ -31,6 +31,7 @@ from shardkit.storage import Folder
 
 _OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
 _FEW_RECORDS = 3  # of fewer, nothing repeats
+_FEW_OF_A_FOLDER = 2
 _DIGITS_OF_RANGES = 4
 _MAX_TABLES = 20  # in one folder; more of them belong to single images or to something else
 _NUM_VALUES = 100  # of a column, which are looked up
@@ -48,7 +49,7 @@ class AdjacentTable:
         image_folders: Top folders that hold files which it names; '' for the folder itself.
         folder_column: Another column, which only repeats the names of the files' folders; '' for none.
         numbers_folders: Whether another column has a number for each of these folders, which are classes.
-        num_rows: Number of rows that name files.
+        num_each: Number of rows that name files, for each name of the files' folders, on average.
         label_columns: Other columns that may hold labels: no splits, numbers of folds, links or texts of one image.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
@@ -59,7 +60,7 @@ class AdjacentTable:
     image_folders: frozenset[str] = frozenset()
     folder_column: str = ""
     numbers_folders: bool = False
-    num_rows: int = 0
+    num_each: float = 0
     label_columns: frozenset[str] = frozenset()
     problem: str = ""
 
@@ -161,7 +162,10 @@ def _is_source(folder: Folder, table: AdjacentTable) -> bool:
 
 def are_classes(folder: Folder, table: AdjacentTable) -> bool:
     """Return whether the folders of a table's images look like classes by their own names, too."""
-    names = sorted(table.image_folders - {""})
+    return _may_be_classes(sorted(table.image_folders - {""}))
+
+
+def _may_be_classes(names: list[str]) -> bool:
     splits = splits_of(names)
     others = [name for name in names if not (name in splits or is_unlabelled(name) or says_nothing(name))]
     # StyleGAN's 00000/ has the first thousand images.
@@ -205,22 +209,27 @@ def look_at_table(folder: Folder, name: str, files: ImageNames) -> AdjacentTable
     table = AdjacentTable(name, file.columns, file.columns[column], top, of_folders, label_columns=labels)
     values = {i: {row: rows[row][i] for row in found} for i in others if file.columns[i] in labels}
     numbers = bool(values) and all(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
-    return replace(table, numbers_folders=numbers and are_classes(folder, table), num_rows=len(found))
+    return replace(table, numbers_folders=numbers, num_each=len(found) / len(set(map(_folder_of, found.values()))))
 
 
 def _with_numbers_of_others(tables: list[AdjacentTable]) -> list[AdjacentTable]:
     """Return the tables, without numbers of folders where these may be so by chance: each is in one row or two."""
-    sure = {one.columns for one in tables if one.numbers_folders and one.num_rows >= 2 * len(one.image_folders)}
+    sure = {one.columns for one in tables if one.numbers_folders and one.num_each >= _FEW_OF_A_FOLDER}
     return [replace(one, numbers_folders=one.numbers_folders and one.columns in sure) for one in tables]
 
 
 def _are_numbers_of_folders(values: Mapping[int, Any], found: Mapping[int, Sequence[str]]) -> bool:
-    """Return whether values are numbers, one for each folder of the files, which are no splits."""
+    """Return whether values are numbers, one for each name of the files' folders, which may be classes."""
     if not all(is_number(str(value)) for value in values.values()):
         return False
-    pairs = {(str(value), posixpath.dirname(found[row][0])) for row, value in values.items()}
+    pairs = {(str(value), _folder_of(found[row])) for row, value in values.items()}
     folders = {folder for _, folder in pairs}
-    return len(pairs) == len(folders) == len({value for value, _ in pairs}) > 1 and not splits_of(sorted(folders))
+    is_each = len(pairs) == len(folders) == len({value for value, _ in pairs}) > 1
+    return is_each and _may_be_classes(sorted(folders))
+
+
+def _folder_of(paths: Sequence[str]) -> str:
+    return posixpath.basename(posixpath.dirname(paths[0]))
 
 
 def _may_be_labels(title: str, values: Sequence[Any]) -> bool:

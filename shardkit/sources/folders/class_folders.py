@@ -1,6 +1,6 @@
 """List class folders: ``<label>/**/image``, ``<split>/<label>/**/image`` and ``<label>/<split>/**/image``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shardkit.errors import DataError
@@ -256,8 +256,16 @@ def _classes_or_splits(folder: Folder, excluded: str | None) -> ClassFolders:
         raise DataError(msg)
     exact = {name: split for name in names if (split := split_of_folder(name))}
     if len(exact) == len(names) and any(label_folders(folder, name, excluded) for name in names):
-        return ClassFolders(folder, tuple(LabelRoot(*one) for one in exact.items()), excluded)
+        # Images to train on without labels are a mistake, those of a test are usual.
+        bare = [name for name in names if exact[name] != "train" and not label_folders(folder, name, excluded)]
+        roots = tuple(LabelRoot(name, split) for name, split in exact.items() if name not in bare)
+        return ClassFolders(folder, roots, excluded, unlabelled_remark(bare), tuple(bare))
     return ClassFolders(folder, excluded=excluded, remark=read_as_classes(list(exact), names))
+
+
+def unlabelled_remark(paths: Sequence[str]) -> str:
+    """Return the notes that folders are left out; '' for none."""
+    return "".join(f"; note: {printable(path)}/ is left out, as images without labels" for path in paths)
 
 
 def read_as_classes(as_labels: list[str], names: list[str]) -> str:

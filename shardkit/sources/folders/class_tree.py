@@ -19,7 +19,13 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data
-from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders, read_as_classes
+from shardkit.sources.folders.class_folders import (
+    ClassFolders,
+    LabelRoot,
+    label_folders,
+    read_as_classes,
+    unlabelled_remark,
+)
 from shardkit.sources.folders.class_levels import refuse_unclear_level
 from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
@@ -165,8 +171,9 @@ def _below_splits(
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:NUM_SAMPLED]
         refuse_unclear_level(folder, sampled, excluded, place, are_in_split=True)
     left_out = (*unlabelled, *(root.path for root in with_images))
-    remark = "".join(f"; note: {printable(path)}/ is left out, as images without labels" for path in left_out)
-    return ClassFolders(folder, labelled, excluded, remark, left_out, unused, skips_unlabelled=True)
+    return ClassFolders(
+        folder, labelled, excluded, unlabelled_remark(left_out), left_out, unused, skips_unlabelled=True
+    )
 
 
 def _innermost(folder: Folder, path: str, excluded: str | None) -> str:
@@ -212,7 +219,7 @@ def _labels(
         raise RefusalError(problem, [without, _forced(place)])
     remark = read_as_classes(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
-    remark += "".join(f"; note: {printable(name)}/ is left out, as images without labels" for name in left_out)
+    remark += unlabelled_remark(left_out)
     sampled = [name for name in names if name not in left_out][:NUM_SAMPLED]
     inner = {name: label_folders(folder, name, excluded) for name in sampled}
     without_images = all(inner[name] and not has_images(folder, name) for name in sampled)

@@ -11,16 +11,18 @@ from shardkit.naming import split_of_folder
 
 # The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
-_GLUED = re.compile(r"(train|training|val|valid|validation|test|testing)(?:sets?|data|images?|imgs?|samples?)")
+_GLUED = re.compile(
+    r"(train|training|val|valid|validation|test|testing)(?:sets?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
+)
 _MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
 _ALSO = {
     "validate": "validation",
     # In other languages, without accents.
     **dict.fromkeys(("entrainement", "entrenamiento", "addestramento", "treinamento", "treino"), "train"),
-    **dict.fromkeys(("训练", "训练集", "訓練", "訓練集", "학습", "обучение"), "train"),
+    **dict.fromkeys(("训练", "訓練", "学習", "학습", "обучение"), "train"),
     **dict.fromkeys(("validierung", "validacion", "validacao", "convalida"), "validation"),
-    **dict.fromkeys(("验证", "验证集", "検証", "검증"), "validation"),
-    **dict.fromkeys(("prueba", "pruebas", "teste", "测试", "测试集", "テスト", "테스트", "тест"), "test"),
+    **dict.fromkeys(("验证", "驗證", "検証", "검증"), "validation"),
+    **dict.fromkeys(("prueba", "pruebas", "teste", "测试", "測試", "テスト", "테스트", "тест"), "test"),
 }
 # Words that say nothing about the content: with a split's word, they are a split.
 _SAY_NOTHING = frozenset(
@@ -39,6 +41,7 @@ _UNLABELLED = frozenset(
 )
 # Datasets of re-identification: the test images that are searched for, and those that are searched in.
 _SEARCHED = frozenset({"query", "gallery"})
+_EVALUATION = frozenset({"eval", "evaluation"})
 # Folders of a project next to its data.
 _OF_PROJECT = frozenset(
     {
@@ -90,7 +93,8 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
     """Return the splits that some of the folders in one folder mean, by name; other folders are not in the result.
 
     Words next to a split's word must say nothing (``Train_set``), or be the same in all names (``seg_train`` next to
-    ``seg_test`` and ``seg_pred``). Next to a split for training, ``query`` and ``gallery`` are test images.
+    ``seg_test`` and ``seg_pred``). Next to a split for training, ``query`` and ``gallery`` are test images, and
+    ``evaluation`` is what is not there: validation, or test.
     """
     found: dict[str, str] = {}
     rests: dict[str, list[str]] = {}
@@ -116,6 +120,10 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
             found = {name: split for name, split in found.items() if not rests.get(name)}
     if "train" in found.values():
         found |= {name: "test" for name in names if name.lower() in _SEARCHED}
+        plain = {split for name, split in found.items() if name.lower() not in _EVALUATION}
+        if "test" not in plain or "validation" not in plain:
+            other = "test" if "validation" in plain else "validation"
+            found |= {name: other for name in names if name.lower() in _EVALUATION}
     return found
 
 
@@ -143,7 +151,7 @@ def _without_accents(name: str) -> str:
 
 def _split(word: str) -> str | None:
     if glued := _GLUED.fullmatch(word):
-        word = glued[1]
+        word = glued[1] or glued[2]
     return split_of_folder(word) or _ALSO.get(word)
 
 
