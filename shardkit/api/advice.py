@@ -1,11 +1,11 @@
 """Answer the user's call: complete refusals with the call, and offer only what works.
 
 A refusal names changes of the call. Before they are printed, each is planned on the listing, without decoding or
-writing anything: one that would be refused itself, or give one class, is not offered; one that loses images or a split
-says so. If each would be refused with another question, they are offered with the answers to it. Where the changes give
-different numbers of classes, each says how many. One that reads the images without a file that may hold their labels is
-not offered either, unless another one reads that file: its boxes would be lost, and the result would look like a good
-dataset.
+writing anything: one that would be refused itself, give one class or reject too many images is not offered; one that
+loses images or a split says so. If each would be refused with another question, they are offered with the answers to it.
+Where the changes give different numbers of classes, each says how many. One that reads the images without a file that
+may hold their labels is not offered either, unless another one reads that file: its boxes would be lost, and the result
+would look like a good dataset.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -149,13 +149,20 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
             plan = planned(change)
         except (ShardkitError, OSError):
             continue
-        if len(plan.classes) == 1 and not _confirms(change):
+        if (len(plan.classes) == 1 and not _confirms(change)) or _rejects_too_many(plan, call.changed(change)):
             continue
         names = frozenset(split.name for split in plan.splits)
         is_whole = call.changed(change).sources == call.sources
         claims = _unused(plan if is_whole else _on_whole(change, planned) or plan)
         found.append(_Found(change, plan.num_examples, names, len(plan.classes), claims, _is_blind(change)))
     return found
+
+
+def _rejects_too_many(plan: "Plan", call: Call) -> bool:
+    from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, counted_rejects
+
+    limit = RejectLimit.parse(call.given.get("max_rejected", DEFAULT_MAX_REJECTED))
+    return not limit.allows(len(counted_rejects(plan.rejected)), plan.source.num_files)
 
 
 def _is_blind(change: Change) -> bool:

@@ -92,13 +92,18 @@ class AdjacentTables:
     unusable: tuple[AdjacentTable, ...] = ()
 
     @property
+    def families(self) -> list[list[tuple[str, str]]]:
+        """Names and splits of tables with equal columns, one for each split: two or more in each family."""
+        by_columns: dict[tuple[str, ...], list[str]] = {}
+        for table in self.naming:
+            by_columns.setdefault(table.columns, []).append(table.name)
+        return [found for names in by_columns.values() if len(found := _of_splits(names)) > 1]
+
+    @property
     def of_splits(self) -> list[tuple[str, str]]:
-        """Names and splits of two or more tables with equal columns, one for each split; [] if there are none."""
-        splits = splits_of([posixpath.splitext(table.name)[0] for table in self.naming])
-        found = [table for table in self.naming if posixpath.splitext(table.name)[0] in splits]
-        pairs = [(table.name, splits[posixpath.splitext(table.name)[0]]) for table in found]
-        is_each = len(pairs) == len({split for _, split in pairs}) == len({table.name for table in found}) > 1
-        return pairs if is_each and len({table.columns for table in found}) == 1 else []
+        """Names and splits of the only family; [] if there is none, or several."""
+        families = self.families
+        return families[0] if len(families) == 1 else []
 
     @property
     def are_of_splits(self) -> bool:
@@ -114,6 +119,18 @@ class AdjacentTables:
         notes = [f"{printable(table.name)} {what}" for tables, what in parts for table in tables]
         notes += [f"{printable(table.name)} is not used: {table.problem}" for table in self.unusable]
         return "".join(f"; note: {note}" for note in notes)
+
+
+def _of_splits(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return tables with their splits, by their own names or those of their folders; [] if two have the same."""
+    stems = {name: posixpath.splitext(posixpath.basename(name))[0] for name in names}
+    above = {name: posixpath.basename(posixpath.dirname(name)) for name in names}
+    for words in (stems, above):
+        splits = splits_of(sorted(set(words.values())))
+        pairs = [(name, splits[word]) for name, word in words.items() if word in splits]
+        if pairs:
+            return pairs if len({split for _, split in pairs}) == len(pairs) else []
+    return []
 
 
 def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:

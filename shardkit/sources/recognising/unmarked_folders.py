@@ -224,7 +224,7 @@ def offering(place: SourcePlace, others: tuple[Change, ...] = ()) -> Iterator[No
         yield
     except RefusalError as error:
         refusal = error.refusal
-        changes = [replace(one, sources=(place.shown,)) for one in refusal.changes]
+        changes = [place.tree(one.options, one.meaning) for one in refusal.changes]
         changes += others
         raise RefusalError(refusal.problem, changes, remedy=refusal.remedy, appendix=refusal.appendix) from error
 
@@ -237,8 +237,8 @@ def _has_splits(folder: Folder) -> bool:
 def _refuse_tables(folder: Folder, beside: AdjacentTables, place: SourcePlace) -> CallError:
     names = [table.name for table in beside.naming]
     commands = []
-    if beside.of_splits:
-        splits = sorted(name for name, _ in beside.of_splits)
+    for family in beside.families:
+        splits = sorted(name for name, _ in family)
         others = [name for name in names if name not in splits]
         commands.append(place.without(others, f"the splits are in {' and '.join(splits)}", files=True))
     for name in names:
