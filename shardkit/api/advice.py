@@ -2,10 +2,10 @@
 
 A refusal names changes of the call. Before they are printed, each is planned on the listing, without decoding or
 writing anything: one that would be refused itself, give one class or reject too many images is not offered; one that
-loses images or a split says so. If each would be refused with another question, they are offered with the answers to it.
-Where the changes give different numbers of classes, each says how many. One that reads the images without a file that
-may hold their labels is not offered either, unless another one reads that file: its boxes would be lost, and the result
-would look like a good dataset.
+loses images or a split says so. If each would be refused with another question, they are offered with the answers to
+it. Where the changes give different numbers of classes, each says how many. One that reads the images without a file
+that may hold their labels is not offered either, unless another one reads that file: its boxes would be lost, and the
+result would look like a good dataset.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -140,7 +140,7 @@ def _(tree):
                 tree.images(f"{below}/ILSVRC2012_val_0000{{}}293.JPEG", 2, label)
 
 
-@folder("Million-AID: train of classes in groups in groups, test flat", "advised", today="refused")
+@folder("Million-AID: train of classes in groups in groups, test flat", "advised")
 def _(tree):
     for path in ("agriculture_land/grassland/meadow", "agriculture_land/arable_land/dry_field", "water_area/lake/pond"):
         tree.images(f"Million-AID/train/{path}/P011{{}}918.jpg", 3, path.rpartition("/")[2], "train")
@@ -164,7 +164,7 @@ def _(tree):
         tree.text(f"MLRSNet/Labels/{category}.csv", rows)
 
 
-@folder("tropical cyclones: tables of features and of wind speeds for each split", "advised", today="refused")
+@folder("tropical cyclones: tables of features and of wind speeds for each split", "advised")
 def _(tree):
     for split, name in (("train", "training"), ("test", "test")):
         features, labels = "Image ID,Storm ID,Relative Time,Ocean\n", "Image ID,Wind Speed\n"
@@ -242,7 +242,7 @@ def _(tree):
     tree.text("Animals_with_Attributes2/README-images.txt", "Animals with Attributes 2\n")
 
 
-@folder("Food-11: training, validation and evaluation of names such as 3_12.jpg", "advised", today="refused")
+@folder("Food-11: training, validation and evaluation of names such as 3_12.jpg", "advised")
 def _(tree):
     for part, split, count in (("training", "train", 4), ("validation", "validation", 2), ("evaluation", "test", 2)):
         for label in range(3):
@@ -302,7 +302,7 @@ def _(tree):
         tree.text(f"fold_{fold}_data.txt", rows)
 
 
-@folder("APPA-REAL: 0001.jpg and 0001.jpg_face.jpg, tables of averages and of each rating", "advised", today="refused")
+@folder("APPA-REAL: 0001.jpg and 0001.jpg_face.jpg, tables of averages and of each rating", "advised")
 def _(tree):
     for place, (part, split) in enumerate((("train", "train"), ("valid", "validation"), ("test", "test"))):
         averages = "file_name,num_ratings,apparent_age_avg,apparent_age_std,real_age\n"

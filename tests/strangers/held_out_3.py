@@ -33,7 +33,7 @@ def _(tree):
     tree.text("sample_submission.csv", "posting_id,matches\ntest_1,test_1\n")
 
 
-@folder("H&M: images by the first digits of their numbers, articles.csv of names and codes", "advised", today="refused")
+@folder("H&M: images by the first digits of their numbers, articles.csv of names and codes", "advised")
 def _(tree):
     rows = "article_id,product_code,prod_name,product_type_no,product_type_name,product_group_name,detail_desc\n"
     for number in range(8):
@@ -119,7 +119,7 @@ def _(tree):
 
 
 # --- machines
-@folder("TIG welding: frames by part, and train.json of paths to numbers in each split", today="refused")
+@folder("TIG welding: frames by part, and train.json of paths to numbers in each split")
 def _(tree):
     for part, split in (("train", "train"), ("test", "test")):
         labels = {}
@@ -185,7 +185,7 @@ def _(tree):
 
 
 # --- competitions and courses
-@folder("fast.ai's MNIST_SAMPLE: train/3, train/7, valid, and labels.csv that calls them 0 and 1", today="wrong")
+@folder("fast.ai's MNIST_SAMPLE: train/3, train/7, valid, and labels.csv that calls them 0 and 1")
 def _(tree):
     rows = "name,label\n"
     for part, split, count in (("train", "train", 4), ("valid", "validation", 2)):
@@ -236,7 +236,7 @@ def _(tree):
     tree.text("train_folds.csv", rows)
 
 
-@folder("a notebook's train.csv and val.csv: an index, paths of Colab, numbers for the class folders", today="wrong")
+@folder("a notebook's train.csv and val.csv: an index, paths of Colab, numbers for the class folders")
 def _(tree):
     names = ("daisy", "rose", "tulip")
     tables = {"train": ",filepath,label\n", "val": ",filepath,label\n"}
@@ -290,7 +290,7 @@ def _(tree):
             tree.images(f"frutas/{part}/{label}/{label} ({{}}).jpg", count, label, split)
 
 
-@folder("Japanese: 学習用, 検証用, テスト用", today="refused")
+@folder("Japanese: 学習用, 検証用, テスト用")
 def _(tree):
     for part, split, count in (("学習用", "train", 4), ("検証用", "validation", 2), ("テスト用", "test", 2)):
         for label in ("犬", "猫"):

@@ -16,6 +16,7 @@ from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree, readings_of_masks
 from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_without_images
+from shardkit.sources.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
@@ -63,6 +64,7 @@ def open_unmarked_folder(
     """
     options, place = opening.options, _place(opening)
     remarks = ""
+    unrelated: list[tuple[Folder, list[str], SourcePlace]] = []
     while True:
         folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
@@ -73,6 +75,7 @@ def open_unmarked_folder(
         if tables := open_roboflow_classes(folder, options):
             return tables
         beside = look_at_tables(folder, excluded)
+        unrelated.append((folder, [table.name for table in beside.unrelated], place))
         if any(not table.repeats_folders for table in beside.naming):
             return _open_tables(folder, beside, options, place)
         if beside.are_of_splits and all(table.folder_column for table in beside.naming):
@@ -92,6 +95,8 @@ def open_unmarked_folder(
             source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
         else:
             _refuse_data_files(folder, place, beside.remark)
+            for tables in unrelated:
+                refuse_parts_of_names(*tables)
             source = found
         remarks += beside.remark
         return NotedSource(source.folder, source, remarks, folder) if remarks else source

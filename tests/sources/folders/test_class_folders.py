@@ -54,7 +54,7 @@ TREES = {
     ),
     "one split folder without label folders": (
         ["train/cat/1.jpg", "test/2.jpg"],
-        [("test/2.jpg", "test", None), ("train/cat/1.jpg", "train", "cat")],
+        [("train/cat/1.jpg", "train", "cat")],
     ),
     "a label that is named like a split": (["train/train/1.jpg"], [("train/train/1.jpg", "train", "train")]),
     "images outside labels": (
