@@ -291,7 +291,7 @@ def _(tree):
         tree.text(f"{part}.csv", rows)
 
 
-@folder("Adience: the name of an image is made of three columns, folds in texts", "refused", today="wrong")
+@folder("Adience: the name of an image is made of three columns, folds in texts", "refused")
 def _(tree):
     for fold in range(2):
         rows = "user_id\toriginal_image\tface_id\tage\tgender\tx\ty\tdx\tdy\n"

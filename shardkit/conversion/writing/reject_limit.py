@@ -9,13 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.errors import CallError, DataError
-from shardkit.naming import printable
+from shardkit.naming import counted, printable
+from shardkit.options.call import Change
 from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED  # noqa: PLC0414 - read from here too
 from shardkit.options.words import named, shown
-from shardkit.reject_reasons import NOT_COUNTED
+from shardkit.refusals import RefusedDataError
+from shardkit.reject_reasons import NO_LABEL, NOT_COUNTED, UNSUPPORTED_FORMAT
 
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
 REJECTED_SHOWN = 10
+# Reasons of files that are rejected as a whole; a bad box or label is only a part of what is known of an image.
+_TO_LEAVE_OUT = frozenset({NO_LABEL, UNSUPPORTED_FORMAT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,16 @@ def too_many_rejected(limit: RejectLimit, num_files: int, rejected: pa.Table, wh
         where: URL of the file that lists all of them.
     """
     rows: list[dict[str, Any]] = rejected.slice(0, REJECTED_SHOWN).to_pylist()
-    reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(rejected["reason"].to_pylist()).most_common())
+    by_reason = Counter(rejected["reason"].to_pylist())
+    reasons = ", ".join(f"{count} {reason}" for reason, count in by_reason.most_common())
     allowed = f"more than {named('max_rejected', limit.text)} allows"
-    lines = [f"{len(rejected)} of {num_files} images and records are bad, {allowed} ({reasons}):"]
-    lines += [f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rows]
+    problem = f"{len(rejected)} of {num_files} images and records are bad, {allowed} ({reasons})"
+    lines = [f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rows]
     if len(rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")
-    return DataError(
-        "\n".join([*lines, f"repair or remove them, or raise {named('max_rejected')}; nothing was published"])
-    )
+    if by_reason.keys() <= _TO_LEAVE_OUT and len(rejected) <= num_files / 2:
+        change = Change(f"without {counted(len(rejected), 'image')}", {"max_rejected": str(len(rejected))})
+        remedy = "nothing was published; repair or remove them"
+        return RefusedDataError(problem, [change], remedy=remedy, appendix="\n".join(lines))
+    end = f"repair or remove them, or raise {named('max_rejected')}; nothing was published"
+    return DataError("\n".join([f"{problem}:", *lines, end]))

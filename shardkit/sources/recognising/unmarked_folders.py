@@ -95,8 +95,8 @@ def open_unmarked_folder(
             source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
         else:
             _refuse_data_files(folder, place, beside.remark)
-            for tables in unrelated:
-                refuse_parts_of_names(*tables)
+            for one in unrelated:
+                refuse_parts_of_names(*one)
             source = found
         remarks += beside.remark
         return NotedSource(source.folder, source, remarks, folder) if remarks else source
