@@ -200,7 +200,7 @@ def _(tree):
     tree.text("B. Disease Grading/LICENSE.txt", "CC BY 4.0\n")
 
 
-@folder("RFMiD: three wrapped splits of 1.png, 2.png, a table of 0 and 1 in each", today="refused")
+@folder("RFMiD: three wrapped splits of 1.png, 2.png, a table of 0 and 1 in each")
 def _(tree):
     names = ("Disease_Risk", "DR", "ARMD", "MH")
     parts = (("Training_Set", "Training", "train"), ("Evaluation_Set", "Validation", "validation"))

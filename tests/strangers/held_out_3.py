@@ -250,7 +250,7 @@ def _(tree):
 
 
 # --- disks
-@folder("albums of an iPhone: .MOV and .AAE beside each .JPG, IMG_E for what was edited", "advised", today="refused")
+@folder("albums of an iPhone: .MOV and .AAE beside each .JPG, IMG_E for what was edited", "advised")
 def _(tree):
     for album in ("Roses", "Tulips"):
         for number in range(4):
@@ -305,7 +305,7 @@ def _(tree):
         tree.unlearnt(f"data/test/images/{number}.jpg")
 
 
-@folder("a folder of results: class folders, confusion.png, loss.png and a model beside them", today="refused")
+@folder("a folder of results: class folders, confusion.png, loss.png and a model beside them", today="advised")
 def _(tree):
     for label in ("ok", "scratch", "dent"):
         tree.images(f"parts/{label}/{label}{{}}.bmp", 4, label)

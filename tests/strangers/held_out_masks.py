@@ -117,7 +117,7 @@ def _(tree):
     tree.text("label_names.txt", "background 1 1\nfacade 2 2\nwindow 3 10\n")
 
 
-@folder("GID-15: img_dir/train/*.tif and ann_dir/train/*_15label.png, a test without labels", today="refused")
+@folder("GID-15: img_dir/train/*.tif and ann_dir/train/*_15label.png, a test without labels", today="advised")
 def _(tree):
     for place, (part, split) in enumerate(SPLITS):
         for number in range(3):
@@ -183,7 +183,7 @@ def _(tree):
 
 
 # --- medicine, cells, plants
-@folder("lungs: CXR_png of all patients, masks of most of them", "advised", today="refused")
+@folder("lungs: CXR_png of all patients, masks of most of them", "advised")
 def _(tree):
     for number in range(1, 9):
         name = f"CHNCXR_{number:04}_{number % 2}"
