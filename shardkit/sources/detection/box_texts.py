@@ -13,12 +13,10 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
-from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.detection.paired_files import FolderPair
-from shardkit.sources.detection.paired_texts import PairedTexts
+from shardkit.sources.detection.paired_texts import PairedTexts, has_lines
 from shardkit.sources.detection.rows import (
     NUMBER,
     Annotation,
@@ -29,10 +27,9 @@ from shardkit.sources.detection.rows import (
     number_problem,
 )
 from shardkit.sources.listing import count_skipped
-from shardkit.sources.walking import files_in, folders_in, is_folder, join, read_head
+from shardkit.sources.walking import folders_in, is_folder, join
 from shardkit.storage import Folder
 
-_TRIED = 8  # label files that are tested, because the first may be empty
 _CLASSES = (
     *("pedestrian", "people", "bicycle", "car", "van", "truck", "tricycle", "awning-tricycle", "bus", "motor"),
     "others",
@@ -127,29 +124,14 @@ class BoxTexts(PairedTexts):
     layout = LAYOUTS["box-text"].title
     schema = detection_schema(())
 
-    def describe(self) -> str:
-        """See Source."""
-        read = [
-            f"{printable(found.annotations)}/*.txt with the images in {printable(found.images)}"
-            + (f" as {found.split}" if found.split else "")
-            for found in self.groups
-        ]
-        return f"{self.folder.url}: read as {self.title}: {'; '.join(read)}; note: {_FORMATS[self.title].note}"
+    @property
+    def note(self) -> str:
+        """See PairedTexts."""
+        return f"texts of {self.title}; {_FORMATS[self.title].note}"
 
-    def parse(self, data: bytes) -> Annotation | str:
-        """See PairedFiles."""
-        lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-        if len(lines) > MAX_OBJECTS + 1:
-            return f"it has {len(lines):,} lines, more than {MAX_OBJECTS:,}"
-        found = Annotation()
-        for number, raw in enumerate(lines, 1):
-            line = raw.decode("utf-8", "replace").strip()
-            made = _FORMATS[self.title].object_of(line, found) if line else None
-            if isinstance(made, str):
-                found.add_line_problem(number, made)
-            elif made is not None:
-                found.objects.append({**made, "name": f"line {number}"})
-        return found
+    def object_of(self, line: str, found: Annotation) -> Object | str | None:
+        """See PairedTexts."""
+        return _FORMATS[self.title].object_of(line, found)
 
 
 def is_box_texts(folder: Folder) -> bool:
@@ -165,19 +147,11 @@ def _find(folder: Folder) -> tuple[str, tuple[FolderPair, ...]] | None:
             for base in bases
             if is_folder(folder, join(base, "images"))
             for name in one.folders
-            if _has_lines(folder, join(base, name), one)
+            if has_lines(folder, join(base, name), one.is_line)
         ]
         if len({pair.images for pair in found}) == len(found) > 0:
             return one.title, tuple(found)
     return None
-
-
-def _has_lines(folder: Folder, path: str, one: _Format) -> bool:
-    for tried in files_in(folder, path, ".txt")[:_TRIED]:
-        text = (read_head(folder, tried) or b"").decode("utf-8-sig", "replace")
-        if line := next((line.strip() for line in text.split("\n") if line.strip()), ""):
-            return one.is_line(line)
-    return False
 
 
 def open_box_texts(opening: Opening) -> BoxTexts:

@@ -15,10 +15,9 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
-from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import FolderPair
-from shardkit.sources.detection.paired_texts import PairedTexts
+from shardkit.sources.detection.paired_texts import PairedTexts, has_lines
 from shardkit.sources.detection.rows import (
     NUMBER,
     Annotation,
@@ -28,7 +27,7 @@ from shardkit.sources.detection.rows import (
     number_problem,
 )
 from shardkit.sources.listing import count_skipped
-from shardkit.sources.walking import files_in, folders_in, is_folder, join, read_head
+from shardkit.sources.walking import folders_in, is_folder, join
 from shardkit.storage import Folder
 
 _OBJECT_FIELDS = (
@@ -38,7 +37,6 @@ _OBJECT_FIELDS = (
 )
 _PAIRS = (("image_2", "label_2"), ("images", "labels"))
 _OTHER_BASES = ("default",)  # CVAT's export; other folders than these and splits are not searched
-_TRIED = 8  # label files that are tested, because the first may be empty
 _DONT_CARE = "DontCare"  # regions without labels, not objects; TFDS leaves them out too
 _FIELDS = (15, 16)
 
@@ -58,34 +56,15 @@ class Kitti(PairedTexts):
     layout = LAYOUTS["kitti"].title
     schema = detection_schema(_OBJECT_FIELDS)
 
-    def describe(self) -> str:
-        """See Source."""
-        read = [
-            f"{found.annotations}/*.txt with the images in {found.images}"
-            + (f" as {found.split}" if found.split else "")
-            for found in self.groups
-        ]
-        return f"{self.folder.url}: read {'; '.join(read)}; note: DontCare regions and 3D values are left out"
+    note = "DontCare regions and 3D values are left out"
 
-    def parse(self, data: bytes) -> Annotation | str:
-        """See PairedFiles."""
-        lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-        if len(lines) > MAX_OBJECTS + 1:
-            return f"it has {len(lines):,} lines, more than {MAX_OBJECTS:,}"
-        found = Annotation()
-        for number, raw in enumerate(lines, 1):
-            fields = raw.decode("utf-8", "replace").split()
-            if not fields:
-                continue
-            if fields[0] == _DONT_CARE:
-                count_skipped(found.left_out, "DontCare regions")
-                continue
-            made = _object(fields)
-            if isinstance(made, str):
-                found.add_line_problem(number, made)
-            else:
-                found.objects.append({**made, "name": f"line {number}"})
-        return found
+    def object_of(self, line: str, found: Annotation) -> Object | str | None:
+        """See PairedTexts."""
+        fields = line.split()
+        if fields[0] == _DONT_CARE:
+            count_skipped(found.left_out, "DontCare regions")
+            return None
+        return _object(fields)
 
 
 def _object(fields: list[str]) -> Object | str:
@@ -120,7 +99,7 @@ def _find_folders(folder: Folder) -> tuple[FolderPair, ...]:
     found = [one for base in ("", *bases) for one in _pairs_in(folder, base)]
     if not found and {"data_object_image_2", "data_object_label_2"} <= set(names):  # the archives, each unpacked
         images, labels = "data_object_image_2/training/image_2", "data_object_label_2/training/label_2"
-        found = [FolderPair(images, labels, None)] if _has_labels(folder, labels) else []
+        found = [FolderPair(images, labels, None)] if has_lines(folder, labels, is_label_line) else []
     # KITTI's own has labels for training/ only; a split of its own would leave no validation split to make.
     return (FolderPair(found[0].images, found[0].annotations, None),) if len(found) == 1 else tuple(found)
 
@@ -131,18 +110,10 @@ def _pairs_in(folder: Folder, base: str) -> Iterator[FolderPair]:
         if (
             is_folder(folder, pair.annotations)
             and is_folder(folder, pair.images)
-            and _has_labels(folder, pair.annotations)
+            and has_lines(folder, pair.annotations, is_label_line)
         ):
             yield pair
             return
-
-
-def _has_labels(folder: Folder, path: str) -> bool:
-    for tried in files_in(folder, path, ".txt")[:_TRIED]:
-        head = read_head(folder, tried) or b""
-        if line := next((line for line in head.decode("utf-8", "replace").split("\n") if line.strip()), ""):
-            return is_label_line(line)
-    return False
 
 
 def open_kitti(opening: Opening) -> Kitti:

@@ -1,22 +1,74 @@
-"""Sources of pairs of folders: images, and a text file of the same stem for each image."""
+"""Sources of pairs of folders: images, and a text file of the same stem for each image, with a line for each object."""
 
-from collections.abc import Iterator
+import abc
+from collections.abc import Callable, Iterator
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
-from shardkit.sources.detection.rows import rejected_file, rejected_image
+from shardkit.sources.detection.rows import Annotation, Object, rejected_file, rejected_image
 from shardkit.sources.listing import ListingRow
-from shardkit.sources.walking import join
+from shardkit.sources.walking import files_in, join, read_head
+from shardkit.storage import Folder
+
+_TRIED = 8  # label files that are tested, because the first may be empty
+
+
+def has_lines(folder: Folder, path: str, is_line: Callable[[str], bool]) -> bool:
+    """Return whether a folder has text files of a format, judging by the first line of the first that is not empty."""
+    for tried in files_in(folder, path, ".txt")[:_TRIED]:
+        text = (read_head(folder, tried) or b"").decode("utf-8-sig", "replace")
+        if line := next((line.strip() for line in text.split("\n") if line.strip()), ""):
+            return is_line(line)
+    return False
 
 
 class PairedTexts(PairedFiles[FolderPair, str]):
-    """A source of such pairs; an image without text file is rejected, because background has an empty one."""
+    """A source of such pairs; an image without text file is rejected, because background has an empty one.
+
+    Attributes:
+        note: What the user should know.
+    """
 
     __slots__ = ()
+    folder: Folder
     first_index = 0  # files without a partner are listed among the pairs
     unlisted = "that no label file names"
     advice = "; correct the line, or remove it"
+
+    @property
+    @abc.abstractmethod
+    def note(self) -> str:
+        """See the class."""
+
+    @abc.abstractmethod
+    def object_of(self, line: str, found: Annotation) -> Object | str | None:
+        """Return the object of a line, why it is bad, or None if it is none; `found` counts what is left out."""
+
+    def describe(self) -> str:
+        """See Source."""
+        read = [
+            f"{printable(one.annotations)}/*.txt with the images in {printable(one.images)}"
+            + (f" as {one.split}" if one.split else "")
+            for one in self.groups
+        ]
+        return f"{self.folder.url}: read {'; '.join(read)}; note: {self.note}"
+
+    def parse(self, data: bytes) -> Annotation | str:
+        """See PairedFiles."""
+        lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        if len(lines) > MAX_OBJECTS + 1:
+            return f"it has {len(lines):,} lines, more than {MAX_OBJECTS:,}"
+        found = Annotation()
+        for number, raw in enumerate(lines, 1):
+            line = raw.decode("utf-8", "replace").strip()
+            made = self.object_of(line, found) if line else None
+            if isinstance(made, str):
+                found.add_line_problem(number, made)
+            elif made is not None:
+                found.objects.append({**made, "name": f"line {number}"})
+        return found
 
     def scan(self, group: FolderPair) -> StemFiles[FolderPair]:
         """See PairedFiles."""
