@@ -19,9 +19,9 @@ from shardkit.storage import Folder
 
 _OF_IMAGES = re.compile(r"images?(?:_png|_jpe?g)?|imgs?|jpe?gimages|left_?img_?8bit", re.IGNORECASE)
 _OF_ANNOTATIONS = re.compile(
-    r"(?:.*[_-])?(?:masks?(?:_png)?|annotations?|labels?|gt|ground[_-]?truths?|segmentations|bboxes|trimaps|xmls)"
+    r"(?:.*[_-])?(?:masks(?:_png)?|annotations?|labels|gt|ground[_-]?truths?|segmentations|bboxes|trimaps|xmls)"
     r"|(?:train|valid|val|test)(?:annot|gt|labels|masks)"
-    r"|gt[_-].*|segmentation(?:class|object)|imagesets|gt(?:Fine|Coarse)",
+    r"|gt[_-].*|segmentation(?:class|object)|imagesets|gt(?:Fine|Coarse)|label",
     re.IGNORECASE,
 )
 # A class may be called "labels": the name of one folder among many is no sign.

@@ -306,7 +306,10 @@ def _refuse_annotated(
         paths = [join(name, one) for name, inner in below for one in inner] or names
         masks = [path for path in sign.folders if are_masks(folder, images_below(folder, path))]
         if masks and len(masks) < len(names):
-            without = place.without(masks, f"each folder is a class, without the masks in {listed(masks)}")
+            meaning = f"each folder is a class, without the masks in {listed(masks)}"
+            names_of = tuple(f"{posixpath.basename(path)}/" for path in masks)  # other classes have such folders, too
+            is_inner = any("/" in path for path in masks)
+            without = place.whole({"ignore": names_of}, meaning) if is_inner else place.without(masks, meaning)
             raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), without], remedy=remedy)
         by_folder = [] if sign.holds_labels else [_forced(place)]
         raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), *by_folder], remedy=remedy)

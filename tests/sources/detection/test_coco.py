@@ -53,6 +53,22 @@ def test_an_image_is_listed_with_its_objects_and_size(tmp_path):
     assert found.classes == {2: "cat", 7: "dog"}
 
 
+def test_files_with_other_ids_of_categories_are_merged_by_the_names(tmp_path):
+    """Exports of splits number the categories that occur in them."""
+    files = {}
+    for split, label, other in (("train", "dog", "cat"), ("valid", "cat", "dog")):
+        categories = [{"id": 7, "name": label}, {"id": 2, "name": other}]
+        image = IMAGE | {"file_name": f"{split}.jpg"}
+        head = json.dumps({"categories": categories, "images": [image], "annotations": [BOX]})
+        files |= {f"{split}/_annotations.coco.json": head.encode(), f"{split}/{split}.jpg": b"x"}
+    found = read_source(write_tree(tmp_path / "s", files))
+    assert {row["split"]: row["objects"][0]["label_name"] for row in found.rows} == {
+        "train": "dog",
+        "validation": "cat",
+    }
+    assert found.classes == {}
+
+
 def test_an_image_without_annotations_is_good(tmp_path):
     found = read(tmp_path, document(annotations=[]))
     (row,) = found.rows

@@ -3,10 +3,11 @@
 iNaturalist has COCO's format without boxes. Read as boxes, its images would all be background.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pyarrow as pa
 
@@ -18,12 +19,14 @@ from shardkit.sources.detection.coco.columns import CocoColumns, JoinedAnnotatio
 from shardkit.sources.detection.coco.files import AnnotationFiles, CocoFile
 from shardkit.sources.json_stream import BLOCK
 from shardkit.sources.listing import ListingRow, RecordProblem, rejected_row
-from shardkit.sources.walking import children, join, parent_of
+from shardkit.sources.walking import children, join, parent_of, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
 CLASSES_SCHEMA = pa.schema([*LISTING_SCHEMA, LINE])
 Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
 _ARRAY = re.compile(rb'"annotations"\s*:\s*\[')
+_CATEGORIES = re.compile(r'"categories"\s*:\s*\[')
+_DECODER = json.JSONDecoder()
 _OVERLAP = 64  # bytes: more than _ARRAY matches
 _WINDOW = 1 << 16  # 64 KiB of annotations that are searched
 # Names that promise boxes, of COCO and of Roboflow; their files are not searched.
@@ -76,6 +79,22 @@ def _first_annotations(folder: Folder, path: str) -> bytes | None:
                 return b"" if found.lstrip().startswith(b"]") else found[:_WINDOW]
             rest = text[-_OVERLAP:]
     return None
+
+
+def ids_disagree(folder: Folder, paths: Sequence[str]) -> bool:
+    """Return whether files give a category id different names, judging by those that have them in their beginnings."""
+    names: dict[Any, Any] = {}
+    for path in paths if len(paths) > 1 else ():
+        head = (read_head(folder, path) or b"").decode("utf-8", "replace")
+        if match := _CATEGORIES.search(head):
+            try:
+                found, _ = _DECODER.raw_decode(head, match.end() - 1)
+                ids = {one["id"]: one["name"] for one in found}
+            except (ValueError, RecursionError, KeyError, TypeError):
+                continue  # reading the file tells what is wrong
+            if any(names.setdefault(number, name) != name for number, name in ids.items()):
+                return True
+    return False
 
 
 def scanned(folder: Folder, images: str, names: Iterable[str]) -> tuple[Folders, list[str]]:

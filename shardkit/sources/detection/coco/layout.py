@@ -2,9 +2,10 @@
 
 The split comes from the name of the file or of its folder: ``annotations/instances_train2017.json`` is ``train``. Boxes
 are (y, x, y + height, x + width) in pixels as written; the check compares them with the image later. Categories of the
-same name are one class; classes are in the order of category ids. Backslashes in ``file_name`` separate folders, and an
-absolute path is followed if it leads below the folder of the images. An image without record is rejected if it is in a
-folder of images with records of one file; in other folders, and in folders of several files, it is counted as skipped.
+same name are one class; classes are in the order of category ids, or of their names if files disagree in the ids.
+Backslashes in ``file_name`` separate folders, and an absolute path is followed if it leads below the folder of the
+images. An image without record is rejected if it is in a folder of images with records of one file; in other folders,
+and in folders of several files, it is counted as skipped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,6 +27,7 @@ from shardkit.sources.detection.coco.classes import (
     Folders,
     choose_kind,
     class_rows,
+    ids_disagree,
     refuse_kind,
     scanned,
 )
@@ -82,6 +84,7 @@ class Coco(Source):
         files: The annotation files.
         is_whole: Whether images that no file names are counted: if SOURCE is a folder and has the images below it.
         has_boxes: Whether annotations have boxes; else they are classes of whole images.
+        has_ids: Whether category ids give the order of classes: the files agree in them.
         remark: What the user should know besides; '' for nothing.
     """
 
@@ -90,6 +93,7 @@ class Coco(Source):
     files: tuple[CocoFile, ...]
     is_whole: bool
     has_boxes: bool
+    has_ids: bool
     remark: str
 
     @property
@@ -133,7 +137,7 @@ class Coco(Source):
             columns = read_coco(file, url, part.path, images_url, has_boxes=self.has_boxes)
         folders, inner = scanned(self.folder, part.images, columns.image_names)
         classes: dict[int, str] = {}
-        for number, name in sorted(columns.categories.items()):
+        for number, name in sorted(columns.categories.items()) if self.has_ids else ():
             if name not in classes.values():
                 classes[number] = name
         # Joining finds further problems, so problems are listed last.
@@ -270,4 +274,7 @@ def open_coco(opening: Opening) -> Coco:
     if not chosen:
         refuse_kind(folder, found.paths[0])  # after the files' first images, which tell more if a file is damaged
     is_whole = json_path is None and options.root is None
-    return Coco(root, folder, files, is_whole, has_boxes, remark)
+    has_ids = not ids_disagree(folder, chosen)
+    if not has_ids:
+        remark += "; note: the files have different category ids, and classes are those of the same name"
+    return Coco(root, folder, files, is_whole, has_boxes, has_ids, remark)
