@@ -38,8 +38,15 @@ class RepairRecords:
         is_bad = tf.equal(tf.strings.length(columns["record"]), 0)
         if "is_undecodable" in columns:
             is_bad |= columns["is_undecodable"]
-        columns = tf.cond(tf.reduce_any(is_bad), lambda: self._repaired(columns), lambda: dict(columns))
-        return {name: column for name, column in columns.items() if name not in self._dropped}
+        kept = {name: column for name, column in columns.items() if name not in self._dropped}
+        names = kept if self._replaces else ("record",)  # only what may change: each branch copies it
+
+        def repaired() -> dict[str, Any]:
+            made = self._repaired(columns)
+            return {name: made[name] for name in names}
+
+        changed: dict[str, Any] = tf.cond(tf.reduce_any(is_bad), repaired, lambda: {name: kept[name] for name in names})
+        return kept | changed
 
     def _repaired(self, columns: dict[str, Any]) -> dict[str, Any]:
         count = columns["record"].shape

@@ -133,14 +133,13 @@ def _next_kind(is_unmoved: Any, last_kind: Any, find_causes: Callable[[], Any]) 
         last_kind: Kind of the last attempt.
         find_causes: See retry_failed_steps.
     """
-    kinds = [tf.constant(kind, tf.int64) for kind in (_WATCHED, _INFORMED, _PLAIN)]
-    return tf.case(
-        [
-            (~is_unmoved & tf.equal(last_kind, _PLAIN), lambda: kinds[_WATCHED]),
-            (is_unmoved & tf.equal(last_kind, _INFORMED), lambda: kinds[_PLAIN]),
-        ],
-        default=lambda: tf.where(find_causes() > 0, kinds[_INFORMED], kinds[_PLAIN]),
-        exclusive=True,
+    watched, informed, plain = (tf.constant(kind, tf.int64) for kind in (_WATCHED, _INFORMED, _PLAIN))
+    is_new = ~is_unmoved & tf.equal(last_kind, _PLAIN)
+    is_known = is_new | (is_unmoved & tf.equal(last_kind, _INFORMED))
+    return tf.cond(
+        is_known,
+        lambda: tf.where(is_new, watched, plain),
+        lambda: tf.where(find_causes() > 0, informed, plain),
     )
 
 
