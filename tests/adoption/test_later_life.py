@@ -1,11 +1,11 @@
-"""TFRecords of others at the command line: adopted, converted, appended to and verified, each by its own process."""
+"""TFRecords of others at the command line: adopted, converted, appended to and verified."""
 
 import json
 
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 
-from ..cli.calling import run
+from ..cli.calling import call
 from ..dataset.foreign.records import imagenet, write
 
 NAMES = {1: "tench", 2: "shark"}
@@ -16,8 +16,8 @@ def record(i):
 
 
 def shardkit_does(*arguments):
-    ended = run(*arguments)
-    assert ended.returncode == 0, ended.stderr
+    ended = call(*arguments)
+    assert ended.exit_code == 0, ended.output
     return ended
 
 

@@ -7,17 +7,20 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import threading
 from pathlib import Path
+from subprocess import PIPE
 
 from shardkit.dataset.manifest import Index, Shard
 from shardkit.storage import LocalFolder
 from shardkit.storage.kernel_locks import lock_file
 
+from ..processes import Process
+
 SHARD_BYTES = 300_001  # no multiple of anything
 PROGRAM = Path(__file__).parent.parent / "programs" / "cache_user.py"
+MODULES = ("shardkit.dataset.manifest", "shardkit.dataset.index.shards", "shardkit.storage")  # no TensorFlow
 
 
 def make_shards(folder, count=6, num_bytes=SHARD_BYTES, seed=0):
@@ -115,10 +118,9 @@ class User:
     """A separate process that uses a cache."""
 
     def __init__(self, source, directory, limit, seconds_a_read=0.0):
-        command = [sys.executable, str(PROGRAM), str(directory), str(limit), source.root.path, str(seconds_a_read)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        argv = [PROGRAM, directory, limit, source.root.path, seconds_a_read]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self.process = subprocess.Popen(command, **pipes, text=True, env=environment)
+        self.process = Process(argv, environment, stdin=PIPE, stdout=PIPE, stderr=PIPE, modules=MODULES)
 
     def ready(self):
         assert self.line() == "ready"
@@ -138,7 +140,8 @@ class User:
         self.process.communicate()
 
     def end(self):
-        assert not self.process.communicate("quit\n")[1]
+        self.order("quit")
+        assert not self.process.communicate()[1]
         assert self.process.returncode == 0
 
 

@@ -121,7 +121,12 @@ def test_a_failed_fetch_holds_nothing(source, directory):
 
 # A process of its own: gRPC, if a test before has loaded it, may abort in a fork that then runs Python.
 FORKING = """
-import os, sys
+import os, pathlib, sys, types
+import shardkit
+
+# As in cache_user.py: leases need no TensorFlow.
+package = sys.modules["shardkit.reader"] = types.ModuleType("shardkit.reader")
+package.__path__ = [str(pathlib.Path(shardkit.__file__).parent / "reader")]
 from shardkit.reader.cache.leases import Lease
 
 lease = Lease(sys.argv[1], sys.argv[2:])

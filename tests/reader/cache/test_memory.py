@@ -56,13 +56,14 @@ def reads(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("order", ["full", "block"])
-@pytest.mark.parametrize("cache", ["auto", "memory", reader.Memory(1 << 20)], ids=str)
-def test_records_in_memory_are_those_of_the_files(noise, cache, order):
-    same(batches(made(noise, cache=cache, order=order)), batches(made(noise, cache=None, order=order)))
+@pytest.mark.parametrize(("order", "caches"), [("full", ["auto", reader.Memory(1 << 20)]), ("block", ["memory"])])
+def test_records_in_memory_are_those_of_the_files(noise, order, caches):
+    wanted = batches(made(noise, cache=None, order=order))
+    for cache in caches:
+        same(batches(made(noise, cache=cache, order=order)), wanted)
 
 
-@pytest.mark.parametrize("selection", [{}, {"where": "label_name = 'cat'"}, {"take": 50}, {"fold": (0, 3)}], ids=str)
+@pytest.mark.parametrize("selection", [{}, {"where": "label_name = 'cat'", "take": 50}], ids=str)
 def test_soon_after_the_first_batch_all_selected_records_are_held_and_no_others(noise, selection):
     train_fn = made(noise, **selection)
     next(iter(train_fn()))
@@ -129,11 +130,14 @@ def test_other_processes_do_not_see_this_ones_memory(noise):
 
 
 @pytest.mark.parametrize(
-    "images",
-    [{"dtype": "uint8"}, {}, {"dtype": "bfloat16"}, {"mean": 127.5, "std": 127.5, "dtype": "float16"}],
+    ("images", "last_batch"),
+    [
+        ({"dtype": "uint8"}, "short"),
+        ({}, "padded"),
+        ({"mean": 127.5, "std": 127.5, "dtype": "bfloat16"}, "short"),
+    ],
     ids=str,
 )
-@pytest.mark.parametrize("last_batch", ["padded", "short"])
 def test_an_evaluation_decodes_each_image_once(noise, reads, images, last_batch):
     options = {"training": False, "image_size": None, "images": reader.Images((8, 8), **images)}
     options |= {"last_batch": last_batch}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.splits.splitting import split_stratified
@@ -89,9 +88,17 @@ def test_a_few_duplicates_leave_every_class_exact():
     assert np.abs(counts.sum(0) - 3000 * SHARES).max() < 1
 
 
+# What scikit-learn 1.9.1 gives for the same labels and groups. It is not installed for the tests: Keras imports it if
+# it can, which takes every process with TensorFlow a second.
+SKLEARN_GROUPS = 0.00594  # mean of five seeds of the largest error of a class's share
+SKLEARN_CLASSES = [257, 122, 83, 63, 45, 37, 36, 30, 32, 22, 21, 20, 19, 18, 18]
+SKLEARN_CLASSES += [15, 13, 17, 15, 13, 12, 11, 14, 13, 10, 10, 10, 7, 9, 8]
+
+
 def test_groups_are_shared_out_as_well_as_scikit_learn_shares_them_out():
+    """StratifiedGroupKFold(4, shuffle=True, random_state=seed), its first fold."""
     rng = np.random.default_rng(1)
-    ours, theirs = [], []
+    ours = []
     for seed in range(5):
         atomic_groups = rng.integers(0, 200, 4000)  # patients of about twenty pictures, of mostly one class
         labels = np.where(rng.random(4000) < 0.7, atomic_groups % 5, rng.integers(0, 5, 4000))
@@ -99,25 +106,21 @@ def test_groups_are_shared_out_as_well_as_scikit_learn_shares_them_out():
         splits = split_atomic_groups(hashes_of(4000, seed), single(labels.tolist()), ratios, atomic_groups)
         share = np.bincount(labels[splits == 1], minlength=5) / np.bincount(labels, minlength=5)
         ours.append(np.abs(share - 0.25).max())
-        folds = StratifiedGroupKFold(4, shuffle=True, random_state=seed)
-        _, test = next(folds.split(labels, labels, atomic_groups))
-        share = np.bincount(labels[test], minlength=5) / np.bincount(labels, minlength=5)
-        theirs.append(np.abs(share - 0.25).max())
-    assert np.mean(ours) <= np.mean(theirs)
+    assert np.mean(ours) <= SKLEARN_GROUPS
     assert max(ours) < 0.01
 
 
 def test_classes_are_shared_out_as_scikit_learn_shares_them_out():
+    """StratifiedShuffleSplit(1, test_size=0.2, random_state=0)."""
     rng = np.random.default_rng(2)
     labels = rng.choice(30, 5000, p=(weights := 1 / np.arange(1, 31)) / weights.sum())
     splits = split_atomic_groups(
         hashes_of(5000), single(labels.tolist()), {"a": Fraction(4, 5), "b": Fraction(1, 5)}, None
     )
     wanted = 0.2 * np.bincount(labels, minlength=30)
-    _, test = next(StratifiedShuffleSplit(1, test_size=0.2, random_state=0).split(labels, labels))
-    ours, theirs = (np.bincount(labels[rows], minlength=30) for rows in (splits == 1, test))
+    ours = np.bincount(labels[splits == 1], minlength=30)
     assert np.abs(ours - wanted).max() < 1
-    assert np.abs(ours - theirs).max() <= 1
+    assert np.abs(ours - SKLEARN_CLASSES).max() <= 1
 
 
 @pytest.mark.parametrize("with_groups", [False, True])
