@@ -205,18 +205,18 @@ def parquet_of(columns):
 
 
 @pytest.mark.parametrize(
-    ("raw", "sentence"),
+    ("content", "sentence"),
     [
         (b"PAR1 no Parquet PAR1", "the list cannot be read"),
-        (parquet_of({"key": ["a"]}), "the list lacks values of its column 'reason'"),
-        (parquet_of({"key": [1], "reason": ["x"], "message": ["x"], "source_bytes": [1]}), "its column 'key'"),
-        (parquet_of({"key": ["a"], "reason": pa.nulls(1, pa.string())}), "its column 'reason'"),
-        (parquet_of({"key": ["a" * (1 << 20)] * 90}), "the list would take too much memory"),
+        ({"key": ["a"]}, "the list lacks values of its column 'reason'"),
+        ({"key": [1], "reason": ["x"], "message": ["x"], "source_bytes": [1]}, "its column 'key'"),
+        ({"key": ["a"], "reason": pa.nulls(1, pa.string())}, "its column 'reason'"),
+        ({"key": ["a" * (1 << 20)] * 90}, "the list would take too much memory"),
     ],
     ids=range(5),
 )
-def test_no_command_believes_a_list_of_rejected_files(raw, sentence, dataset, tmp_path):
-    bad = with_rejected(dataset, tmp_path / "bad", raw)
+def test_no_command_believes_a_list_of_rejected_files(content, sentence, dataset, tmp_path):
+    bad = with_rejected(dataset, tmp_path / "bad", content if isinstance(content, bytes) else parquet_of(content))
     for arguments in (["info", bad, "--rejected"], ["info", bad, "--rejected", "--json"]):
         result = call(*arguments)
         assert (result.exit_code, result.stdout) == (1, "")
