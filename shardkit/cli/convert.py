@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from shardkit.cli.options.config_file import config_option
 from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
 
@@ -12,6 +13,7 @@ from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_
 @click.command(cls=SeveralSourcesCommand)
 @click.argument("source")
 @click.argument("output")
+@config_option
 @conversion_options("convert")
 @click.option(
     "--no-wait",

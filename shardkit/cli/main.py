@@ -18,7 +18,7 @@ from shardkit.__main__ import INTERRUPTED
 from shardkit.cli.options.beam import unknown_option
 from shardkit.cli.progress.displays import ERASE_LINE, is_live
 from shardkit.cli.progress.json_log import JSON, capture_other_output, log_format_of, write_json
-from shardkit.cli.terminal import escape_controls, fitted
+from shardkit.cli.terminal import coloured, escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
 from shardkit.options.words import shown, written_as
@@ -184,7 +184,22 @@ class _Failure(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc] # click declares it on the class
 
     def show(self, file: Any = None) -> None:
-        click.echo(fitted(f"Error: {self.format_message()}"), file=file, err=file is None)
+        text = fitted(f"Error: {self.format_message()}")
+        click.echo(text.replace("Error:", coloured("Error:", "red"), 1), file=file, err=file is None)
+
+
+class _UsageFailure(_Failure):
+    """An error that click found in a call: it shows how the command is used, too."""
+
+    def __init__(self, error: click.ClickException) -> None:
+        super().__init__(error.format_message(), error.exit_code)
+        self._error = error
+
+    def show(self, file: Any = None) -> None:
+        text = io.StringIO()
+        self._error.show(text)
+        lines = text.getvalue().replace("\nError:", f"\n{coloured('Error:', 'red')}", 1)
+        click.echo(lines, file=file, err=file is None, nl=False)
 
 
 class _JsonFailure(_Failure):
@@ -200,6 +215,8 @@ def _errors_as_json(ctx: click.Context) -> Iterator[None]:
         yield
     except click.ClickException as error:
         if not ctx.meta[_IS_JSON]:
+            if isinstance(error, click.UsageError):
+                raise _UsageFailure(error) from error
             raise
         raise _JsonFailure(error.format_message(), error.exit_code) from error
 

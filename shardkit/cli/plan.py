@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from shardkit.cli.options.config_file import config_option
 from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.dataset_call import has_conversion_options
 from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
@@ -15,6 +16,7 @@ _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_o
 @click.argument("source")
 @click.option("--explain", is_flag=True, help="Also print why the layout and the number of shards were chosen.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@config_option
 @conversion_options("plan")
 @click.pass_context
 def plan(

@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -38,6 +39,11 @@ def fitted(text: str) -> str:
 
     columns = displays.width()
     return "\n".join(part for line in text.split("\n") for part in wrapped(line, columns))
+
+
+def coloured(text: str, colour: str) -> str:
+    """Return a text in a colour for `click.echo`, which removes it where the output is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
 
 
 class Terminal:

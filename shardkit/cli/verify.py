@@ -67,7 +67,9 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     if leaked or problems:
         ctx.exit(1)
     if not as_json and manifest is not None:
-        terminal.show(_no_problems(root, manifest, deep=deep, leaks=leaks))
+        from shardkit.cli.printing.lines import Paragraph
+
+        terminal.show(Paragraph(_no_problems(root, manifest, deep=deep, leaks=leaks), "green"))
 
 
 def _as_json(

@@ -174,3 +174,17 @@ def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(
     convert(source, output, "--shards", "2")
     convert(source, tmp_path / "anew", "--shards", "2")
     assert digests_of(output) == digests_of(tmp_path / "anew")
+
+
+@pytest.mark.parametrize("is_dataset", [False, True])
+def test_swapped_paths_are_told_from_a_wrong_output(is_dataset, source, tmp_path):
+    first = tmp_path / "out"
+    if is_dataset:
+        assert call("convert", source, first).exit_code == 0
+    before = sorted(source.rglob("*"))
+    result = call("convert", first, source, "--seed", "3")
+    assert result.exit_code == 2
+    assert f"did you mean `shardkit convert {source} {first} --seed 3`?" in result.stderr
+    assert sorted(source.rglob("*")) == before
+    if not is_dataset:
+        assert call("convert", source, first, "--seed", "3").exit_code == 0

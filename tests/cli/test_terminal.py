@@ -1,4 +1,5 @@
 import code
+import io
 import os
 import pkgutil
 import pty
@@ -10,8 +11,12 @@ import threading
 import time
 
 import pytest
+from click.testing import CliRunner
+from rich.console import Console
 
 import shardkit
+from shardkit.cli import main
+from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.progress import displays
 from shardkit.parallel import progress
 from shardkit.testing import write_class_folders
@@ -226,3 +231,21 @@ def test_a_long_line_wraps_between_words_and_a_command_does_not(tmp_path):
     code, _, sent = run_on_terminal("plan", tmp_path / "nowhere at all", columns="60")
     assert code == 2
     assert max(map(len, sent.decode().split())) <= len(f"{tmp_path}/nowhere")
+
+
+@pytest.mark.parametrize(("no_color", "is_red"), [("", True), ("1", False)])
+def test_errors_are_red_where_colours_are_wanted(no_color, is_red, monkeypatch, tmp_path):
+    monkeypatch.setenv("NO_COLOR", no_color)
+    for arguments in (["info", str(tmp_path / "no")], ["convert", str(tmp_path)]):
+        result = CliRunner().invoke(main, arguments, color=True)
+        assert ("\x1b[31mError:\x1b[0m" in result.stderr) == is_red
+        assert "\x1b" not in CliRunner().invoke(main, arguments).stderr
+
+
+@pytest.mark.parametrize(("no_color", "is_green"), [(None, True), ("1", False)])
+def test_no_problems_is_green_in_a_terminal(no_color, is_green):
+    environment = {} if no_color is None else {"NO_COLOR": no_color}
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80, _environ={"TERM": "xterm-256color", **environment})
+    console.print(Paragraph("OUT: no problems", "green"))
+    assert ("\x1b[32m" in out.getvalue()) == is_green

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 
 from shardkit.naming import printable
@@ -20,12 +21,13 @@ class Paragraph:
     """One line of text, wrapped if the output is a terminal; its further lines are indented."""
 
     text: str
+    colour: str | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         """See rich's console protocol."""
         text = printable(self.text)
         for line in wrapped(text, options.max_width) if console.is_terminal else [text]:
-            yield from (Segment(line), Segment.line())
+            yield from (Segment(line, Style(color=self.colour)), Segment.line())
 
 
 @dataclass(frozen=True, slots=True)

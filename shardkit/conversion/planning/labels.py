@@ -43,6 +43,11 @@ class ExampleLabels:
     flat: npt.NDArray[np.int32] | None = None
     starts: npt.NDArray[np.int64] | None = None
 
+    @property
+    def are_single(self) -> bool:
+        """Whether each example has one class, which `labels` of a later conversion corrects."""
+        return bool(self.classes) and self.flat is None
+
     def counts(self, members: npt.NDArray[np.integer[Any]]) -> list[int]:
         """Return the number of examples of each class among the given ones."""
         counts = np.zeros(len(self.classes), np.int64)

@@ -129,6 +129,7 @@ class Conversion:
             raise CallError(msg)
         # First: an output that is a label folder would make the rest of the source look misread.
         with os_errors_as("write into the output", output.url):
+            outputs.refuse_swapped(self.call, output)
             outputs.refuse_foreign(output)
         hidden = output if self.addition is None else self.addition.root
         with self.listener.phase("recognising", None):

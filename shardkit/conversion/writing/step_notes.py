@@ -69,10 +69,13 @@ def _write(notes: Notes, kept: _Kept, fence: Fence, step: int) -> None:
     _reports(fence.folder).write(fence, step, data=json.dumps(written).encode())
 
 
+_PLAIN = ("code", "kind", "sentence", "remedy", "look_at", "has_fixes")  # fields that are JSON values
+
+
 def _finding_json(finding: Finding) -> dict[str, Any]:
     lists = {name: list(getattr(finding, name)) for name in ("examples", "names")}
     changes = [asdict(change) for change in finding.changes]
-    plain = {name: getattr(finding, name) for name in ("code", "kind", "sentence", "remedy", "look_at")}
+    plain = {name: getattr(finding, name) for name in _PLAIN}
     return {**plain, **lists, "changes": changes}
 
 

@@ -3,7 +3,7 @@
 This is multi-index hashing (Norouzi, Punjani and Fleet, "Fast Search in Hamming Space with Multi-Index Hashing", CVPR
 2012): hashes that differ in few bits are equal, but for one bit, in one of several bands of their bits. Each band is a
 table sorted by its bits, in which a hash looks up its own value and those with one bit flipped. The bands are cut from
-four different orders of the bits, so that a pair that differs in a bad place of one order is found by another: of pairs
+six different orders of the bits, so that a pair that differs in a bad place of one order is found by another: of pairs
 within RADIUS, the tables find 98 % or more (tests/benchmarks/bench_near_duplicates.py).
 
 Whether a pair is found depends on its two hashes alone, so a plan, a check and an append agree about it. The exception
@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from shardkit.hashing import hash64
 
-RADIUS = 22  # bits of 128 in which the hashes of copies differ at most
+RADIUS = 23  # bits of 128 in which the hashes of copies differ at most
 _HASH_BITS, _WORD_BITS = 128, 64
-_ORDERS, _BANDS, _BAND_BITS = 4, 5, 24
+_ORDERS, _BANDS, _BAND_BITS = 6, 5, 24
 # A hash is compared with so many of the hashes that agree with it in a band: 24 bits of ten million hashes are shared
 # by a few, unless all of these images look alike.
 MOST_IN_BUCKET = 256

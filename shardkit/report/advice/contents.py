@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.finding import FIXES, Finding
 from shardkit.naming import counted
 from shardkit.options.words import named, shell_command
 from shardkit.report.advice.warning import Advice
 from shardkit.report.facts.gathering import Facts
 
 MAX_REJECTED_SHARE = 0.01
-_FIXES = "fixes.csv"
 _EXAMPLES = 3  # of a finding
 _PROBLEMS = {
     *("duplicate_in_several_splits", "duplicate_with_other_label", "group_in_several_splits"),
@@ -105,8 +104,8 @@ def correction_commands(facts: Facts) -> tuple[str, ...]:
     if not facts.has_one_class:
         return ()
     return (
-        shell_command("report", facts.place, fixes=_FIXES),
-        shell_command("convert", facts.place, "NEW", labels=_FIXES),
+        shell_command("report", facts.place, fixes=FIXES),
+        shell_command("convert", facts.place, "NEW", labels=FIXES),
     )
 
 

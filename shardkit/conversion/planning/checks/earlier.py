@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.repeated import correcting
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with, twin_rows
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations
@@ -61,5 +62,6 @@ def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
             "warns",
             f"{counted(len(found), 'image')} with the bytes of an image of the dataset that has another label",
             tuple(f"{keys[row].as_py()} and {twin.key}" for row, twin in found),
-            "keep the copy with the correct label and remove the others",
+            correcting(is_single=True),
+            has_fixes=True,
         )

@@ -15,6 +15,7 @@ from shardkit.options.definition import OPTIONS
 from shardkit.options.words import flag_of, shell_command
 from shardkit.refusals import RefusalError, change_lines
 
+FIXES = "fixes.csv"  # the table that `report --fixes` writes, in commands that are printed
 EXAMPLES_SHOWN = 10  # names or pairs in the text of a finding
 _Ints = npt.NDArray[np.int64]
 
@@ -68,6 +69,7 @@ class Finding:
         changes: Calls that would do, the most likely first.
         names: All names if the sentence has the first of them; for JSON.
         look_at: Key of an example that the user should look at; None for none.
+        has_fixes: Whether `report --fixes` lists the labels that contradict each other, to correct them.
         call: The user's call, which the changes change; None where it is not known.
     """
 
@@ -79,6 +81,7 @@ class Finding:
     changes: tuple[Change, ...] = ()
     names: Sequence[str] = ()
     look_at: str | None = None
+    has_fixes: bool = False
     call: Call | None = None
 
     @property
@@ -120,6 +123,9 @@ class Finding:
         if self.look_at is not None:
             written = OUT if self.call is None else self.call.written
             ways.append(shell_command("show", written, self.look_at, output="look.png"))
+        if self.has_fixes:
+            written = OUT if self.call is None else self.call.written
+            ways.append(f"{shell_command('report', written, fixes=FIXES)}  # once converted: a table to correct")
         return [*(printable(line) for line in shown), *(f"      {way}" for way in ways)]
 
 

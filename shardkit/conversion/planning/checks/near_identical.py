@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.conversion.planning.checks.finding import Finding, Keys
-from shardkit.conversion.planning.checks.repeated import first_pairs, label_conflicts
+from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.repeated import copies_findings
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.near_duplicates import NearDuplicates
 from shardkit.conversion.planning.options import ConvertOptions
@@ -14,7 +14,6 @@ from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.images.similar.similar_sets import alike_text
 from shardkit.naming import counted
-from shardkit.options.call import Change
 from shardkit.options.words import named
 
 
@@ -45,27 +44,9 @@ def check_near_identical(
             remedy=f"if some belong together, give {named('group_by')}",
         )
     codes = near.codes_of(good)
-    leaking = grouping.groups_in_several_splits(codes, split_of)
-    if len(leaking):
-        fixed = options.dedupe == "drop" or options.appended_to is not None
-        yield Finding(
-            "near_duplicate_in_several_splits",
-            "warns",
-            f"{counted(len(leaking), 'image')} with near-identical images in another split (a leak)",
-            first_pairs(good, codes, split_of),
-            changes=() if fixed else (Change("keep the first of each", {"dedupe": "drop"}),),
-        )
-    rows, others = label_conflicts(good, codes, labels)
-    if len(rows):
-        yield Finding(
-            "near_duplicate_with_other_label",
-            "warns",
-            f"{counted(len(rows), 'image')} with near-identical images that have different labels",
-            Keys(good.lazy_column("key"), rows, others),
-            "look at them, and correct the wrong labels",
-        )
+    yield from copies_findings(good, codes, labels, split_of, options, "near-identical images")
     num_near = int(np.count_nonzero(codes >= 0)) - len(np.unique(codes[codes >= 0]))
-    if num_near and not len(leaking):
+    if num_near and not len(grouping.groups_in_several_splits(codes, split_of)):
         are = "is nearly identical to another one" if num_near == 1 else "are nearly identical to others"
         yield Finding(
             "near_duplicates", "hints", f"{counted(num_near, 'image')} {are}", remedy="all of a kind are in one split"

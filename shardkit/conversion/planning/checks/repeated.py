@@ -1,6 +1,7 @@
 """Check groups and exact duplicates: in several splits they leak, with several labels some of them are wrong."""
 
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import Relations
 from shardkit.naming import counted
 from shardkit.options.call import Change
+from shardkit.options.words import named
 
 _Ints = npt.NDArray[np.int64]
 
@@ -49,29 +51,64 @@ def check_repeated(
     codes = relations.duplicate_codes
     if codes is None:
         return
+    yield from copies_findings(good, codes, labels, split_of, options, "exact duplicates")
+
+
+def copies_findings(
+    good: Rows,
+    codes: _Ints,
+    labels: ExampleLabels,
+    split_of: npt.NDArray[np.int32],
+    options: ConvertOptions,
+    what: Literal["exact duplicates", "near-identical images"],
+) -> Iterator[Finding]:
+    """Yield findings about copies in several splits and copies with different labels.
+
+    Args:
+        good: The rows.
+        codes: int64[n], the set of copies of each row; negative for none.
+        labels: Labels of the rows.
+        split_of: int32[n], index of each row's split.
+        options: Options of the conversion.
+        what: What the copies are.
+    """
+    is_exact = what == "exact duplicates"
+    code = "duplicate" if is_exact else "near_duplicate"
     leaking = grouping.groups_in_several_splits(codes, split_of)
     if len(leaking):
         # The source's own splits keep their images: only `drop` helps there.
         fixed = options.dedupe == "drop" or options.appended_to is not None
         changes = [] if fixed else [Change("keep the first of each", {"dedupe": "drop"})]
-        if options.dedupe == "ignore" and options.splits is not None and not options.splits_of and not fixed:
+        is_apart = is_exact and options.dedupe == "ignore"
+        if is_apart and options.splits is not None and not options.splits_of and not fixed:
             changes.append(Change("keep them in one split", {"dedupe": "group"}))
         yield Finding(
-            "duplicate_in_several_splits",
+            f"{code}_in_several_splits",
             "warns",
-            f"{counted(len(leaking), 'image')} with exact duplicates in another split (a leak)",
+            f"{counted(len(leaking), 'image')} with {what} in another split (a leak)",
             first_pairs(good, codes, split_of),
             changes=tuple(changes),
         )
     rows, others = label_conflicts(good, codes, labels)
     if len(rows):
         yield Finding(
-            "duplicate_with_other_label",
+            f"{code}_with_other_label",
             "warns",
-            f"{counted(len(rows), 'image')} with exact duplicates that have different labels",
+            f"{counted(len(rows), 'image')} with {what} that have different labels",
             Keys(good.lazy_column("key"), rows, others),
-            "keep the copy with the correct label and remove the others",
+            correcting(is_single=labels.are_single),
+            has_fixes=labels.are_single,
         )
+
+
+def correcting(*, is_single: bool) -> str:
+    """Return how labels of a dataset are corrected.
+
+    Args:
+        is_single: Whether each image has one class.
+    """
+    labels = f", {named('labels')} corrects labels" if is_single else ""
+    return f"convert with {named('drop')} removes images of a dataset{labels}"
 
 
 def first_pairs(good: Rows, codes: _Ints, split_of: npt.NDArray[np.int32]) -> Keys:

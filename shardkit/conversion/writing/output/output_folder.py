@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 from shardkit import naming, software
@@ -12,15 +13,19 @@ from shardkit.conversion.writing.output.shard_reports import REPORTS
 from shardkit.dataset.export_list import own_exports
 from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS
 from shardkit.dataset.index.file import is_index
-from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.manifest import Manifest, find_dataset, read_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CallError, DataError, ManifestError
-from shardkit.options.words import convert_again, named
+from shardkit.options.call import Call
+from shardkit.options.words import convert_again, is_command_line, named
+from shardkit.sources.listing import ending
 from shardkit.storage import TEMPORARY, Folder, open_folder
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
 _LISTS = {naming.REJECTED, naming.WITHDRAWN}
 _DATASET_FILES = {naming.MANIFEST, *_LISTS, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}
+
+_FOLDERS_LOOKED_INTO = 10
 
 SOURCE_CHANGED = "the source's files have changed"
 REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not removed yet
@@ -100,6 +105,39 @@ def _own_manifest(output: Folder) -> Manifest | None:
         return finished(output)
     except ManifestError:
         return None
+
+
+def refuse_swapped(call: Call | None, output: Folder) -> None:
+    """Refuse a conversion whose two paths were swapped: SOURCE is missing or a dataset, and OUTPUT has images.
+
+    Args:
+        call: The user's call; None where it is not known.
+        output: The folder OUTPUT.
+
+    Raises:
+        CallError: It looks so; the message has the call the other way round.
+    """
+    if call is None or call.command != "convert" or len(call.sources) != 1 or call.target is None:
+        return
+    [source] = call.sources
+    is_missing = open_folder(source).stat("") is None
+    if not (is_missing or find_dataset(source)) or not _has_images(output):
+        return
+    swapped = replace(call, sources=(call.target,), target=source)
+    right = swapped.line if is_command_line() else f"convert({call.target!r}, {source!r})"
+    what = "does not exist" if is_missing else "is a dataset"
+    msg = f"SOURCE comes before OUTPUT: {source} {what}, and {call.target} holds images; did you mean `{right}`?"
+    raise CallError(msg)
+
+
+def _has_images(folder: Folder) -> bool:
+    """Return whether a folder has images directly or in one of its first folders, and is no dataset."""
+    entries = folder.scan()
+    if any(entry.name in {naming.MANIFEST, naming.WORK_FOLDER} for entry in entries):
+        return False
+    below = [entry.name for entry in entries if entry.is_folder][:_FOLDERS_LOOKED_INTO]
+    found = [*entries, *(entry for name in below for entry in open_folder(f"{folder.url}/{name}").scan())]
+    return any(not entry.is_folder and ending(entry.name) in naming.IMAGE_ENDINGS for entry in found)
 
 
 def refuse_foreign(output: Folder) -> None:

@@ -1,0 +1,107 @@
+"""The option ``--config FILE``: options in a YAML file, by the names that they have on the command line."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shardkit.errors import CallError
+from shardkit.options.definition import OPTIONS
+from shardkit.spelling import closest
+
+_YES, _NO = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
+
+
+def _take_options(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
+    """Make the options of the file the defaults of the call: flags on the command line come before them."""
+    del param
+    if path is not None and not ctx.resilient_parsing:
+        ctx.default_map = read_config(path, ctx.command)
+
+
+config_option = click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=_take_options,
+    help="YAML file of options by their names here, such as `split-by: hash`. Flags of the call come before them.",
+)
+
+
+def read_config(path: Path, command: click.Command) -> dict[str, Any]:
+    """Return the values of a YAML file by parameter, as text, as if they had been written on the command line.
+
+    Paths in it are relative to the current folder, as those of flags are.
+
+    Args:
+        path: The file: a mapping of the names of options, without dashes before them, to values. A repeatable option
+            may have a list, and one such as `splits` a mapping.
+        command: The command. It ignores options that only `convert` has.
+
+    Raises:
+        CallError: It is no such file, an option is unknown or given twice, or a switch is neither true nor false.
+    """
+    import yaml
+
+    where = f"--config {path}"
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=yaml.BaseLoader)
+    except UnicodeDecodeError as error:
+        msg = f"{where}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
+        raise CallError(msg) from None
+    except yaml.YAMLError as error:
+        msg = f"{where}: this is not YAML: {' '.join(str(error).split())}"
+        raise CallError(msg) from None
+    if not isinstance(root, yaml.MappingNode):
+        msg = f"{where}: write an option in each line, such as `splits: 80/20`"
+        raise CallError(msg)
+    options = {
+        name.removeprefix("--"): param
+        for param in command.params
+        if isinstance(param, click.Option) and param.expose_value
+        for name in param.opts
+        if name.startswith("--")
+    }
+    elsewhere = {one.flag.removeprefix("--") for one in OPTIONS.values() if "convert" in one.commands} - {*options}
+    found: dict[str, Any] = {}
+    for key, value in root.value:
+        name, line = str(key.value), f"{where}, line {key.start_mark.line + 1}"
+        if name in elsewhere:
+            continue
+        option = options.get(name)
+        if option is None or option.name is None:
+            close = closest(name, options)
+            hint = f"did you mean {close}?" if close else f"see `shardkit {command.name} --help-all`"
+            msg = f"{line}: no such option: {name}; {hint}"
+            raise CallError(msg)
+        if option.name in found:
+            msg = f"{line}: {name} is given twice; keep one of the lines"
+            raise CallError(msg)
+        found[option.name] = _value(value, option, f"{line}: {name}")
+    return found
+
+
+def _value(node: Any, option: click.Option, where: str) -> Any:
+    """Return the value of an option as click takes it."""
+    import yaml
+
+    texts: list[str] = []
+    if isinstance(node, yaml.ScalarNode):
+        texts = [node.value]
+    elif isinstance(node, yaml.SequenceNode) and option.multiple:
+        texts = [one.value for one in node.value if isinstance(one, yaml.ScalarNode)]
+    elif isinstance(node, yaml.MappingNode):
+        pairs = [(key.value, one.value) for key, one in node.value if isinstance(one, yaml.ScalarNode)]
+        texts = [",".join(f"{key}={one}" for key, one in pairs)] if len(pairs) == len(node.value) else []
+    if not texts or not all(texts) or (isinstance(node, yaml.SequenceNode) and len(texts) < len(node.value)):
+        msg = f"{where} needs a value, as on the command line"
+        raise CallError(msg)
+    if option.is_flag:
+        word = texts[0].lower()
+        if word not in _YES | _NO:
+            msg = f"{where} is true or false; found {texts[0]!r}"
+            raise CallError(msg)
+        return word in _YES
+    return texts if option.multiple else texts[0]
