@@ -107,14 +107,14 @@ def test_images_that_look_alike_by_nature_are_said_to_and_are_not_kept_together(
     assert "so no near-identical images were looked for in other splits" in " ".join(verified.stderr.split())
 
 
-def test_the_report_shows_near_identical_images_with_different_labels(photos, tmp_path, monkeypatch):
-    monkeypatch.setattr("shardkit.report.facts.repeated.SETS_SHOWN", 2)
+def test_the_report_shows_near_identical_images_with_different_labels(photos, tmp_path):
     converted(photos, tmp_path / "out", *HALVES)
-    assert call("report", tmp_path / "out", "--output", tmp_path / "page.html").exit_code == 0
+    fixes = tmp_path / "fixes.csv"
+    assert call("report", tmp_path / "out", "--output", tmp_path / "page.html", "--fixes", fixes).exit_code == 0
     page = (tmp_path / "page.html").read_text()
     assert "6 sets of near-identical images have different labels: one may be wrong." in page
-    assert "6 near-identical sets of images" in page
-    (listing,) = re.findall(r"listed by:</p>.*?<code>shardkit (.*?)</code>", page, re.DOTALL)
-    findings = json.loads(call(*shlex.split(html.unescape(listing))).stdout)["findings"]
-    (found,) = [one["examples"] for one in findings if one["code"] == "near_duplicate_with_other_label"]
-    assert sorted(pair.partition(" and ")[0] for pair in found) == [f"a/{n:02d}.jpg" for n in range(0, NUM_PHOTOS, 4)]
+    assert "Near-identical, different labels (6)" in page
+    (listing, _) = html.unescape(re.findall(r'id="conflicts".*?<code>(.*?)</code>', page, re.DOTALL)[0]).split("\n")
+    assert shlex.split(listing) == ["shardkit", "report", str(tmp_path / "out"), "--fixes", "fixes.csv"]
+    keys = {line.partition(",")[0] for line in fixes.read_text().splitlines()}
+    assert {f"a/{number:02d}.jpg" for number in range(0, NUM_PHOTOS, 4)} <= keys
