@@ -3,7 +3,8 @@
 A refusal names changes of the call. Before they are printed, each is planned on the listing, without decoding or
 writing anything: one that would be refused itself, give one class or reject too many images is not offered; one that
 loses images or a split says so. If each would be refused with another question, they are offered with the answers to
-it. Where the changes give different numbers of classes, each says how many. One that reads the images without a file
+it. One that mixes the images of folders of splits, or takes these folders for classes, is offered only if no other
+works. Where the changes give different numbers of classes, each says how many. One that reads the images without a file
 that may hold their labels is not offered either, unless another one reads that file: its boxes would be lost, and the
 result would look like a good dataset.
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import ShardkitError
-from shardkit.naming import counted, printable
+from shardkit.naming import counted, printable, split_of_folder
 from shardkit.options.call import Call, Change
 from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
@@ -67,6 +68,8 @@ def _one_work_folder() -> Iterator[None]:
 def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
     """Return a refusal with the changes that work; if none works, it says what comes in the way of the first."""
     found = _planned_changes(refusal.changes, call, planned)
+    if clean := [one for one in found if not one.mixed and one.num_examples]:
+        found = [one for one in found if one in clean or one.num_examples is None]
     lost = _lost_labels(found)
     changes = _ranked([one for one in found if not one.unread.intersection(lost)])
     if lost:
@@ -121,6 +124,7 @@ class _Found:
         num_examples: Number of its examples; None if it was not planned.
         splits: Names of its splits.
         num_classes: Number of its classes.
+        mixed: The splits that folders in the paths of its examples mean, if it has none of them.
         claims: The files in SOURCE that may hold labels, and that it does not read.
         is_blind: Whether it says that the folders or the files' names are the labels, or that there are none.
     """
@@ -129,6 +133,7 @@ class _Found:
     num_examples: int | None = None
     splits: frozenset[str] = frozenset()
     num_classes: int = 0
+    mixed: frozenset[str] = frozenset()
     claims: frozenset[Claim] = frozenset()
     is_blind: bool = False
 
@@ -154,7 +159,8 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
         names = frozenset(split.name for split in plan.splits)
         is_whole = call.changed(change).sources == call.sources
         claims = _unused(plan if is_whole else _on_whole(change, planned) or plan)
-        found.append(_Found(change, plan.num_examples, names, len(plan.classes), claims, _is_blind(change)))
+        mixed = frozenset[str]() if "splits" in change.options else _mixed_splits(plan)
+        found.append(_Found(change, plan.num_examples, names, len(plan.classes), mixed, claims, _is_blind(change)))
     return found
 
 
@@ -167,6 +173,17 @@ def _rejects_too_many(plan: "Plan", call: Call) -> bool:
 
 def _is_blind(change: Change) -> bool:
     return bool(_BLIND.intersection(change.options)) or change.options.get("layout") in _BLIND_LAYOUTS
+
+
+def _mixed_splits(plan: "Plan") -> frozenset[str]:
+    """Return the splits that folders in the paths of the examples mean, if there are several and the plan has one."""
+    import pyarrow.compute as pc
+
+    if len(plan.splits) > 1:
+        return frozenset()
+    folders = pc.unique(pc.replace_substring_regex(plan.examples["key"], "[^/]*$", "")).to_pylist()
+    found = {split for path in folders for name in path.split("/") if (split := split_of_folder(name))}
+    return frozenset(found) if len(found) > 1 else frozenset()
 
 
 def _on_whole(change: Change, planned: Planned) -> "Plan | None":
@@ -245,6 +262,8 @@ def _told(found: _Found, most: int, splits: frozenset[str], *, tells_classes: bo
         return change
     if tells_classes and found.num_classes:
         loses.append(f"{counted(found.num_classes, 'class')}, {counted(found.num_examples, 'image')}")
+    if found.mixed:
+        loses.append(f"mixes the splits {' and '.join(sorted(found.mixed))}")
     if found.num_examples < most:
         loses.append(f"leaves out {most - found.num_examples:,} of {counted(most, 'image')}")
     if lost := [] if change.options.get("splits") else sorted(splits - found.splits):

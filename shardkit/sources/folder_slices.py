@@ -4,6 +4,7 @@ Each worker lists the names of the whole folder, which is fast, and looks up siz
 only. The ranges cover all names, whatever the folder holds by then, so no file is listed twice or not at all.
 """
 
+import posixpath
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,12 +45,14 @@ def slices_of(source: Source, part: Any) -> list[Any]:
         return [part]
     names = [name for name in local.names(path) if not is_ignored(name)]
     # Bounds are names of images, so that each range has some: a label folder without one would be reported as empty.
+    # Without their endings, so that files of one name stay together: 1.CR2 and 1.jpg.
     images = sorted(name for name in names if is_image(name) and not _is_hidden(folder, join(path, name)))
     num = min(MAX_FOLDER_SLICES, len(images) // IMAGES_PER_SLICE)
     # What shardkit wrote into a source is recognised by names that may be in different ranges.
     if len(images) < MIN_SLICED or num < 2 or set(names) >= DATASET_FILES:
         return [part]
-    bounds = [images[slice_bounds(len(images), i, num).start] for i in range(1, num)]
+    firsts = [images[slice_bounds(len(images), i, num).start] for i in range(1, num)]
+    bounds = [f"{posixpath.splitext(name)[0]}." for name in firsts]
     ranges = zip(["", *bounds], [*bounds, None], strict=True)
     return [FolderSlice(part, path, start, stop) for start, stop in ranges]
 

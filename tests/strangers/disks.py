@@ -211,7 +211,7 @@ def _(tree):
         tree.text(name, "x")
 
 
-@folder("a photographer: .CR2, .psd and .xmp beside each .jpg", today="refused")
+@folder("a photographer: .CR2, .psd and .xmp beside each .jpg")
 def _(tree):
     for name in PETS:
         for path in tree.images(f"{name}/{name}{{}}.jpg", 3, name):

@@ -41,7 +41,7 @@ def _(tree):
                 tree.text(f"NEU-DET/{split}/annotations/{stem}.xml", voc(f"{stem}.jpg", boxes, label))
 
 
-@folder("casting products: casting_data twice with splits, casting_512x512 twice without", "advised", today="refused")
+@folder("casting products: casting_data twice with splits, casting_512x512 twice without", "advised")
 def _(tree):
     for label in ("def_front", "ok_front"):
         tree.images(f"casting_data/casting_data/train/{label}/cast_{label}_0_{{}}.jpeg", 4, label, "train")
@@ -186,7 +186,6 @@ def _(tree):
 @folder(
     "IDRiD grading: numbered folders with blanks, the same names in both splits, two columns",
     "advised",
-    today="refused",
 )
 def _(tree):
     for letter, split, own in (("a", "Training", "train"), ("b", "Testing", "test")):
@@ -280,7 +279,7 @@ def _(tree):
     tree.text("wikiart/classes.csv", rows)
 
 
-@folder("best artworks: images/images/<artist>, resized/resized flat, artists.csv", "advised", today="refused")
+@folder("best artworks: images/images/<artist>, resized/resized flat, artists.csv", "advised")
 def _(tree):
     rows = "id,name,years,genre,nationality,bio,wikipedia,paintings\n"
     for place, artist in enumerate(("Vincent_van_Gogh", "Edgar_Degas", "Francisco_Goya")):
@@ -291,7 +290,7 @@ def _(tree):
     tree.text("artists.csv", rows)
 
 
-@folder("RAF-DB: DATASET/train/1, DATASET/test/1, train_labels.csv and test_labels.csv", today="refused")
+@folder("RAF-DB: DATASET/train/1, DATASET/test/1, train_labels.csv and test_labels.csv")
 def _(tree):
     for split in ("train", "test"):
         rows = "image,label\n"
@@ -519,11 +518,7 @@ def _(tree):
     tree.text("export/camera.ini", "[camera]\nexposure=200\n")
 
 
-@folder(
-    "a shop: Bilder/ and Artikel.csv of Windows, names in another case, some pictures missing",
-    "advised",
-    today="refused",
-)
+@folder("a shop: Bilder/ and Artikel.csv of Windows, names in another case, some pictures missing", "advised")
 def _(tree):
     rows = "Artikelnummer;Bezeichnung;Kategorie;Preis;Bild\r\n"
     for number in range(8):

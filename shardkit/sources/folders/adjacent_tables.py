@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shardkit.errors import ShardkitError
-from shardkit.naming import printable
+from shardkit.naming import printable, split_of_folder
 from shardkit.sources.claims.collecting import best_column, is_web_address, paths_below
 from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
@@ -25,7 +25,7 @@ from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.formats.values import is_number
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.tables.roles import read_prefix
-from shardkit.sources.tables.split_words import holds_splits
+from shardkit.sources.tables.split_words import holds_splits, split_of_file
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
@@ -50,6 +50,7 @@ class AdjacentTable:
         folder_column: Another column, which only repeats the names of the files' folders; '' for none.
         numbers_folders: Whether another column has a number for each of these folders, which are classes.
         num_each: Number of rows that name files, for each name of the files' folders, on average.
+        folder_splits: The splits that the files' folders mean; None if one means none.
         label_columns: Other columns that may hold labels: no splits, numbers of folds, links or texts of one image.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
@@ -61,6 +62,7 @@ class AdjacentTable:
     folder_column: str = ""
     numbers_folders: bool = False
     num_each: float = 0
+    folder_splits: frozenset[str | None] = frozenset()
     label_columns: frozenset[str] = frozenset()
     problem: str = ""
 
@@ -106,6 +108,18 @@ class AdjacentTables:
         return families[0] if len(families) == 1 else []
 
     @property
+    def of_other_folders(self) -> frozenset[str]:
+        """Tables in a folder of their own, so that the images' names do not start there."""
+        tables = (one for one in self.naming if "/" in one.name)
+        return frozenset(one.name for one in tables if one.name.split("/")[0] not in one.image_folders)
+
+    @property
+    def repeat_folders_of_splits(self) -> bool:
+        """Whether the folders of the images say all that the tables do: the labels and the splits."""
+        splits = dict(self.of_splits)
+        return all(one.repeats_folders and one.folder_splits == {splits.get(one.name)} for one in self.naming)
+
+    @property
     def are_of_splits(self) -> bool:
         """Whether there are several tables that name images, one for each split."""
         return bool(self.naming) and len(self.of_splits) == len(self.naming)
@@ -122,15 +136,17 @@ class AdjacentTables:
 
 
 def _of_splits(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return tables with their splits, by their own names or those of their folders; [] if two have the same."""
+    """Return tables with their splits, by their own names, their folders', or words in their names; [] if two agree."""
     stems = {name: posixpath.splitext(posixpath.basename(name))[0] for name in names}
     above = {name: posixpath.basename(posixpath.dirname(name)) for name in names}
-    for words in (stems, above):
-        splits = splits_of(sorted(set(words.values())))
-        pairs = [(name, splits[word]) for name, word in words.items() if word in splits]
-        if pairs:
-            return pairs if len({split for _, split in pairs}) == len(pairs) else []
-    return []
+    found = [
+        [(name, splits[word]) for name, word in words.items() if word in splits]
+        for words in (stems, above)
+        for splits in [splits_of(sorted(set(words.values())))]
+    ]
+    found.append([(name, split) for name in names if (split := split_of_file(name))])
+    pairs = next((one for one in found if len(one) == len(names)), next(filter(None, found), []))
+    return pairs if len({split for _, split in pairs}) == len(pairs) else []
 
 
 def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
@@ -226,7 +242,10 @@ def look_at_table(folder: Folder, name: str, files: ImageNames) -> AdjacentTable
     table = AdjacentTable(name, file.columns, file.columns[column], top, of_folders, label_columns=labels)
     values = {i: {row: rows[row][i] for row in found} for i in others if file.columns[i] in labels}
     numbers = bool(values) and all(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
-    return replace(table, numbers_folders=numbers, num_each=len(found) / len(set(map(_folder_of, found.values()))))
+    above = {posixpath.dirname(path) for paths in found.values() for path in paths}
+    splits = frozenset(next(filter(None, map(split_of_folder, path.split("/"))), None) for path in above)
+    num_each = len(found) / len(set(map(_folder_of, found.values())))
+    return replace(table, numbers_folders=numbers, folder_splits=splits, num_each=num_each)
 
 
 def _with_numbers_of_others(tables: list[AdjacentTable]) -> list[AdjacentTable]:

@@ -4,6 +4,7 @@ cat/images/1.jpg                       one folder in each: parts of the class
 cat/2021-03-01/1.jpg                   days are no classes: parts of the class
 fish/ray/1.jpg, trees/oak/1.jpg        either level
 amazon/mug/1.jpg, dslr/mug/1.jpg       either level; also amazon/ alone
+big/train/cat/1.jpg, small/cat/1.jpg   big/ alone or small/ alone: no one level has the classes of both
 tiles/tumour/1.jpg, slides/1.jpg       tiles/ alone, or the upper level
 0/a/0a1b.jpg                           neither: the first characters of the files' names
 """
@@ -18,7 +19,7 @@ from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.no_classes import are_dates, are_ranges
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import says_nothing
+from shardkit.sources.folders.split_folders import says_nothing, splits_of
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
@@ -39,13 +40,91 @@ def refuse_unclear_level(
         RefusalError: The readings.
     """
     _refuse_prefixes(folder, tops, place)
+    if not are_in_split:
+        _refuse_inner_splits(folder, tops, excluded, place)
     inner = {top: label_folders(folder, top, excluded) for top in tops}
     if lower := _lower_levels(folder, tops, excluded):
         is_common = len(tops) > 1 and len(set.intersection(*map(set, inner.values()))) > 1
-        alone = [] if are_in_split or not is_common else _alone(tops, inner, place)
+        alone = [] if are_in_split or not is_common else trees_alone(folder, tops, excluded, place)
         raise _several_levels(place, tops, lower, alone)
     if not are_in_split:
-        _refuse_uneven(folder, inner, place)
+        _refuse_uneven(folder, inner, excluded, place)
+
+
+def _refuse_inner_splits(folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace) -> None:
+    """Refuse folders of which one has splits, in folders that unpacking adds: no level of the tree has the classes.
+
+    Raises:
+        RefusalError: One has; the changes read one of the folders.
+    """
+    for top in tops:
+        inner = label_folders(folder, _innermost(folder, top, excluded), excluded)
+        if len(splits := splits_of(inner)) > 1 and len(splits) == len(inner):
+            problem = (
+                f"{place.shown}: {listed([top])} has the splits {listed(inner)} in it, so {listed(tops)} are no classes"
+            )
+            if len(tops) > 1:
+                problem += ", but a dataset each"
+            raise RefusalError(
+                problem,
+                [*trees_alone(folder, tops, excluded, place), place.tree(FORCED, f"{listed(tops)} are classes")],
+            )
+
+
+def refuse_inner_classes(folder: Folder, inner: dict[str, list[str]], excluded: str | None, place: SourcePlace) -> None:
+    """Refuse folders of splits in which the same folders are again: pets/train/cat/ and pets/test/cat/.
+
+    Args:
+        folder: Root of the tree.
+        inner: The first few folders at the top, and the split folders in each.
+        excluded: Path of the output; None for none.
+        place: The tree's place in the source.
+
+    Raises:
+        RefusalError: Each folder at the top may be a dataset; the changes read one of them.
+    """
+    for top, splits in inner.items():
+        below = [set(label_folders(folder, join(top, name), excluded)) for name in splits]
+        common = sorted(name for name in set.intersection(*below) if not says_nothing(name))
+        if len(common) > 1 and not all(name.isdecimal() for name in common):
+            problem = (
+                f"{place.shown}: {listed([top])} has the splits {listed(splits)}, and each has {listed(common)}, "
+                f"so {listed([*inner])} may be a dataset each"
+            )
+            raise RefusalError(problem, trees_alone(folder, [*inner], excluded, place))
+
+
+def trees_alone(folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace) -> list[Change]:
+    """Return the changes that read one of some folders alone: those that are trees of classes or splits themselves.
+
+    Args:
+        folder: The folder that they are in.
+        tops: The names of the first few.
+        excluded: Path of the output; None for none.
+        place: The folder's place in the source.
+    """
+    changes = []
+    for top in tops:
+        path = _innermost(folder, top, excluded)
+        inner = label_folders(folder, path, excluded)
+        if len(inner) < 2 or has_images(folder, path):
+            continue
+        others = [one for one in tops if one != top]
+        meaning = f"only {printable(top)}/ is read, which holds {listed(inner)}"
+        changes += place.inside([top], meaning)
+        if place.in_archive and len(tops) < NUM_SAMPLED:  # these are all
+            changes.append(place.without(others, meaning))
+    return changes
+
+
+def _innermost(folder: Folder, path: str, excluded: str | None) -> str:
+    """Return the first folder in a folder that holds images or several folders."""
+    for _ in range(MAX_DEPTH):
+        names = label_folders(folder, path, excluded)
+        if len(names) != 1 or has_images(folder, path):
+            break
+        path = join(path, names[0])
+    return path
 
 
 def _refuse_prefixes(folder: Folder, tops: list[str], place: SourcePlace) -> None:
@@ -120,15 +199,7 @@ def _may_be_classes(names: list[str], inner: dict[str, list[str]]) -> bool:
     return len(names) > 1 and (repeat or len([name for name in names if not says_nothing(name)]) > 1)
 
 
-def _alone(tops: list[str], inner: dict[str, list[str]], place: SourcePlace) -> list[Change]:
-    return [
-        change
-        for top in tops
-        for change in place.inside([top], f"{listed(inner[top])} are classes, and only {top} is read")
-    ]
-
-
-def _refuse_uneven(folder: Folder, inner: dict[str, list[str]], place: SourcePlace) -> None:
+def _refuse_uneven(folder: Folder, inner: dict[str, list[str]], excluded: str | None, place: SourcePlace) -> None:
     """Refuse folders of images next to a folder in which folders divide the images.
 
     Raises:
@@ -148,4 +219,6 @@ def _refuse_uneven(folder: Folder, inner: dict[str, list[str]], place: SourcePla
         f"{place.shown}: {listed(deep)} {'holds' if len(deep) == 1 else 'hold'} folders such as "
         f"{listed(inner[deep[0]])}, and {listed(flat)} only images, so the class may be at either level"
     )
-    raise RefusalError(problem, [*_alone(deep, inner, place), place.tree(FORCED, "each folder at the top is a class")])
+    raise RefusalError(
+        problem, [*trees_alone(folder, deep, excluded, place), place.tree(FORCED, "each folder at the top is a class")]
+    )

@@ -26,7 +26,7 @@ from shardkit.sources.folders.class_folders import (
     read_as_classes,
     unlabelled_remark,
 )
-from shardkit.sources.folders.class_levels import refuse_unclear_level
+from shardkit.sources.folders.class_levels import refuse_inner_classes, refuse_unclear_level, trees_alone
 from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
@@ -224,6 +224,7 @@ def _labels(
     inner = {name: label_folders(folder, name, excluded) for name in sampled}
     without_images = all(inner[name] and not has_images(folder, name) for name in sampled)
     if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
+        refuse_inner_classes(folder, inner, excluded, place)
         return ClassFolders(folder, excluded=excluded, remark=remark, splits_below=True, skips_unlabelled=True)
     if split_up := [name for name, below in inner.items() if len(set(splits_of(below).values())) > 1]:
         problem = (
@@ -311,7 +312,9 @@ def _refuse_annotated(
             is_inner = any("/" in path for path in masks)
             without = place.whole({"ignore": names_of}, meaning) if is_inner else place.without(masks, meaning)
             raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), without], remedy=remedy)
-        by_folder = [] if sign.holds_labels else [_forced(place)]
+        # images/images/cat/ next to resized/
+        alone = [] if splits else trees_alone(folder, names[:NUM_SAMPLED], excluded, place)
+        by_folder = [] if sign.holds_labels else alone or [_forced(place)]
         raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), *by_folder], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:
         found = adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS])

@@ -1,6 +1,7 @@
 """Trees of image files: what the layouts that read every image of a folder have in common."""
 
 import abc
+import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -36,16 +37,30 @@ def image_rows(
     """Yield the rows of images, and of pictures in a format that is not read; count the other files.
 
     Args:
-        files: Path and entry of each file.
+        files: Path and entry of each file, sorted by path in each folder.
         split: Split of the rejected rows.
         row: Function that returns the row of an image, or raises BadRecord.
         skipped: Counts of skipped files.
-        rejects_others: Whether pictures in a format that is not read are rejected, not counted.
+        rejects_others: Whether pictures in a format that is not read are rejected, not counted. Those next to an image
+            of the same name are what it was made from (1.CR2, 1.jpg, 1.psd), and always counted.
     """
+    waiting: list[tuple[str, RecordProblem, Entry]] = []  # files that the next image may be made from
+    last = ""
     for path, entry in files:
         kind = ending(entry.name)
         is_image = kind in IMAGE_ENDINGS
         problem = unicode_problem(path) if is_image else unsupported_format(path) if rejects_others else None
+        if problem is not None and not is_image:
+            if _stem(path) == _stem(last):
+                count_skipped(skipped, _original(kind))
+            else:
+                waiting.append((path, problem, entry))
+            continue
+        if is_image:
+            last = path
+        if waiting:
+            yield from _others(waiting, path if is_image else "", split, skipped)
+            waiting.clear()
         if problem is not None:
             yield rejected_row(problem, split, entry)
         elif not is_image:
@@ -55,6 +70,26 @@ def image_rows(
                 yield row(path, entry)
             except BadRecord as error:
                 yield rejected_row(RecordProblem(path, error.reason, str(error)), split, entry)
+    yield from _others(waiting, "", split, skipped)
+
+
+def _others(
+    waiting: list[tuple[str, RecordProblem, Entry]], image: str, split: str | None, skipped: dict[str, int]
+) -> Iterator[ListingRow]:
+    """Yield the rows of files in formats that are not read; count those that have the name of the image behind them."""
+    for path, problem, entry in waiting:
+        if _stem(path) == _stem(image):
+            count_skipped(skipped, _original(ending(path)))
+        else:
+            yield rejected_row(problem, split, entry)
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(path)[0]
+
+
+def _original(kind: str) -> str:
+    return f"{kind} files next to an image of the same name"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """One table for each split, read as one source: ``train/_classes.csv`` of Roboflow, or train.csv and test.csv."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -125,20 +125,23 @@ def _placed(rows: pa.Table, one: SplitTable) -> pa.Table:
     return rows
 
 
-def open_split_tables(folder: Folder, paths: Sequence[tuple[str, str]], options: SourceOptions) -> SplitTables:
+def open_split_tables(
+    folder: Folder, paths: Sequence[tuple[str, str]], options: SourceOptions, of_others: Collection[str] = ()
+) -> SplitTables:
     """Open the tables of several splits.
 
     Args:
         folder: The source.
         paths: Each table's path and split.
         options: Options of the source.
+        of_others: Paths of tables whose images are not below the tables' folders.
 
     Raises:
         DataError: A table cannot be read, has other columns than the first, or names images outside the source.
     """
     tables = []
     for path, split in paths:
-        above, _, name = path.rpartition("/")
+        above, _, name = ("", "", path) if path in of_others else path.rpartition("/")
         table = open_table_in(subfolder(folder, above) if above else folder, name, options)
         tables.append(SplitTable(split, "", table))
         if table.schema != tables[0].table.schema:

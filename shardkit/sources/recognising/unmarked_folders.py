@@ -24,6 +24,7 @@ from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.recognising.wrapped_source import NotedSource
+from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.tables.number_names import with_class_names
@@ -78,7 +79,11 @@ def open_unmarked_folder(
         unrelated.append((folder, [table.name for table in beside.unrelated], place))
         if any(not table.repeats_folders for table in beside.naming):
             return _open_tables(folder, beside, options, place)
-        if beside.are_of_splits and all(table.folder_column for table in beside.naming):
+        if (
+            beside.are_of_splits
+            and all(table.folder_column for table in beside.naming)
+            and not beside.repeat_folders_of_splits
+        ):
             return _open_split_lists(folder, beside, options)
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
@@ -163,7 +168,7 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
         if all(are_classes(folder, table) for table in beside.naming):
             others = (place.tree({"layout": "class-folders"}, "each folder is a class, with these splits"),)
         with offering(place, others):
-            split_tables = open_split_tables(folder, beside.of_splits, options)
+            split_tables = open_split_tables(folder, beside.of_splits, options, beside.of_other_folders)
         if options.classes is None:
             named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
             split_tables = replace(split_tables, tables=tuple(named))
@@ -179,7 +184,8 @@ def _open_split_lists(folder: Folder, beside: AdjacentTables, options: SourceOpt
         image_column=options.image_column or first.image_column,
         label_columns=options.label_columns or (first.folder_column,),
     )
-    return _noted(open_split_tables(folder, beside.of_splits, options), folder, beside, "that no table names")
+    opened = open_split_tables(folder, beside.of_splits, options, beside.of_other_folders)
+    return _noted(opened, folder, beside, "that no table names")
 
 
 def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePlace) -> None:
@@ -208,7 +214,9 @@ def _open_table(
         options = replace(options, image_column=table.image_column)
     if not options.label_columns and len(table.others) == 1:
         options = replace(options, label_columns=tuple(table.others))
-    with offering(place) if _has_splits(folder) else contextlib.nullcontext():
+    # The table's file as SOURCE would lose lists of splits, and a column of images that its values tell.
+    is_usual = named_like([table.image_column], (*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS))
+    with contextlib.nullcontext() if is_usual and not _has_splits(folder) else offering(place):
         opened = open_table_in(folder, table.name, options)
     named = opened if options.classes is not None else with_class_names(opened, folder)
     return _noted(named, folder, beside, f"that {table.name} does not name")

@@ -25,9 +25,10 @@ _IS_TRAIN = {"1": "train", "0": "test", "true": "train", "false": "test", "1.0":
 def split_of_file(path: str) -> str | None:
     """Return the split that a file's name means, such as ``one-indexed-files_val.txt``; None for none.
 
-    ``train_val`` is for training: what is for validation is part of it.
+    ``train_val`` is for training: what is for validation is part of it. A path that ends in '/' is a folder, whose name
+    has no ending: ``a. Training Set/``.
     """
-    stem = posixpath.splitext(posixpath.basename(path))[0]
+    stem = posixpath.basename(path[:-1]) if path.endswith("/") else posixpath.splitext(posixpath.basename(path))[0]
     words = _WORDS.findall(_CASES.sub("_", stem).lower())
     splits = {"train" if word == "trainval" else split_of_folder(word) for word in words}
     if splits == {"train", "validation"}:

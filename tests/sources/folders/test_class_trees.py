@@ -241,6 +241,17 @@ REFUSED = {
         "part1/, part2/ hold folders such as cat/, dog/; either of the two levels may be the class",
         ["SOURCE OUT --class-level 2", FORCED, "SOURCE/part1 OUT", "SOURCE/part2 OUT"],
     ),
+    "a dataset with splits next to one without": (
+        [f"part1/part1/{split}/{name}/1.jpg" for split in ("train", "test") for name in ("cat", "dog")]
+        + ["part2/part2/cat/3.jpg", "part2/part2/dog/4.jpg"],
+        "part1/ has the splits test/, train/ in it, so part1/, part2/ are no classes, but a dataset each",
+        ["SOURCE/part1 OUT", "SOURCE/part2 OUT", FORCED],
+    ),
+    "datasets with splits": (
+        [f"{part}/{split}/{n}/1.jpg" for part in ("part1", "part2") for split in ("train", "test") for n in ("a", "b")],
+        "part1/ has the splits test/, train/, and each has a/, b/, so part1/, part2/ may be a dataset each",
+        ["SOURCE/part1 OUT", "SOURCE/part2 OUT"],
+    ),
     "the classes may be one level lower in the splits": (
         [
             "train/anna/cat/1.jpg",
@@ -354,6 +365,8 @@ REFUSED = {
 def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, sentence, commands, kind, tmp_path):
     if kind == "zip":  # no path leads to a folder in it
         commands = [re.sub(r"^SOURCE/\w+ OUT --", "SOURCE OUT --", command) for command in commands]
+        others = {"SOURCE/part1 OUT": "SOURCE OUT --ignore /part2/", "SOURCE/part2 OUT": "SOURCE OUT --ignore /part1/"}
+        commands = [others.get(command, command) for command in commands]
         commands = [command for command in commands if not command.startswith("SOURCE/")]
     url = made(tmp_path, kind, files)
     with pytest.raises(CallError, match=re.escape(sentence)) as caught:

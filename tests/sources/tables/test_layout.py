@@ -98,7 +98,6 @@ TABLES = {
         [
             ("a.jpg", None, "x"),
             ("labels.csv, line 3", "bad_path"),
-            ("labels.csv, line 4", "bad_path"),
             ("c/d.jpg", None, "x"),
             ("e.jpg", None, "x"),
             ("labels.csv, line 7", "bad_path"),

@@ -198,7 +198,7 @@ def _location(nearby: Nearby) -> ImageLocation:
 
 def _of_same_split(source: str, nearby: Nearby) -> Nearby:
     """Return only the folder of the table's split, such as train/ for Training_set.csv, if all are of other splits."""
-    splits = [split_of_file(path) for path in nearby.folders]
+    splits = [split_of_file(f"{path}/") for path in nearby.folders]
     split = split_of_file(source)
     if split is None or None in splits or splits.count(split) != 1:
         return nearby
