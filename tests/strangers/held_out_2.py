@@ -21,7 +21,6 @@ def _(tree):
 @folder(
     "IDRiD grading: the same names in Training Set and Testing Set, two tables that end in commas",
     "advised",
-    today="refused",
 )
 def _(tree):
     below = "B. Disease Grading"

@@ -250,7 +250,7 @@ def _(tree):
 
 
 # --- disks
-@folder("albums of an iPhone: .MOV and .AAE beside each .JPG, IMG_E for what was edited", "advised")
+@folder("albums of an iPhone: .MOV and .AAE beside each .JPG, IMG_E for what was edited")
 def _(tree):
     for album in ("Roses", "Tulips"):
         for number in range(4):

@@ -89,7 +89,7 @@ def _stem(path: str) -> str:
 
 
 def _original(kind: str) -> str:
-    return f"{kind} files next to an image of the same name"
+    return f"of the same name as an image ({kind})"
 
 
 @dataclass(frozen=True, slots=True)

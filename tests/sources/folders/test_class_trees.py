@@ -471,6 +471,15 @@ def test_pictures_in_other_formats_count_as_rejected_among_labelled_images(tmp_p
     assert skipped == {".txt": 1, ".pdf": 1}
 
 
+def test_files_that_an_image_was_made_from_are_counted(tmp_path):
+    files = ["cat/1.CR2", "cat/1.jpg", "cat/1.psd", "cat/10.CR2", "cat/2.jpg", "dog/3.MOV", "dog/3.heic", "dog/3.pdf"]
+    _, good, bad, skipped = read(made(tmp_path, "folder", files))
+    assert good.keys() == {"cat/1.jpg", "cat/2.jpg", "dog/3.heic"}
+    assert bad == {"cat/10.CR2": "unsupported_format"}
+    assert sum(skipped.values()) == 4
+    assert all("of the same name as an image" in kind for kind in skipped)
+
+
 @pytest.mark.parametrize(
     ("names", "wanted"),
     [

@@ -167,3 +167,16 @@ def test_a_split_column_of_a_less_usual_name_counts_only_if_it_holds_splits(tmp_
 
 def test_the_exact_name_comes_before_another_case():
     assert named_like(("Label", "LABEL", "label", "class"), ("label", "class")) == [2, 0, 1, 3]
+
+
+def test_captions_are_no_classes(tmp_path):
+    rows = "".join(f"images/{i}.jpg,A dog runs over field {i % 7} of {i // 2}.\n" for i in range(20))
+    write_tree(tmp_path, {f"images/{i}.jpg": b"x" for i in range(20)} | {"t.csv": f"image,caption\n{rows}".encode()})
+    with pytest.raises(
+        CallError, match="a text of its own for each image is no class, as in column 'caption'"
+    ) as error:
+        open_source(f"{tmp_path}/t.csv")
+    assert (
+        command_text(error.value).split(":\n")[1].split("#")[0].split()
+        == f"convert {tmp_path} OUT --unlabelled".split()
+    )

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardkit.errors import CallError, DataError
+from shardkit.options.call import Change
 from shardkit.options.words import named
+from shardkit.refusals import RefusalError
+from shardkit.sources.claims.captions import is_caption
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, is_called_like_classes, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
@@ -28,6 +31,7 @@ _SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE
 _MAX_CHOICES = 8  # commands of a refusal
 _FEW_NUMBERS = 5  # different ones that are classes in any table
 _MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
+_MOST = 0.9  # of the values
 _MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
 
 
@@ -137,14 +141,26 @@ def _none(
     profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
     # Fewer different values first: a class has many images.
     for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
-        if _fits(profiles[i], options):
+        if _fits(profiles[i], options) and not _holds_captions(prefix, i):
             choices += _of_column(file.columns[i], profiles[i], options)
     if len(indicators) > 1 and not have_one_each(prefix, indicators) and not are_uncertain(prefix, indicators):
         names = [file.columns[i] for i in indicators]
         choices += [Choice({"label_columns": (name,)}, f"the class is 0 or 1, from column {name!r}") for name in names]
+    if not choices and (captions := [i for i in free if _holds_captions(prefix, i)]):
+        shown = enumerated([repr(file.columns[i]) for i in captions])
+        problem = f"{file.url}: a text of its own for each image is no class, as in column {shown}"
+        images = Change("images without labels", {"unlabelled": True}, sources=(options.root or file.folder.url,))
+        return RefusalError(problem, [images])
     if not choices:
         return DataError(f"{problem}; name it with {named('label_columns')}")
     return refuse(problem, source, choices[:_MAX_CHOICES])
+
+
+def _holds_captions(prefix: Sequence[Record], column: int) -> bool:
+    """Return whether a column holds sentences of which few repeat: an image may have several captions."""
+    texts = [str(value) for record in prefix if (value := record.values[column]) not in (None, "")]
+    num_captions = sum(map(is_caption, texts))
+    return num_captions > _MOST * len(texts) and len(set(texts)) > len(texts) / 2
 
 
 def _of_indicators(file: TableFile, prefix: Sequence[Record], columns: tuple[int, ...]) -> list[Choice]:
