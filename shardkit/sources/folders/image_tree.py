@@ -41,8 +41,8 @@ def image_rows(
         split: Split of the rejected rows.
         row: Function that returns the row of an image, or raises BadRecord.
         skipped: Counts of skipped files.
-        rejects_others: Whether pictures in a format that is not read are rejected, not counted. Those next to an image
-            of the same name are what it was made from (1.CR2, 1.jpg, 1.psd), and always counted.
+        rejects_others: Whether pictures in a format that is not read are rejected, not counted. Those of the same name
+            as an image next to them are what it was made from (1.CR2, 1.jpg, 1.psd), and always counted.
     """
     waiting: list[tuple[str, RecordProblem, Entry]] = []  # files that the next image may be made from
     last = ""
