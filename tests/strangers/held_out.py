@@ -151,7 +151,7 @@ def _(tree):
     tree.text("class_list.txt", "".join(f"{place} {name}\n" for place, name in enumerate(names)))
 
 
-@folder("a large-scale fish dataset: a class folder twice in itself, and its GT beside", "advised", today="refused")
+@folder("a large-scale fish dataset: a class folder twice in itself, and its GT beside", "advised")
 def _(tree):
     for label in ("Black Sea Sprat", "Gilt-Head Bream", "Trout"):
         for number in range(1, 4):
@@ -509,7 +509,7 @@ def _(tree):
     tree.text("Fehlerbilder 2023/Thumbs.db", "x")
 
 
-@folder("a camera over a belt: OK_20230101_081502.bmp and NG_… in folders of days", today="refused")
+@folder("a camera over a belt: OK_20230101_081502.bmp and NG_… in folders of days", today="advised")
 def _(tree):
     for day in ("20230101", "20230102"):
         for number in range(4):

@@ -75,12 +75,22 @@ def _sign(what: str, folder: Folder, path: str, names: Sequence[str]) -> Sign:
     return Sign(what, not all(holds_image(folder, one) for one in annotations), annotations)
 
 
+def says_annotations(name: str, above: str) -> bool:
+    """Return whether a folder's name is that of annotations: ``masks/``, or ``Trout GT/`` in ``Trout/``.
+
+    Args:
+        name: The name.
+        above: The name of the folder around it.
+    """
+    return _OF_ANNOTATIONS.fullmatch(name.removeprefix(above).lstrip(" _-") or name) is not None
+
+
 def _sign_below(folder: Folder, path: str, depth: int) -> Sign | None:
     entries = children(folder, path)
     inner = [entry.name for entry in entries if entry.is_folder]
     files = [entry.name for entry in entries if not entry.is_folder]
     # The images of a label may be in cat/images/; annotations next to them are not of a class.
-    hits = [name for name in inner if _OF_ANNOTATIONS.fullmatch(name)]
+    hits = [name for name in inner if says_annotations(name, posixpath.basename(path))]
     if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(inner):
         return _sign(_folders(path, hits), folder, path, hits)
     if table := next((name for name in files if name.lower() in _METADATA), None):

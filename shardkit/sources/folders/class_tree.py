@@ -11,14 +11,13 @@ and of the label folders the first few.
 """
 
 import posixpath
-import re
 from dataclasses import dataclass
 
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
-from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data
+from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data, says_annotations
 from shardkit.sources.folders.class_folders import (
     ClassFolders,
     LabelRoot,
@@ -74,10 +73,12 @@ class FlatFolders:
     Attributes:
         roots: The folders and their splits.
         left_out: Other folders, which have no labels.
+        why: Why the folders are no classes, as a clause with them; '' if there are no folders.
     """
 
     roots: tuple[LabelRoot, ...]
     left_out: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,8 @@ def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | 
 def _labels(
     folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
 ) -> ClassFolders | FlatFolders | Copies:
-    refuse_no_classes(folder, names, place)
+    if why := refuse_no_classes(folder, names, place):
+        return FlatFolders(tuple(LabelRoot(name, None) for name in names), why=why)
     _refuse_others(folder, names, place)
     if copies := copies_among(folder, names):
         if len(copies) < len(names) and all(is_same_tree(folder, *one) for one in copies.items()):
@@ -314,8 +316,9 @@ def _refuse_annotated(
             raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), without], remedy=remedy)
         # images/images/cat/ next to resized/
         alone = [] if splits else trees_alone(folder, names[:NUM_SAMPLED], excluded, place)
-        by_folder = [] if sign.holds_labels else alone or [_forced(place)]
-        raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), *by_folder], remedy=remedy)
+        with_masks = readings_of_masks(folder, paths, place)
+        by_folder = [] if sign.holds_labels or with_masks else alone or [_forced(place)]
+        raise UnrecognisedError(problem, [*with_masks, *by_folder], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:
         found = adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS])
         for part in () if found else pairs_in_one_folder(folder, path, _DEPTH_OF_MASKS):
@@ -342,10 +345,14 @@ def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> l
     changes: list[Change] = []
     if any(part.masks is not None for part in find_pairs(folder, is_explicit=True)):
         changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
-    inner = [set(label_folders(folder, path, None)) for path in paths[:NUM_SAMPLED]]
-    common = sorted(set.intersection(*inner)) if inner else []
-    if hidden := next((name for name in common if re.fullmatch("masks?(_png)?", name, re.IGNORECASE)), None):
-        changes.append(place.whole({"ignore": (f"{hidden}/",)}, f"each folder is a class, without {hidden}/"))
+    globs = []
+    for path in paths[:NUM_SAMPLED]:
+        above = posixpath.basename(path)
+        names = [name for name in label_folders(folder, path, None) if says_annotations(name, above)]
+        globs.append({f"*{name[len(above) :]}/" if name.startswith(above) else f"{name}/" for name in names})
+    if hidden := sorted(set.intersection(*globs)) if globs else []:
+        meaning = f"each folder is a class, without {' and '.join(hidden)}"
+        changes.append(place.whole({"ignore": tuple(hidden)}, meaning))
     return changes
 
 

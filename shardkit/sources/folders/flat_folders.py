@@ -32,6 +32,7 @@ _GUESSES = (
     _WORD_AND_NUMBER,
     r"^(.+?)[ _-]*\([0-9]+\)\.",
     r"^(.+[^_])_{2,}[0-9]+\.",
+    r"^(.+?)(?:_[0-9]+){2,}\.",
     r"^(.+)_[0-9]+\.",
     r"^(.+)-[0-9]+\.",
     r"^([^0-9]*[^0-9 ._-])[ ._-]*[0-9]+\.",
@@ -100,6 +101,8 @@ def open_flat_folders(
         if len(by_name) < _MAX_READINGS:  # a refusal offers few commands
             commands.append(place.tree({"layout": "class-folders"}, meaning))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
+    if flat.why:
+        raise RefusalError(f"{place.shown}: {flat.why}{remark}", commands)
     problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}{remark}"
     raise UnrecognisedError(problem, commands)
 

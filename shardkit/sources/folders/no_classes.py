@@ -19,13 +19,16 @@ _DATE = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?:[-_.]?[01][0-9](?:[-_.]?[0-3]
 _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 
 
-def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> None:
+def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> str:
     """Refuse folders whose names or images say that they are no classes.
 
     Args:
         folder: The folder that they are in.
         names: The names of all folders in it.
         place: The folder's place in the source.
+
+    Returns:
+        Why folders of images are no classes, where the images' names may say more; '' if they may be classes.
 
     Raises:
         RefusalError: They are none; the changes are other readings.
@@ -44,6 +47,8 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> N
         what = "look like ranges of numbers, not like classes"
     elif len(names) > 1 and all(map(says_nothing, names)) and all(has_images(folder, name) for name in names):
         what = "have names that say nothing about the images in them"
+    if what and all(has_images(folder, name) for name in names):
+        return f"{listed(names)} {what}"
     if what:
         raise RefusalError(f"{place.shown}: {listed(names)} {what}", [unlabelled, forced])
     if are_paired(folder, names):
@@ -60,6 +65,7 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> N
         without = place.tree({"unlabelled": True}, meaning, without=tuple(drawings))
         remedy = "merge the drawings of an image into one mask of class numbers with the image's name"
         raise RefusalError(problem, [without, forced], remedy=remedy)
+    return ""
 
 
 def are_dates(names: Sequence[str]) -> bool:

@@ -295,6 +295,20 @@ REFUSED = {
         ["SOURCE OUT --ignore /cells/cells/", "SOURCE/cells OUT --layout class-folders"],
     ),
     "years": (["2019/1.jpg", "2020/2.jpg"], "look like camera folders or dates", [UNLABELLED, FORCED]),
+    "labels in the names of files in folders of days": (
+        [f"2023010{day}/{state}_2023010{day}_0815{i}.bmp" for day in (1, 2) for state in ("OK", "NG") for i in (1, 2)],
+        "20230101/, 20230102/ look like camera folders or dates, not like classes",
+        [
+            f"SOURCE OUT --label-pattern '{pattern}'"
+            for pattern in (r"^(.+?)(?:_[0-9]+){2,}\.", "^[^_]*_([^_]+)_[^_]*$", r"^[^_]*_[^_]*_([^_.]+)\.[^_]*$")
+        ]
+        + [UNLABELLED],
+    ),
+    "masks in a folder of each class with its name": (
+        [f"{name}/{name}{part}/1.png" for name in ("bream", "trout") for part in ("", " GT")],
+        "found a folder bream GT/ in bream/",
+        ["SOURCE OUT --ignore '* GT/'"],
+    ),
     # https://github.com/NVlabs/ffhq-dataset
     "ranges of numbers": (
         ["00000/00001.png", "01000/01001.png", "02000/02001.png"],
