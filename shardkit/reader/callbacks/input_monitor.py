@@ -126,7 +126,7 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
     @staticmethod
     def _say(text: str) -> None:
         # After the progress bar, which Keras prints on standard output too.
-        print(text, flush=True)
+        print(text, flush=True)  # noqa: T201 - what a callback of Keras is for
 
 
 class _MonitoredSteps:

@@ -20,7 +20,7 @@ global_batch_size, save_every = map(int, numbers)
 
 
 def say(value):
-    print(json.dumps(value), flush=True)
+    print(json.dumps(value), flush=True)  # noqa: T201 - the starting process reads it
 
 
 def with_key(features, _seed):
