@@ -1,6 +1,6 @@
 """Real clusters: Flink and Spark as processes of this host, killed and interrupted.
 
-pipelines/README.md, "Tests on a cluster", has the command and what each engine needs.
+README.md has the command and what each engine needs.
 """
 
 import json
@@ -38,7 +38,7 @@ def cluster(request, tmp_path_factory):
     kind = CLUSTERS[request.param]
     missing = [name for name in kind.needs if name not in os.environ]
     if missing:
-        pytest.skip(f"{' and '.join(missing)} not set, see pipelines/README.md")
+        pytest.skip(f"{' and '.join(missing)} not set, see tests/engines/README.md")
     made = kind(tmp_path_factory.mktemp(request.param))
     try:
         made.begin()
@@ -210,7 +210,7 @@ def test_other_environments_write_the_same_bytes(environment, cluster, source, b
     options = ["--environment_type=LOOPBACK"]
     if environment != "LOOPBACK":
         if environment == "boot" and BOOT not in os.environ:
-            pytest.skip(f"{BOOT} names no boot program of Beam, see pipelines/README.md")
+            pytest.skip(f"{BOOT} names no boot program of Beam, see tests/engines/README.md")
         program = os.environ[BOOT] if environment == "boot" else str(cluster.worker_program())
         options = ["--environment_type=PROCESS", f"--environment_config={json.dumps({'command': program})}"]
     small = ["--shards", "3", "--resize", "6"]
