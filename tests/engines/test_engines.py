@@ -25,6 +25,9 @@ OWN_PROCESS = [
     f"--environment_config={sys.executable} -m apache_beam.runners.worker.sdk_worker_main",
 ]
 LOOPBACK = ["--environment_type=LOOPBACK"]
+NEEDS_PRISM = pytest.mark.skipif(
+    "SHARDKIT_PRISM" not in os.environ, reason="SHARDKIT_PRISM names no prism, see tests/engines/README.md"
+)
 
 
 def portable(job_service, *options):
@@ -74,7 +77,7 @@ def test_a_job_service_that_does_not_answer_is_told_and_not_waited_for(source):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("SHARDKIT_PRISM" not in os.environ, reason="SHARDKIT_PRISM names no prism, see tests/engines/README.md")
+@NEEDS_PRISM
 def test_prism_writes_the_same_bytes(source, by_default, tmp_path):
     prism = ["--runner=PrismRunner", f"--prism_location={os.environ['SHARDKIT_PRISM']}"]
     done = run("convert", source, tmp_path / "out", *OPTIONS, *prism)
@@ -84,7 +87,7 @@ def test_prism_writes_the_same_bytes(source, by_default, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("SHARDKIT_PRISM" not in os.environ, reason="SHARDKIT_PRISM names no prism, see tests/engines/README.md")
+@NEEDS_PRISM
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["sigterm", "ctrl-c"])
 def test_prism_ends_with_a_run_that_is_interrupted(number, source, tmp_path):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, see test_killing
