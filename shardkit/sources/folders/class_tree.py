@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
+from shardkit.options.words import named
 from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data, says_annotations
 from shardkit.sources.folders.class_folders import (
@@ -311,13 +312,22 @@ def _refuse_annotated(
         if masks and len(masks) < len(names):
             meaning = f"each folder is a class, without the masks in {listed(masks)}"
             names_of = tuple(f"{posixpath.basename(path)}/" for path in masks)  # other classes have such folders, too
-            is_inner = any("/" in path for path in masks)
-            without = place.whole({"ignore": names_of}, meaning) if is_inner else place.without(masks, meaning)
+            without = (
+                place.whole({"ignore": names_of}, meaning)
+                if any("/" in path for path in masks)
+                else place.without(masks, meaning)
+            )
             raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), without], remedy=remedy)
         # images/images/cat/ next to resized/
-        alone = [] if splits else trees_alone(folder, names[:NUM_SAMPLED], excluded, place)
+        is_inner = any("/" in one for one in sign.folders)
+        alone = [] if splits or is_inner else trees_alone(folder, names[:NUM_SAMPLED], excluded, place)
         with_masks = readings_of_masks(folder, paths, place)
         by_folder = [] if sign.holds_labels or with_masks else alone or [_forced(place)]
+        if sign.holds_labels:  # no command leaves labels out, but the user may know that there are none
+            globs = [
+                f"{posixpath.basename(one)}/" if "/" in one else f"/{join(place.above, one)}/" for one in sign.folders
+            ]
+            remedy += f", or hide {listed(sign.folders)} with {named('ignore', globs[0])} if it holds no labels"
         raise UnrecognisedError(problem, [*with_masks, *by_folder], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:
         found = adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS])
@@ -348,7 +358,8 @@ def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> l
     globs = []
     for path in paths[:NUM_SAMPLED]:
         above = posixpath.basename(path)
-        names = [name for name in label_folders(folder, path, None) if says_annotations(name, above)]
+        inner = [name for name in label_folders(folder, path, None) if says_annotations(name, above)]
+        names = [name for name in inner if holds_image(folder, join(path, name))]  # others may hold labels
         globs.append({f"*{name[len(above) :]}/" if name.startswith(above) else f"{name}/" for name in names})
     if hidden := sorted(set.intersection(*globs)) if globs else []:
         meaning = f"each folder is a class, without {' and '.join(hidden)}"
