@@ -51,14 +51,17 @@ def main() -> None:
     num_steps = EPOCHS * train_fn.steps_per_epoch
     num_warm_up = int(WARM_UP * num_steps)
 
-    model = make_model(train_fn)
     schedule = optax.warmup_cosine_decay_schedule(0.0, LEARNING_RATE, num_warm_up, max(num_warm_up + 1, num_steps))
-    optimizer = nnx.Optimizer(model, optax.adamw(schedule, weight_decay=WEIGHT_DECAY), wrt=nnx.Param)
     # Each device has all weights and computes its part of the batch. XLA sums the gradients; the means and variances of
     # batch normalisation are those of the global batch.
     mesh = Mesh(np.array(jax.devices()), ("batch",))
     split, whole = NamedSharding(mesh, PartitionSpec("batch")), NamedSharding(mesh, PartitionSpec())
-    nnx.update((model, optimizer), jax.device_put(nnx.state((model, optimizer)), whole))
+
+    def create() -> Any:
+        model = make_model(train_fn)
+        return model, nnx.Optimizer(model, optax.adamw(schedule, weight_decay=WEIGHT_DECAY), wrt=nnx.Param)
+
+    model, optimizer = nnx.jit(create, out_shardings=whole)()  # on the devices of all processes
 
     @nnx.jit
     def train_step(model: Any, optimizer: Any, images: Any, labels: Any) -> Any:
