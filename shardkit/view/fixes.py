@@ -126,7 +126,7 @@ class Fixes:
                 msg = (
                     f"{self._labels_file}: it has labels, and the images of {self._dataset} do not have one class each"
                 )
-                raise CallError(f"{msg}; choose another --out")
+                raise CallError(f"{msg}; choose another folder for what is decided")
             refuse_unknown_classes(corrections, self._rows.manifest.classes, are_given=False)
         if corrections or drop:
             names = label_names(corrections)
@@ -199,5 +199,5 @@ def _refuse_other_columns(file: Path) -> None:
     """Refuse a table with further columns, which would be lost."""
     header = file.read_text(encoding="utf-8-sig").partition("\n")[0].strip()
     if header != "key,label":
-        msg = f"{file}: its first line is {header!r}, and what is decided is written as key,label; choose another --out"
-        raise CallError(msg)
+        msg = f"{file}: its first line is {header!r}, and what is decided is written as key,label"
+        raise CallError(f"{msg}; choose another folder for what is decided")

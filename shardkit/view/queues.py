@@ -15,6 +15,7 @@ from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.errors import CallError
 from shardkit.images.similar.similar_sets import alike_text, similar_sets
 from shardkit.naming import counted
+from shardkit.options.words import named
 from shardkit.view.lists import Find, Found, Show, classes_of
 from shardkit.view.rows import Ints, Rows
 
@@ -47,7 +48,8 @@ def find_copies(rows: Rows, show: Show) -> Found:
     """
     if rows.num > MOST_COMPARED:
         msg = f"{rows.num:,} images are too many to compare while you wait; the limit is {MOST_COMPARED:,}. "
-        raise CallError(f"{msg}A conversion compares any number: `shardkit verify --leaks` tells copies across splits")
+        ways = f"A conversion compares any number, and verify with {named('leaks')} tells copies across splits"
+        raise CallError(msg + ways)
     contents, labels = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     hashed, hashes = [np.zeros(0, np.int64)], [np.zeros((0, 2), np.uint64)]
     codes: dict[tuple[int, ...], int] = {}

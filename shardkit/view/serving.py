@@ -25,7 +25,7 @@ def listen(port: int) -> socket.socket:
     try:
         return socket.create_server((_HOST, port))
     except OSError as error:
-        msg = f"--port {port}: the port cannot be used: {error.strerror}; choose another one, or leave --port out"
+        msg = f"port {port} cannot be used: {error.strerror}; choose another one, or none, which finds a free one"
         raise CallError(msg) from None
 
 

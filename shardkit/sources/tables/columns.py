@@ -18,7 +18,6 @@ from shardkit.sources.tables.split_words import number_of_split
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
 _DISCARDED = "records of the split DISCARD"
-_WITHOUT_IMAGE = "records that name no image"
 _UNCERTAIN = "records with an uncertain label (-1)"
 
 
@@ -127,9 +126,6 @@ class Columns:
             return None
         if self.discards is not None and is_discard(record.values[self.discards]):
             return _DISCARDED
-        image = record.values[self.image]
-        if image is None or (isinstance(image, str) and not image.strip()):
-            return _WITHOUT_IMAGE  # as of an article of a shop that has no picture yet
         return _UNCERTAIN if self.labels.is_dropped(record.values) else None
 
     def annotation_reader(self) -> AnnotationReader:

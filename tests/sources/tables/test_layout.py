@@ -376,5 +376,5 @@ def test_discarded_records_are_counted(tmp_path):
 
 
 def test_records_without_an_image_are_counted(tmp_path):
-    path = write(tmp_path, "image,label\na.jpg,x\n,y\n  ,y\n")
+    path = write(tmp_path, "image,label\na.jpg,x\n,y\n ,y\n")
     assert read_source(path).skipped == {"records that name no image": 2}
