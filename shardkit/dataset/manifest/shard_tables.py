@@ -1,6 +1,6 @@
 """Tables of shards: what the manifest of a dataset with very many shards names in place of listing them.
 
-A shard takes 358 bytes or more in a manifest and 65 in a table, which is read in half the time. A table is a Parquet
+A shard takes 358 bytes or more in a manifest and 65 in a table, which takes two thirds of the time to read. A table is a Parquet
 file with a row for each shard of a split, named by its content, in the folder of earlier manifests. So a manifest from
 before an append keeps its tables, and writing a table never replaces one that another manifest names.
 """
