@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.dataset.index.checks import unpacked_problem
 from shardkit.dataset.manifest import File, Manifest
+from shardkit.dataset.unpacking import unpacked_problem
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import REJECTED

@@ -59,6 +59,6 @@ def test_datasets_are_written_converted_and_read_by_pipelines_in_yaml(tmp_path):
 
 
 def test_the_page_shows_the_providers_that_are_shipped():
-    page = (CHECKOUT / "pipelines" / "README.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "pipelines" / "transforms.md").read_text(encoding="utf-8")
     [shown] = [block for block in page.split("```") if "\nproviders:\n" in block]
     assert yaml.safe_load(shown.removeprefix("text"))["providers"] == PROVIDERS

@@ -21,9 +21,6 @@ Kind = tuple[pa.DataType, bool]
 # The smallest value of each column of whole numbers.
 _LOWEST = {"offset": 0, "length": 0, "height": 1, "width": 1, "image_start": 0, "image_bytes": 0, "source_bytes": 0}
 _Numbers = Mapping[str, npt.NDArray[np.integer]]
-# Unpacked, the pages of a file take at most so many bytes, and so many times the file's own: keys that begin alike are
-# packed well, but not that well.
-_LEAST_LIMIT, _MAX_RATIO = 64 << 20, 256
 
 
 def column_problem(
@@ -128,17 +125,3 @@ def coverage_problem(table: pa.Table, num_bytes: int) -> str | None:
     if ends[-1] != num_bytes:
         return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
     return None
-
-
-def unpacked_problem(metadata: Any, num_bytes: int) -> str | None:
-    """Return why a file must not be read, because it is small and its rows are not; None if it may be.
-
-    Args:
-        metadata: The Parquet file's metadata.
-        num_bytes: Size of the file in bytes.
-    """
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    unpacked = sum(group.total_byte_size for group in groups)
-    if unpacked <= _LEAST_LIMIT + _MAX_RATIO * num_bytes:
-        return None
-    return f"{metadata.num_rows:,} rows take {unpacked:,} bytes, in a file of {num_bytes:,} bytes"

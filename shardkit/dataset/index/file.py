@@ -15,9 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.dataset.index.checks import column_problem, unpacked_problem
+from shardkit.dataset.index.checks import column_problem
 from shardkit.dataset.manifest.parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
+from shardkit.dataset.unpacking import unpacked_problem
 from shardkit.errors import DataError
 from shardkit.hashing import hash64
 from shardkit.options.words import convert_again

@@ -1,8 +1,8 @@
 """Tables of shards: what the manifest of a dataset with very many shards names in place of listing them.
 
-A shard takes 358 bytes or more in a manifest and 65 in a table, which takes two thirds of the time to read. A table is a Parquet
-file with a row for each shard of a split, named by its content, in the folder of earlier manifests. So a manifest from
-before an append keeps its tables, and writing a table never replaces one that another manifest names.
+A shard takes 358 bytes or more in a manifest and 65 in a table, which takes two thirds of the time to read. A table is
+a Parquet file with a row for each shard of a split, named by its content, in the folder of earlier manifests. So a
+manifest from before an append keeps its tables, and writing a table never replaces one that another manifest names.
 """
 
 import io
@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from shardkit import naming
-from shardkit.dataset.index.checks import unpacked_problem
 from shardkit.dataset.manifest.parts import Shard, ShardTable
+from shardkit.dataset.unpacking import unpacked_problem
 from shardkit.errors import DataError, ManifestError, SpecialFileError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import Folder

@@ -31,7 +31,6 @@ from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, cou
 from shardkit.storage import Folder, os_errors_as
 
 TABLE_ENDINGS = LAYOUTS["table"].endings or ()
-_WITHOUT_IMAGE = "records that name no image"
 _OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
 
 
@@ -106,15 +105,12 @@ class Table(CountingSource):
     def rows(self, part: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """See CountingSource; records in the file's order. Does not look up whether images exist.
 
-        Records of the split DISCARD, uncertain ones that the user drops, and those that name no image, as of articles
-        in a shop that have no picture yet, are counted as skipped.
+        Records of the split DISCARD, and uncertain ones that the user drops, are counted as skipped.
         """
         row = self.columns.rows(self.file.name, self._key_of())
         for record in self.file.records(part):
             if kind := self.columns.why_left_out(record):
                 count_skipped(skipped, kind)
-            elif record.problem is None and record.values[self.columns.image] in (None, "", " "):
-                count_skipped(skipped, _WITHOUT_IMAGE)
             else:
                 yield row(record)
 

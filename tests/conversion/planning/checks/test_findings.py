@@ -262,6 +262,8 @@ def test_the_page_has_every_code_with_its_effect():
         text = path.read_text(encoding="utf-8")
         found |= dict(re.findall(r'Finding\(\s*"(\w+)",\s*"(\w+)"', text))
         found |= dict.fromkeys(re.findall(r'\("(class_named_\w+)"', text), "warns")
+        of_copies = re.findall(r'Finding\(\s*f"\{code\}(\w+)",\s*"(\w+)"', text)
+        found |= {code + end: kind for code in ("duplicate", "near_duplicate") for end, kind in of_copies}
     page = (CHECKOUT / "shardkit/sources/troubleshooting.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (`\w+`(?:, `\w+`)*) \| .* \| (.+) \|$", page.partition("\n## Check these\n")[2], re.MULTILINE
