@@ -112,6 +112,14 @@ def test_no_change_reads_images_without_the_files_of_their_labels(name, tmp_path
     assert next(iter(UNREAD[name])) in forced.stderr + forced.stdout
 
 
+def test_all_folders_of_annotations_are_named_with_what_hides_them(tmp_path):
+    files = {f"a/{name}/{i}.json": '{"objects": []}' for name in ("annotations", "labels") for i in (0, 1)}
+    refused = call("plan", written(tmp_path, {**dict.fromkeys(["a/photos/0.jpg", "a/photos/1.jpg"]), **files}))
+    assert not commands(refused.stderr), refused.stderr
+    hiding = "--ignore /a/annotations/ --ignore /a/labels/"
+    assert f"or hide annotations/, labels/ with {hiding} {IF_NONE}" in refused.stderr
+
+
 def test_captions_and_what_a_camera_says_are_no_labels(tmp_path):
     texts = {f"photos/{i}.txt": f"a dog that runs, number {i}" for i in (0, 1)}
     texts |= {f"photos/{i}.json": '{"title": "0.jpg", "photoTakenTime": {}}' for i in (0, 1)}

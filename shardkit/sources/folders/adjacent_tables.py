@@ -190,10 +190,10 @@ def _may_be_table(folder: Folder, name: str) -> bool:
 
 def _is_source(folder: Folder, table: AdjacentTable) -> bool:
     """Return whether a table in a folder below says what the images are, and no folders do."""
-    return bool(table.label_columns) and not are_classes(folder, table)
+    return bool(table.label_columns) and not are_classes(table)
 
 
-def are_classes(folder: Folder, table: AdjacentTable) -> bool:
+def are_classes(table: AdjacentTable) -> bool:
     """Return whether the folders of a table's images look like classes by their own names, too."""
     return _may_be_classes(sorted(table.image_folders - {""}))
 

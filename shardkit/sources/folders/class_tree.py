@@ -11,6 +11,7 @@ and of the label folders the first few.
 """
 
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.errors import CallError
@@ -311,12 +312,7 @@ def _refuse_annotated(
         masks = [path for path in sign.folders if are_masks(folder, images_below(folder, path))]
         if masks and len(masks) < len(names):
             meaning = f"each folder is a class, without the masks in {listed(masks)}"
-            names_of = tuple(f"{posixpath.basename(path)}/" for path in masks)  # other classes have such folders, too
-            without = (
-                place.whole({"ignore": names_of}, meaning)
-                if any("/" in path for path in masks)
-                else place.without(masks, meaning)
-            )
+            without = place.whole({"ignore": _globs(masks, place)}, meaning)
             raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), without], remedy=remedy)
         # images/images/cat/ next to resized/
         is_inner = any("/" in one for one in sign.folders)
@@ -324,10 +320,8 @@ def _refuse_annotated(
         with_masks = readings_of_masks(folder, paths, place)
         by_folder = [] if sign.holds_labels or with_masks else alone or [_forced(place)]
         if sign.holds_labels:  # no command leaves labels out, but the user may know that there are none
-            globs = [
-                f"{posixpath.basename(one)}/" if "/" in one else f"/{join(place.above, one)}/" for one in sign.folders
-            ]
-            remedy += f", or hide {listed(sign.folders)} with {named('ignore', globs[0])} if it holds no labels"
+            hiding = named("ignore", _globs(sign.folders, place))
+            remedy += f", or hide {listed(sign.folders)} with {hiding} if it holds no labels"
         raise UnrecognisedError(problem, [*with_masks, *by_folder], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:NUM_SAMPLED]:
         found = adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS])
@@ -342,6 +336,12 @@ def _refuse_annotated(
             with_masks = readings_of_masks(folder, [], place)
             forced = [] if with_masks else [_forced(place, "each folder is a class, and masks are images")]
             raise RefusalError(problem, [*with_masks, without, *forced])
+
+
+def _globs(paths: Sequence[str], place: SourcePlace) -> tuple[str, ...]:
+    """Return the globs that hide folders of a tree; those of one class or split hide them in all others, too."""
+    inner = (f"{posixpath.basename(path)}/" if "/" in path else f"/{join(place.above, path)}/" for path in paths)
+    return tuple(dict.fromkeys(inner))
 
 
 def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> list[Change]:

@@ -196,7 +196,7 @@ def _describes_classes(folder: Folder, file: TableFile) -> bool:
     """Return whether a table has nothing that may be a label for images in class folders, such as their cameras."""
     table = look_at_table(folder, file.path, ImageNames(folder, None))
     has_boxes = not {*map(plain, file.columns)}.isdisjoint(USUAL_OBJECTS)
-    return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(folder, table)
+    return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(table)
 
 
 def open_metadata(opening: Opening) -> Metadata:

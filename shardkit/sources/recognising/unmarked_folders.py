@@ -158,14 +158,14 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
     Raises:
         CallError: Several tables, or a table and the folders, may be it.
     """
-    if len(beside.naming) == 1 and not are_classes(folder, beside.naming[0]):
+    if len(beside.naming) == 1 and not are_classes(beside.naming[0]):
         _refuse_labelled_split(folder, beside.naming[0], place)
         return _open_table(folder, beside, beside.naming[0], options, place)
     if beside.are_of_splits:
         if options.image_column is None:
             options = replace(options, image_column=beside.naming[0].image_column)
         others: tuple[Change, ...] = ()
-        if all(are_classes(folder, table) for table in beside.naming):
+        if all(are_classes(table) for table in beside.naming):
             others = (place.tree({"layout": "class-folders"}, "each folder is a class, with these splits"),)
         with offering(place, others):
             split_tables = open_split_tables(folder, beside.of_splits, options, beside.of_other_folders)
