@@ -206,8 +206,13 @@ def test_shards_that_are_restored_while_they_are_read_go_on(dataset, caplog):
     swap(dataset)
     assert read_until_it_stops(batches, 20) == (20, None)
     restore(dataset)
-    assert read_until_it_stops(batches, 20) == (20, None)
-    assert "the file was replaced by an equal one; reading continues" in caplog.text
+    # How many batches TensorFlow had read before the files were restored is up to its buffers.
+    for _ in range(20):
+        assert read_until_it_stops(batches, 20) == (20, None)
+        if "the file was replaced by an equal one; reading continues" in caplog.text:
+            break
+    else:
+        pytest.fail("400 batches were read, and the new files were not looked at")
 
 
 def test_shards_that_were_swapped_before_are_refused(dataset):
