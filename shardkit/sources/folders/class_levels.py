@@ -19,7 +19,7 @@ from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.no_classes import are_dates, are_ranges
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import says_nothing, splits_of
+from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, split_of_name, splits_of
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
@@ -58,7 +58,7 @@ def _refuse_inner_splits(folder: Folder, tops: list[str], excluded: str | None, 
         RefusalError: One has; the changes read one of the folders.
     """
     for top in tops:
-        inner = label_folders(folder, _innermost(folder, top, excluded), excluded)
+        inner = label_folders(folder, innermost(folder, top, excluded), excluded)
         if len(splits := splits_of(inner)) > 1 and len(splits) == len(inner):
             problem = (
                 f"{place.shown}: {listed([top])} has the splits {listed(inner)} in it, so {listed(tops)} are no classes"
@@ -105,7 +105,7 @@ def trees_alone(folder: Folder, tops: list[str], excluded: str | None, place: So
     """
     changes = []
     for top in tops:
-        path = _innermost(folder, top, excluded)
+        path = innermost(folder, top, excluded)
         inner = label_folders(folder, path, excluded)
         if len(inner) < 2 or has_images(folder, path):
             continue
@@ -117,14 +117,29 @@ def trees_alone(folder: Folder, tops: list[str], excluded: str | None, place: So
     return changes
 
 
-def _innermost(folder: Folder, path: str, excluded: str | None) -> str:
-    """Return the first folder in a folder that holds images or several folders."""
+def innermost(folder: Folder, path: str, excluded: str | None, *, of_split: bool = False) -> str:
+    """Return the first folder in a folder that holds images or several folders.
+
+    Args:
+        folder: Root of the tree.
+        path: The folder.
+        excluded: Path of the output; None for none.
+        of_split: Whether the folder is a split's: then the only folder in it may be a class, and is passed only if its
+            name says that it is none, as in train/train/ and train/images/.
+    """
     for _ in range(MAX_DEPTH):
         names = label_folders(folder, path, excluded)
         if len(names) != 1 or has_images(folder, path):
             break
+        if of_split and not _is_wrapper(names[0], posixpath.basename(path)):
+            break
         path = join(path, names[0])
     return path
+
+
+def _is_wrapper(name: str, outer: str) -> bool:
+    is_same = name.lower() == outer.lower() or split_of_name(name) == split_of_name(outer) is not None
+    return is_same or says_nothing(name) or is_unlabelled(name)
 
 
 def _refuse_prefixes(folder: Folder, tops: list[str], place: SourcePlace) -> None:

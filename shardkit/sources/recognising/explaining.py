@@ -24,8 +24,9 @@ from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.claims.collecting import naming_files
 from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening, subfolder
+from shardkit.sources.folders.annotated_trees import NO_LAYOUT
 from shardkit.sources.folders.class_folders import ClassFolders, Part
-from shardkit.sources.folders.class_tree import NO_LAYOUT, Copies, FlatFolders, Wrapper, read_tree
+from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.first_images import holds_image, listed
 from shardkit.sources.folders.flat_folders import guess_pattern
 from shardkit.sources.folders.source_place import SourcePlace

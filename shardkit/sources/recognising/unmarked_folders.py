@@ -14,7 +14,8 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
-from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree, readings_of_masks
+from shardkit.sources.folders.annotated_trees import readings_of_masks
+from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_without_images
 from shardkit.sources.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.folders.source_place import SourcePlace
