@@ -91,15 +91,11 @@ def report(
         page = _page_of_source(source, given, options, terminal)
     else:
         refuse_conversion_options(ctx, source, _OWN, "its report")
+        from shardkit.records.rejected_pictures import open_source_folder
         from shardkit.report.dataset_collection import DatasetCollection
         from shardkit.report.fixes import refuse_without_classes
-        from shardkit.storage import open_folder
 
-        folder = None if source_folder is None else open_folder(source_folder)
-        if folder is not None and not folder.scan():
-            msg = f"--source-folder {source_folder}: there is no such folder, or it is empty; correct the path"
-            raise CallError(msg)
-        collection = DatasetCollection(manifest, folder)
+        collection = DatasetCollection(manifest, open_source_folder(source_folder))
         if fixes is not None:
             refuse_without_classes(collection)
         page = make_page(collection, options, terminal)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.options_text import options_text
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, Shard
@@ -19,6 +20,7 @@ from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
 from shardkit.options.words import shell_command
 from shardkit.records.example import Example, read_example
+from shardkit.records.rejected_pictures import opened_file
 from shardkit.report.collection import (
     HEADER_BYTES,
     Batch,
@@ -30,8 +32,9 @@ from shardkit.report.collection import (
     Rejects,
     Split,
 )
-from shardkit.report.columns import counts_of, first_rejected, group_hashes, labels_of, opened_file, prefixes
+from shardkit.report.columns import counts_of, first_rejected, group_hashes
 from shardkit.statistics.indexes import annotations_location, read_annotations
+from shardkit.statistics.repeated import labels_of
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
 
@@ -228,7 +231,7 @@ def _batch(table: pa.Table, split: int, start: int, *, has_groups: bool) -> Batc
         width=table["width"].to_numpy(),
         height=table["height"].to_numpy(),
         image_bytes=table["image_bytes"].to_numpy(),
-        contents=prefixes(table["content_sha256"]),
+        contents=digest_prefixes(table["content_sha256"]),
         hashed=hash_words(table["perceptual_hash"]),
         groups=group_hashes(table["group"]) if has_groups else None,
         targets=None,

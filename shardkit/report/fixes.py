@@ -9,7 +9,7 @@ from shardkit.errors import CallError
 from shardkit.options.words import flag_of
 from shardkit.report.collection import Collection, Member, has_one_class
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.facts.repeated import Sets
+from shardkit.statistics.repeated import Sets
 from shardkit.storage.open_files import whole_file
 
 _SETS_AT_ONCE = 4096

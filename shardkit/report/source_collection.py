@@ -19,6 +19,7 @@ from shardkit.conversion.inventory.schema import HAS_GPS
 from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles, image_path, image_start
 from shardkit.conversion.planning.checks.finding import listing_of
 from shardkit.conversion.planning.plan import Plan
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index.file import key_hashes
 from shardkit.dataset.index.perceptual_hashes import hash_words
@@ -29,12 +30,14 @@ from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.images.stored.placement import place
 from shardkit.options.call import Call
 from shardkit.records.drawing import Annotations, draw
+from shardkit.records.rejected_pictures import opened_file
 from shardkit.report.collection import HEADER_BYTES, Batch, Header, Member, Numbers, Origin, Picture, Rejects, Split
-from shardkit.report.columns import counts_of, first_rejected, group_hashes, labels_of, opened_file, prefixes
+from shardkit.report.columns import counts_of, first_rejected, group_hashes
 from shardkit.report.dataset_collection import title_of
 from shardkit.software import versions
 from shardkit.sources import Source
 from shardkit.sources.columns import GROUP, MASK_COLOURS
+from shardkit.statistics.repeated import labels_of
 from shardkit.storage.concurrent_reads import read_many
 
 if TYPE_CHECKING:
@@ -111,7 +114,7 @@ class SourceCollection:
             width=_upright(table, "width", "height") if is_checked else nothing,
             height=_upright(table, "height", "width") if is_checked else nothing,
             image_bytes=table["source_bytes"].to_numpy(),
-            contents=prefixes(table["content_sha256"]) if is_checked else None,
+            contents=digest_prefixes(table["content_sha256"]) if is_checked else None,
             hashed=hash_words(table["perceptual_hash"]),
             groups=group_hashes(table[GROUP.name]) if GROUP.name in names else None,
             targets=_target_hashes(table[columns.TARGET]) if columns.TARGET in names else None,

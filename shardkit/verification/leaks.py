@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardkit import naming
+from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.dataset.index.groups import filled_groups, group_patterns
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import read_columns
@@ -66,18 +66,12 @@ def _tables(dataset: _Readable, columns: list[str]) -> Iterator[tuple[str, pa.Ta
     )
 
 
-def _prefixes(table: pa.Table) -> npt.NDArray[np.uint64]:
-    """Return the first 64 bits of every content's sha256."""
-    heads = pc.binary_slice(table["content_sha256"].cast(pa.binary()), 0, 8).combine_chunks()
-    return np.frombuffer(b"".join(heads.to_pylist()), "<u8")
-
-
 def _content_leaks(dataset: _Readable) -> Iterator[str]:
     names = list(dataset.manifest.splits)
     prefixes = [np.zeros(0, np.uint64)]
     splits = [np.zeros(0, np.uint8)]
     for split, table in _tables(dataset, ["content_sha256"]):
-        prefixes.append(_prefixes(table))
+        prefixes.append(digest_prefixes(table["content_sha256"]))
         splits.append(np.full(len(table), names.index(split), np.uint8))
     suspects = _in_several(np.concatenate(prefixes), np.concatenate(splits))
     del prefixes, splits
@@ -86,7 +80,7 @@ def _content_leaks(dataset: _Readable) -> Iterator[str]:
     first: dict[bytes, tuple[str, str]] = {}
     reported = set[bytes]()
     for split, table in _tables(dataset, ["key", "content_sha256"]):
-        rows = table.take(np.flatnonzero(np.isin(_prefixes(table), suspects)))
+        rows = table.take(np.flatnonzero(np.isin(digest_prefixes(table["content_sha256"]), suspects)))
         for row in rows.to_pylist():
             content = row["content_sha256"]
             first_split, first_key = first.setdefault(content, (split, row["key"]))
@@ -112,7 +106,7 @@ def _near_leaks(dataset: _Readable, listener: ProgressListener) -> Iterator[str]
     for split, table in _tables(dataset, ["content_sha256", "perceptual_hash"]):
         known, words = hash_words(table["perceptual_hash"])
         splits.append(np.full(len(known), names.index(split)))
-        prefixes.append(_prefixes(table)[known])
+        prefixes.append(digest_prefixes(table["content_sha256"])[known])
         hashes.append(words)
         rows.append(known + num_rows)
         num_rows += len(table)

@@ -10,8 +10,8 @@ from shardkit.report.collection import Header, Rejects, Split
 from shardkit.report.facts.counting import Counted, SizeCounts
 from shardkit.report.facts.gathering import Facts, ReportOptions
 from shardkit.report.facts.jpegs import JpegFacts, full_chroma_cost, image_ms, jpeg_facts, progressive_cost, speedup
-from shardkit.report.facts.repeated import NO_SETS, Sets
 from shardkit.report.page.html import advise
+from shardkit.statistics.repeated import NO_SETS, Sets
 from shardkit.testing import picture
 
 PAIR = Sets(np.array([0, 1]), np.array([0, 1]), np.array([2]))

@@ -15,7 +15,7 @@ from shardkit.report.facts.choosing import (
     pictures_of_splits,
 )
 from shardkit.report.facts.counting import count_examples
-from shardkit.report.facts.repeated import MEMBERS_SHOWN, differing_sets, label_codes
+from shardkit.statistics.repeated import MEMBERS_SHOWN, equal_sets, label_codes
 
 
 def batch(labels, *, split=0, start=0, contents=None, **columns):
@@ -68,10 +68,10 @@ def test_log_bins_count_what_is_outside_at_the_ends():
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30))
-def test_differing_sets_are_those_of_a_plain_search(rows):
+def test_equal_sets_are_those_of_a_plain_search(rows):
     values, codes = np.array([one for one, _ in rows], np.uint64), np.array([one for _, one in rows], np.int64)
     wanted = {one for one, _ in rows if len({code for other, code in rows if other == one}) > 1}
-    found = differing_sets(values, codes)
+    found = equal_sets(values, codes)
     assert found.num == len(wanted)
     sets = [(found.members(at), found.shown(at)) for at in range(found.num)]
     assert {int(values[members[0]]) for members, _ in sets} == wanted
@@ -82,7 +82,7 @@ def test_differing_sets_are_those_of_a_plain_search(rows):
 
 def test_sets_are_in_the_order_of_examples_and_few_members_of_each_are_shown():
     values = np.repeat(np.arange(40, dtype=np.uint64)[::-1], 9)
-    found = differing_sets(values, np.tile(np.arange(9), 40))
+    found = equal_sets(values, np.tile(np.arange(9), 40))
     assert found.num == 40
     assert [found.shown(at)[0] for at in range(40)] == [9 * at for at in range(40)]
     assert {len(found.shown(at)) for at in range(40)} == {MEMBERS_SHOWN}
@@ -91,7 +91,7 @@ def test_sets_are_in_the_order_of_examples_and_few_members_of_each_are_shown():
 
 def test_a_value_that_means_nothing_is_ignored():
     values, codes = np.array([0, 0, 5, 5], np.uint64), np.array([1, 2, 1, 2])
-    found = differing_sets(values, codes, ignored=0)
+    found = equal_sets(values, codes, ignored=0)
     assert [found.members(at) for at in range(found.num)] == [[2, 3]]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shardkit.report.columns import opened_file
+from shardkit.records.rejected_pictures import opened_file
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
 

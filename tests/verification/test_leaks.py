@@ -54,7 +54,7 @@ def test_of_many_leaks_the_text_shows_the_first_and_json_all(tmp_path, monkeypat
 
 
 def test_equal_beginnings_of_hashes_are_no_leak(tmp_path, monkeypatch):
-    monkeypatch.setattr(leaks, "_prefixes", lambda table: 0 * leaks.np.arange(len(table)).astype("u8"))
+    monkeypatch.setattr(leaks, "digest_prefixes", lambda column: 0 * leaks.np.arange(len(column)).astype("u8"))
     assert found(tmp_path, {"train/cat/a.png": 1, "test/cat/b.png": 2}) == []
 
 

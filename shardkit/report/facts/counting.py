@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.report.collection import Batch
 from shardkit.report.facts.bins import ASPECTS, BYTES, SIDES, Counts
 from shardkit.report.facts.choosing import Chooser
-from shardkit.report.facts.repeated import NO_SETS, Sets, differing_sets, label_codes
 from shardkit.statistics.indexes import Span, span_of_counts
+from shardkit.statistics.repeated import NO_SETS, Sets, equal_sets, label_codes, near_copies
 
 MAX_LABELS_COUNTED = 64  # labels of an image; more are counted as this many
 _LARGEST_SIDE = 1 << 16
@@ -213,10 +212,10 @@ class _Repeated:
             return None
         rows, contents = np.concatenate(self._hashed), np.concatenate(self._contents)
         # Of the same bytes, the first; `conflicts` has the others.
-        first = np.unique(contents[rows], return_index=True)[1]
+        first, near = near_copies(contents, rows, np.concatenate(self._hashes))
         sets = np.zeros(len(contents), np.uint64)
-        sets[rows[first]] = (similar_sets(np.concatenate(self._hashes)[first]).codes + 1).astype(np.uint64)
-        return differing_sets(sets, np.concatenate(self._codes), ignored=0)
+        sets[first] = (near.codes + 1).astype(np.uint64)
+        return equal_sets(sets, np.concatenate(self._codes), ignored=0)
 
     def leaks(self) -> Sets | None:
         return self._sets(self._splits)
@@ -224,9 +223,9 @@ class _Repeated:
     def _sets(self, codes: Sequence[npt.NDArray[np.unsignedinteger]]) -> Sets | None:
         if not self._has_contents:
             return None
-        return differing_sets(np.concatenate(self._contents), np.concatenate(codes)) if self._contents else NO_SETS
+        return equal_sets(np.concatenate(self._contents), np.concatenate(codes)) if self._contents else NO_SETS
 
     def group_leaks(self) -> Sets:
         if not self._groups:
             return NO_SETS
-        return differing_sets(np.concatenate(self._groups), np.concatenate(self._splits), ignored=0)
+        return equal_sets(np.concatenate(self._groups), np.concatenate(self._splits), ignored=0)

@@ -9,9 +9,9 @@ from shardkit.options.words import named
 from shardkit.report.advice.contents import correction_commands
 from shardkit.report.collection import Collection, Member
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.facts.repeated import Sets
 from shardkit.report.page.parts import Section, Sheet, SheetGroup, Table, cut
 from shardkit.report.page.thumbnails import Thumbnails
+from shardkit.statistics.repeated import Sets
 
 _SETS_WITH_PICTURES = 60
 _SETS_LISTED = 400  # without pictures; more are in the file of `--fixes`

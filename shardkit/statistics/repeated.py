@@ -1,9 +1,16 @@
-"""Find examples with the same bytes: with different labels one of them is wrong, in different splits they leak."""
+"""Find examples with the same content: with different labels one of them is wrong, in different splits they leak.
+
+`report` and `view` show what is found here.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.images.similar.similar_sets import SimilarSets, similar_sets
 
 MEMBERS_SHOWN = 4
 
@@ -15,8 +22,8 @@ class Sets(NamedTuple):
     """Sets of examples, in the order of their first examples.
 
     Attributes:
-        rows: int64[m], the numbers of the examples of all sets end to end.
-        codes: int[m], what differs within each set: the label, or the split.
+        rows: int64[m], the numbers of the examples of all sets end to end, ascending within each set.
+        codes: int[m], the label or the split of each of them.
         ends: int64[num], the end of each set in `rows`.
     """
 
@@ -48,15 +55,18 @@ class Sets(NamedTuple):
 NO_SETS = Sets(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def differing_sets(values: _Hashes, codes: npt.NDArray[np.integer], *, ignored: int | None = None) -> Sets:
-    """Return the sets of examples that have equal values and different codes.
+def equal_sets(
+    values: _Hashes, codes: npt.NDArray[np.integer], *, differing: bool = True, ignored: int | None = None
+) -> Sets:
+    """Return the sets of examples that have equal values.
 
     The values are hashes of 64 bits: with a million examples, two contents have the same hash by chance once in 30
     million datasets.
 
     Args:
         values: uint64[n], hash of the content or of the group of each example.
-        codes: int[n], what must not differ: the label, or the split.
+        codes: int[n], the label or the split of each example.
+        differing: Whether only sets with different codes are returned.
         ignored: A value that means nothing.
     """
     if not len(values):
@@ -66,10 +76,10 @@ def differing_sets(values: _Hashes, codes: npt.NDArray[np.integer], *, ignored: 
     is_first = np.concatenate(([True], ordered[1:] != ordered[:-1]))
     starts = np.flatnonzero(is_first)
     run_of = np.cumsum(is_first) - 1
-    differs = codes[order] != codes[order[starts]][run_of]
+    is_wanted = codes[order] != codes[order[starts]][run_of] if differing else ~is_first
     if ignored is not None:
-        differs &= ordered != ignored
-    runs = np.unique(run_of[differs])
+        is_wanted &= ordered != ignored
+    runs = np.unique(run_of[is_wanted])
     if not len(runs):
         return NO_SETS
     ends = np.append(starts[1:], len(values))
@@ -77,6 +87,29 @@ def differing_sets(values: _Hashes, codes: npt.NDArray[np.integer], *, ignored: 
     runs = runs[np.argsort(order[starts[runs]], kind="stable")]
     rows = np.concatenate([order[starts[run] : ends[run]] for run in runs])
     return Sets(rows, codes[rows], np.cumsum(ends[runs] - starts[runs]))
+
+
+def near_copies(contents: _Hashes, rows: _Ints, hashes: _Hashes) -> tuple[_Ints, SimilarSets]:
+    """Return the first example of each content that has a perceptual hash, int64[m], and their near-identical sets.
+
+    Args:
+        contents: uint64[n], hash of the content of each example.
+        rows: int64[k], the examples that have a perceptual hash.
+        hashes: uint64[k, 2], their hashes.
+    """
+    first = np.unique(contents[rows], return_index=True)[1]
+    return rows[first], similar_sets(hashes[first])
+
+
+def labels_of(single: pa.ChunkedArray | None, several: pa.ChunkedArray | None) -> tuple[npt.NDArray[np.int32], _Ints]:
+    """Return int32[m], all labels end to end, and int64[n], the number of labels of each example."""
+    if several is not None and several.null_count < len(several):
+        lengths = pc.fill_null(pc.list_value_length(several), 0).to_numpy().astype(np.int64)
+        return pc.list_flatten(several).to_numpy().astype(np.int32), lengths
+    if single is None:
+        return np.zeros(0, np.int32), np.zeros(0, np.int64)
+    is_valid = pc.is_valid(single).to_numpy().astype(np.int64)
+    return single.drop_null().to_numpy().astype(np.int32), is_valid
 
 
 def label_codes(labels: npt.NDArray[np.int32], num_labels: _Ints) -> _Hashes:
