@@ -144,8 +144,11 @@ def _write_fixes(collection: "Collection", page: "Page", fixes: Path, terminal: 
     from shardkit.naming import counted
     from shardkit.options.words import shell_command
     from shardkit.report.fixes import write_fixes
+    from shardkit.report.page.copies_sections import not_searched
 
     num_images, num_sets = write_fixes(collection, page.facts, fixes)
+    if page.facts.counted.near_conflicts is None:
+        terminal.say(f"{fixes}: {not_searched(page.facts)}")
     text = f"{fixes}: {counted(num_images, 'image')} in {counted(num_sets, 'set')} of copies with different labels"
     if not num_images:
         terminal.show(text)

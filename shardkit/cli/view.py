@@ -15,8 +15,11 @@ import click
     default=Path(),
     help="Folder of fixes.csv and drop.txt, which are continued.  [default: the current one]",
 )
+@click.option(
+    "--source-folder", metavar="FOLDER", help="Folder that DATASET was made from, for pictures of rejected files."
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-def view(dataset: str, port: int, out: Path, no_browser: bool) -> None:  # noqa: FBT001 - click's flag
+def view(dataset: str, port: int, out: Path, source_folder: str | None, no_browser: bool) -> None:  # noqa: FBT001 - click's flag
     """Open a local page to browse a dataset and to correct it.
 
     \b
@@ -31,16 +34,17 @@ def view(dataset: str, port: int, out: Path, no_browser: bool) -> None:  # noqa:
 
     require_extra("view", "the page")
     from shardkit.dataset.manifest import read_manifest
+    from shardkit.records.rejected_pictures import open_source_folder
     from shardkit.view.guard import new_token
     from shardkit.view.server import View
     from shardkit.view.serving import address, has_browser, listen, serve, way_from_elsewhere
 
     terminal, token = Terminal(), new_token()
-    manifest = read_manifest(dataset)
+    manifest, source = read_manifest(dataset), open_source_folder(source_folder)
+    listening = listen(port)
     out.mkdir(parents=True, exist_ok=True)
     with terminal.phase("reading", None):  # all indexes, if there are decisions to continue
-        page = View(manifest, dataset, out, token)
-    listening = listen(port)
+        page = View(manifest, dataset, out, token, source)
     url = address(listening, token)
     terminal.show(url)
     if way := way_from_elsewhere(listening, os.environ):

@@ -13,7 +13,7 @@ from shardkit.dataset.index.groups import filled_groups, group_patterns
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest
-from shardkit.images.similar.similar_sets import alike_text, similar_sets
+from shardkit.images.similar.similar_sets import alike_text, similar_sets, unhashed_text
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.parallel.progress import ProgressListener, Silent
@@ -33,7 +33,8 @@ def leak_problems(
     Args:
         manifest: The dataset's manifest, read from its folder.
         problems: Problems found before. Examples of a damaged index are skipped, and a problem says so.
-        listener: Receives a sentence about images that look alike by nature, which are not compared; None for nobody.
+        listener: Receives sentences about images that cannot be compared: those that look alike by nature, and those
+            without a perceptual hash; None for nobody.
     """
     damaged = {problem.file for problem in problems}
     unread = [shard.index.path for _, shard in manifest.shards() if shard.index.path in damaged]
@@ -110,6 +111,8 @@ def _near_leaks(dataset: _Readable, listener: ProgressListener) -> Iterator[str]
         hashes.append(words)
         rows.append(known + num_rows)
         num_rows += len(table)
+    if unhashed := unhashed_text(num_rows - sum(map(len, rows)), num_rows) if len(names) > 1 else "":
+        listener.say(unhashed)
     _, first, number_of = np.unique(np.concatenate(prefixes), return_index=True, return_inverse=True)
     found = similar_sets(np.concatenate(hashes)[first])
     if found.num_alike:

@@ -16,12 +16,14 @@ import numpy as np
 
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.errors import CallError
-from shardkit.options.words import shell_command
-from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
+from shardkit.naming import first_of
+from shardkit.options.words import flag_of, shell_command
+from shardkit.sources.datasets.changes import find_changes, label_names
 from shardkit.sources.datasets.key_files import Corrections, DropList
 from shardkit.storage.open_files import whole_file
 from shardkit.view.rows import Ints, Rows
 
+_OTHER_FOLDER = f"choose another folder with {flag_of('out')}"
 LABELS_FILE, DROP_FILE = "fixes.csv", "drop.txt"
 Decision = str | None  # the name of the right class; None to drop the example
 
@@ -126,8 +128,11 @@ class Fixes:
                 msg = (
                     f"{self._labels_file}: it has labels, and the images of {self._dataset} do not have one class each"
                 )
-                raise CallError(f"{msg}; choose another folder for what is decided")
-            refuse_unknown_classes(corrections, self._rows.manifest.classes, are_given=False)
+                raise CallError(f"{msg}; {_OTHER_FOLDER}")
+            unknown = sorted({*label_names(corrections)} - {*self._rows.manifest.classes})
+            if unknown:
+                msg = f"{self._labels_file}: {self._dataset} has no class {first_of([*map(repr, unknown)], 3)}"
+                raise CallError(f"{msg}; correct the name, or {_OTHER_FOLDER}")
         if corrections or drop:
             names = label_names(corrections)
             changes = find_changes(self._rows.keys(), drop, corrections, self._dataset)
@@ -200,4 +205,4 @@ def _refuse_other_columns(file: Path) -> None:
     header = file.read_text(encoding="utf-8-sig").partition("\n")[0].strip()
     if header != "key,label":
         msg = f"{file}: its first line is {header!r}, and what is decided is written as key,label"
-        raise CallError(f"{msg}; choose another folder for what is decided")
+        raise CallError(f"{msg}; {_OTHER_FOLDER}")

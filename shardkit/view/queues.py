@@ -10,8 +10,7 @@ from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.dataset.features import LABEL, OBJECTS, label_feature
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.errors import CallError
-from shardkit.images.perceptual_hash import MIN_SIDE
-from shardkit.images.similar.similar_sets import alike_text
+from shardkit.images.similar.similar_sets import alike_text, unhashed_text
 from shardkit.naming import counted
 from shardkit.options.words import named
 from shardkit.statistics.repeated import Sets, equal_sets, label_codes, labels_of, near_copies
@@ -53,15 +52,14 @@ def find_copies(rows: Rows, show: Show) -> Found:
     set_of = np.arange(rows.num)
     is_near = near.codes >= 0
     set_of[content[first[is_near]]] = near.codes[is_near] + rows.num
-    note = "Files with the same bytes. This dataset has no hashes of what images look like."
+    note = "Files with the same bytes."
     if len(known):
         note = (
             "Files with the same bytes, and pictures that look nearly the same by a hash of 128 bits, which tells "
             "copies in other sizes, formats and qualities."
         )
-    if len(known) and (num_small := rows.num - len(known)):
-        note += f" {counted(num_small, 'image')} without a hash (a side below {MIN_SIDE} pixels, or flat): compared by "
-        note += "bytes only."
+    if unhashed := unhashed_text(rows.num - len(known), rows.num):
+        note += f" {unhashed[:1].upper()}{unhashed[1:]}."
     if near.num_alike:
         note += f" {alike_text(near.num_alike)}{', so only identical files are listed' if near.is_by_nature else ''}."
     sets = equal_sets(set_of[content].astype(np.uint64), labels, differing=False)

@@ -22,10 +22,11 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import CallError, ShardkitError
 from shardkit.records.html import described
+from shardkit.storage import Folder
 from shardkit.view.fixes import Fixes
 from shardkit.view.guard import Guard
 from shardkit.view.lists import Find, Found, Lists, Query, classes_of
-from shardkit.view.pictures import SIDES, Pictures
+from shardkit.view.pictures import SIDES, Pictures, rejected_jpeg
 from shardkit.view.queues import queues_of
 from shardkit.view.rows import Rows
 
@@ -42,7 +43,9 @@ _FILES = {
 class View:
     """What the page shows of a dataset."""
 
-    def __init__(self, manifest: Manifest, dataset: str, folder: Path, token: str) -> None:
+    def __init__(
+        self, manifest: Manifest, dataset: str, folder: Path, token: str, source: Folder | None = None
+    ) -> None:
         """Open a dataset.
 
         Args:
@@ -50,6 +53,7 @@ class View:
             dataset: The dataset as the user named it.
             folder: The folder of the files of decisions; it exists.
             token: The token that requests need.
+            source: The folder that the dataset was made from, for pictures of rejected files; None if it is not known.
 
         Raises:
             CallError: The files in the folder cannot be continued.
@@ -59,7 +63,7 @@ class View:
         self._manifest, self._token = manifest, token
         self._rows = Rows(manifest)
         self.fixes = Fixes(self._rows, dataset, folder)
-        self._rejected = read_rejected(manifest)
+        self._rejected, self._source = read_rejected(manifest), source
         queues: dict[str, Find] = {**queues_of(self._rows), "decided": self._decided}
         self._lists, self._pictures = Lists(self._rows, queues), Pictures(self._rows)
         self._queues = [*queues]
@@ -76,6 +80,7 @@ class View:
             Route("/api/rejected", _answer(self._some_rejected)),
             Route("/api/example/{number:int}", _answer(self._example)),
             Route("/picture/{number:int}", self._picture),
+            Route("/rejected/{number:int}", self._rejected_picture),
             Route("/api/decide", self._decide, methods=["POST"]),
             Route("/api/undo", self._undo, methods=["POST"]),
         ]
@@ -92,6 +97,7 @@ class View:
             "splits": {name: split.num_examples for name, split in manifest.splits.items()},
             "classes": list(zip(classes_of(manifest), counts, strict=False)),
             "num_rejected": len(self._rejected),
+            "has_source": self._source is not None,
             "queues": self._queues,
             "can_relabel": self.fixes.can_relabel,
             **self._decisions(),
@@ -158,6 +164,18 @@ class View:
         return {**self._shown(row, None), "record": list(record.items())}
 
     async def _picture(self, request: Request) -> Response:
+        return await self._drawn(request, lambda side: self._pictures.jpeg(self._number(request), side))
+
+    async def _rejected_picture(self, request: Request) -> Response:
+        def drawn(side: int) -> bytes:
+            number = int(request.path_params["number"])
+            if self._source is None or number >= len(self._rejected):
+                raise CallError(f"there is no rejected file {number}, or the folder of the source is not known")
+            return rejected_jpeg(self._source, self._rejected["key"][number].as_py(), side)
+
+        return await self._drawn(request, drawn)
+
+    async def _drawn(self, request: Request, draw: Callable[[int], bytes]) -> Response:
         side = request.query_params.get("side", "")
         if side not in {str(one) for one in SIDES}:
             return _failed(CallError(f"a picture has a side of {', '.join(map(str, SIDES))} pixels"))
@@ -165,7 +183,7 @@ class View:
             if await request.is_disconnected():  # scrolled away
                 return Response(status_code=204)
             try:
-                jpeg = await run_in_threadpool(lambda: self._pictures.jpeg(self._number(request), int(side)))
+                jpeg = await run_in_threadpool(draw, int(side))
             except ShardkitError as error:
                 return _failed(error)
         return Response(jpeg, media_type="image/jpeg")

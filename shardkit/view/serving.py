@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from starlette.types import ASGIApp
 
 from shardkit.errors import CallError
+from shardkit.options.words import flag_of
 
 _HOST = "127.0.0.1"
 _GRACE_SECONDS = 2  # for requests that are being answered
@@ -25,7 +26,8 @@ def listen(port: int) -> socket.socket:
     try:
         return socket.create_server((_HOST, port))
     except OSError as error:
-        msg = f"port {port} cannot be used: {error.strerror}; choose another one, or none, which finds a free one"
+        flag = flag_of("port")
+        msg = f"{flag} {port} cannot be used: {error.strerror}; give another number, or no {flag} for a free port"
         raise CallError(msg) from None
 
 

@@ -7,9 +7,10 @@ import shlex
 
 import pytest
 
+from shardkit.report.facts import counting
 from shardkit.testing import write_tree
 
-from ..copies import COPIES, digit, encoded, icon, photo
+from ..copies import COPIES, as_png, digit, encoded, icon, photo
 from .calling import call
 from .test_splits import split_of_keys
 
@@ -62,6 +63,8 @@ def test_copies_that_may_be_apart_are_found_between_the_splits(dedupe, photos, t
     assert found.exit_code == 1
     leaks = [one["found"] for one in json.loads(found.stdout)["problems"]]
     assert sorted({leak.partition("/")[2][:2] for leak in leaks}) == apart
+    assert call("report", tmp_path / "out", "-o", tmp_path / "page.html").exit_code == 0
+    assert f"{len(apart)} sets of near-identical images in several splits." in (tmp_path / "page.html").read_text()
     assert all("are nearly identical" in leak for leak in leaks)
 
 
@@ -118,3 +121,21 @@ def test_the_report_shows_near_identical_images_with_different_labels(photos, tm
     assert shlex.split(listing) == ["shardkit", "report", str(tmp_path / "out"), "--fixes", "fixes.csv"]
     keys = {line.partition(",")[0] for line in fixes.read_text().splitlines()}
     assert {f"a/{number:02d}.jpg" for number in range(0, NUM_PHOTOS, 4)} <= keys
+
+
+def test_images_without_a_hash_are_counted_where_near_copies_are_looked_for(tmp_path):
+    files = {f"{'ab'[number % 2]}/{number}.png": as_png(photo(number)) for number in range(4)}
+    files |= {f"a/small {number}.png": as_png(photo(number, (40, 60))) for number in range(2)}
+    converted(write_tree(tmp_path / "source", files), tmp_path / "out", *HALVES)
+    text = "2 of 6 images have no perceptual hash (not decoded, flat, or a side below 64 pixels)"
+    assert text in " ".join(call("verify", tmp_path / "out", "--leaks").stderr.split())
+    assert call("report", tmp_path / "out", "-o", tmp_path / "page.html").exit_code == 0
+    assert text in (tmp_path / "page.html").read_text()
+
+
+def test_the_table_of_wrong_labels_says_that_too_many_images_were_not_compared(photos, tmp_path, monkeypatch):
+    converted(photos, tmp_path / "out", *HALVES)
+    monkeypatch.setattr(counting, "MOST_COMPARED", 3)
+    said = call("report", tmp_path / "out", "-o", tmp_path / "page.html", "--fixes", tmp_path / "fixes.csv").stderr
+    assert f"`shardkit view {tmp_path / 'out'}` lists them" in " ".join(said.split())
+    assert "lists them" in (tmp_path / "page.html").read_text()

@@ -30,7 +30,8 @@ def codes(found):
 
 def facts(*, megapixels=0.19, resized=0.087, jpegs=None, splits=None, **changed):
     sizes = SizeCounts(megapixels=megapixels * 100, resized_megapixels=resized * 100, num_measured=100)
-    counted = Counted([sizes], {}, {}, 0, np.zeros(65, np.int64), np.zeros((0, 0), np.int64), [], *[NO_SETS] * 4)
+    copies = (*[NO_SETS] * 4, 0, NO_SETS)
+    counted = Counted([sizes], {}, {}, 0, np.zeros(65, np.int64), np.zeros((0, 0), np.int64), [], *copies)
     made = Facts(
         options=ReportOptions(),
         classes=CLASSES,
@@ -226,10 +227,12 @@ def test_shards_are_compared_with_the_hosts(shards, hosts, warns):
 
 
 def test_duplicates_are_problems_and_come_first():
-    counted = replace(facts().counted, leaks=PAIR, conflicts=PAIR, group_leaks=PAIR, near_conflicts=PAIR)
+    pairs = dict.fromkeys(["leaks", "conflicts", "group_leaks", "near_conflicts", "near_leaks"], PAIR)
+    counted = replace(facts().counted, **pairs)
     found = advise(facts(counted=counted))
     assert codes(found)[:3] == ["leaks", "group_leaks", "conflicts"]
     assert {one.level for one in found[:3]} == {"problem"}
+    assert {"near_leaks", "near_conflicts"} <= {*codes(found)}
 
 
 def test_findings_of_a_plan_replace_the_same_warnings():

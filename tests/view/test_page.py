@@ -3,6 +3,11 @@
 import contextlib
 import shlex
 import signal
+import socket
+import socketserver
+import threading
+import types
+import urllib.parse
 
 import pytest
 from PIL import Image
@@ -82,6 +87,12 @@ def test_by_keyboard_alone_a_dataset_is_corrected(opened, served_once, dataset, 
     page.keyboard.type("lu")
     page.keyboard.press("Enter")
     page.wait_for_selector("#decided:has-text('1 relabelled')")
+    go_to(page, "red/wrong.png")
+    page.keyboard.press("d")
+    page.wait_for_selector("#decided:has-text('0 relabelled, 1 dropped')")
+    page.keyboard.press("u")  # back to the decision before
+    page.wait_for_selector("#decided:has-text('1 relabelled, 0 dropped')")
+    assert page.locator("#large-state").inner_text() == "relabelled: blue"
     page.keyboard.press("Escape")
     for key, number in (("red/03.png", 1), (HOSTILE, 2), ("blue/04.png", 3)):
         go_to(page, key)
@@ -139,6 +150,39 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(opened, served, width, s
         page.wait_for_selector("#new-label-options li")
         assert problems() == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.fixture
+def forwarded(served):
+    """Another port that leads to the page, as `ssh -L` with two numbers makes it."""
+    page = urllib.parse.urlsplit(served.address)
+
+    def pipe(reads, writes):
+        with contextlib.suppress(OSError):
+            while data := reads.recv(1 << 16):
+                writes.sendall(data)
+            writes.shutdown(socket.SHUT_WR)
+
+    class Forward(socketserver.BaseRequestHandler):
+        def handle(self):
+            with socket.create_connection((page.hostname, page.port)) as other:
+                threading.Thread(target=pipe, args=(self.request, other), daemon=True).start()
+                pipe(other, self.request)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Forward) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield types.SimpleNamespace(address=f"http://localhost:{server.server_address[1]}/?{page.query}")
+        server.shutdown()
+
+
+def test_the_page_works_through_a_tunnel_with_another_port(opened, forwarded):
+    page = opened(forwarded)
+    go_to(page, "red/05.png")
+    page.keyboard.press("d")
+    page.wait_for_selector("#grid .dropped:has-text('red/05.png')")
+    page.keyboard.press("u")
+    page.wait_for_selector("#grid .dropped:has-text('red/05.png')", state="detached")
 
 
 def test_filters_are_used_and_their_errors_read(opened, served):

@@ -9,10 +9,12 @@ from starlette.testclient import TestClient
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
+from shardkit.records.rejected_pictures import open_source_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
 from shardkit.view.server import View
+from shardkit.view.serving import listen
 
-from ..cli.calling import SAMPLE_DATA
+from ..cli.calling import SAMPLE_DATA, call
 from .conftest import HOSTILE, read_jpeg
 
 TOKEN = "t0ken"  # noqa: S105 - of a test
@@ -20,8 +22,8 @@ HEADER = {"X-Shardkit-Token": TOKEN}
 BASE = "http://127.0.0.1:8000"
 
 
-def client_of(dataset, folder, *, signed_in=True):
-    app = View(read_manifest(str(dataset)), str(dataset), folder, TOKEN).app()
+def client_of(dataset, folder, *, signed_in=True, source=None):
+    app = View(read_manifest(str(dataset)), str(dataset), folder, TOKEN, source).app()
     client = TestClient(app, base_url=BASE)
     if signed_in:
         client.get("/", params={"token": TOKEN})
@@ -181,6 +183,36 @@ def test_rejected_files_have_their_reason(client):
     assert (row["key"], row["reason"]) == ("red/broken.png", "truncated")
 
 
+def test_rejected_files_are_shown_from_the_folder_of_the_source_and_from_nowhere_else(tmp_path):
+    table = "image,label\n1.png,red\n2.png,blue\nno label.png,\n../secret.png,red\nbroken.png,red\n"
+    files = {f"raw/{name}.png": picture(at) for at, name in enumerate(["1", "2", "no label", "broken"])}
+    files["raw/broken.png"] = files["raw/broken.png"][:-30]
+    write_tree(tmp_path, {**files, "raw/labels.csv": table.encode(), "secret.png": picture(9)})
+    convert_without_beam(str(tmp_path / "raw" / "labels.csv"), str(tmp_path / "OUT"))
+    (tmp_path / "out").mkdir()
+    shown = {}
+    for source in (None, open_source_folder(str(tmp_path / "raw"))):
+        client = client_of(tmp_path / "OUT", tmp_path / "out", source=source)
+        keys = [row["key"] for row in client.get("/api/rejected", params={"start": "0", "count": "9"}).json()["rows"]]
+        answers = [client.get(f"/rejected/{at}?side=256") for at in range(len(keys) + 1)]
+        shown[source] = [answer.status_code for answer in answers]
+        assert client.get("/api/dataset").json()["has_source"] == (source is not None)
+    assert {"broken.png", "no label.png"} < {*keys}
+    without, with_source = shown.values()
+    assert without == [400] * (len(keys) + 1)
+    assert with_source == [{"no label.png": 200}.get(key, 400) for key in [*keys, "one more"]]
+
+
+def test_a_port_that_is_taken_is_a_sentence_with_the_remedy(dataset, tmp_path):
+    with listen(0) as taken:
+        port = taken.getsockname()[1]
+        refused = call("view", dataset, "--no-browser", "--out", tmp_path / "new", "--port", port)
+    assert refused.exit_code == 2
+    assert f"--port {port} cannot be used" in refused.stderr
+    assert "no --port for a free port" in refused.stderr
+    assert not (tmp_path / "new").exists()
+
+
 def test_pictures_and_records(client):
     number = number_of(client, "red/copy.jpg")
     assert max(read_jpeg(client.get(f"/picture/{number}?side=512").content).size) == 384  # twice, whole pixels
@@ -205,6 +237,15 @@ def test_decisions_are_in_the_files_at_once_and_undone(client, tmp_path):
     assert [*tmp_path.iterdir()] == []
     answer = client.post("/api/undo", headers=HEADER)
     assert (answer.status_code, answer.json()["error"]) == (400, "there is nothing to undo")
+
+
+def test_undo_goes_back_to_the_decision_before(client, tmp_path):
+    decide(client, "red/wrong.png", "blue")
+    decide(client, "red/wrong.png", None)
+    undone = client.post("/api/undo", headers=HEADER).json()
+    assert (undone["dropped"], undone["label"], undone["num_dropped"]) == (False, "blue", 0)
+    assert (tmp_path / "fixes.csv").read_text() == "key,label\nred/wrong.png,blue\n"
+    assert not (tmp_path / "drop.txt").exists()
 
 
 def test_its_own_class_is_no_correction(client, tmp_path):

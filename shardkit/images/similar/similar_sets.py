@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.images.perceptual_hash import MIN_SIDE
 from shardkit.images.similar.near_pairs import near_pairs
 from shardkit.naming import counted
 
@@ -44,6 +45,19 @@ def alike_text(num_alike: int) -> str:
         f"{counted(num_alike, 'image')} look too much like many others to tell copies apart (scans, icons, frames of a "
         "camera)"
     )
+
+
+def unhashed_text(num: int, total: int) -> str:
+    """Return the sentence about images without a perceptual hash, without its end; '' if all images have one.
+
+    Args:
+        num: Number of images without a hash.
+        total: Number of all images.
+    """
+    if not num:
+        return ""
+    which = "no image has a" if num == total else f"{num:,} of {total:,} images {'has' if num == 1 else 'have'} no"
+    return f"{which} perceptual hash (not decoded, flat, or a side below {MIN_SIDE} pixels): compared by bytes only"
 
 
 def similar_sets(hashes: _Words) -> SimilarSets:

@@ -59,6 +59,17 @@ def repeated_images(facts: Facts, known: set[str]) -> Iterator[Advice]:
             "makes the splits.",
             "leaks",
         )
+    near = found.near_leaks
+    if near is not None and near.num and "near_duplicate_in_several_splits" not in known:
+        yield Advice(
+            "near_leaks",
+            "check",
+            f"{counted(near.num, 'set')} of near-identical images in several splits: a model may be tested with images "
+            "that it has seen.",
+            f"Convert again with {named('dedupe', 'drop')}, or with {named('dedupe', 'group')} if shardkit "
+            "makes the splits.",
+            "leaks",
+        )
     if found.group_leaks.num and "group_in_several_splits" not in known:
         yield Advice(
             "group_leaks",

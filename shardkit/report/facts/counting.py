@@ -20,7 +20,7 @@ from shardkit.statistics.repeated import NO_SETS, Sets, equal_sets, label_codes,
 
 MAX_LABELS_COUNTED = 64  # labels of an image; more are counted as this many
 _LARGEST_SIDE = 1 << 16
-_MOST_COMPARED = 200_000  # perceptual hashes; a search in more takes longer than the rest of the page
+MOST_COMPARED = 200_000  # perceptual hashes; a search in more takes longer than the rest of the page
 
 
 @dataclass(slots=True)
@@ -96,6 +96,8 @@ class Counted:
         conflicts: Images with the same bytes and different labels; None if that is not known.
         near_conflicts: Near-identical images with different labels; None if there are too many images to search.
         leaks: Images with the same bytes in different splits; None if that is not known.
+        near_leaks: Near-identical images in different splits; None if there are too many images to search.
+        num_unhashed: Number of images without a perceptual hash, which are compared by bytes only.
         group_leaks: Groups in different splits.
     """
 
@@ -109,6 +111,8 @@ class Counted:
     conflicts: Sets | None
     near_conflicts: Sets | None
     leaks: Sets | None
+    near_leaks: Sets | None
+    num_unhashed: int
     group_leaks: Sets
 
 
@@ -141,6 +145,7 @@ def count_examples(
         repeated.add(batch)
         for chooser in choosers:
             chooser.add(batch)
+    near_conflicts, near_leaks = repeated.near_sets()
     return Counted(
         sizes,
         dict(formats.most_common()),
@@ -150,8 +155,10 @@ def count_examples(
         pairs,
         paired,
         repeated.conflicts(),
-        repeated.near_conflicts(),
+        near_conflicts,
         repeated.leaks(),
+        near_leaks,
+        repeated.num_unhashed,
         repeated.group_leaks(),
     )
 
@@ -205,17 +212,23 @@ class _Repeated:
     def conflicts(self) -> Sets | None:
         return self._sets(self._codes)
 
-    def near_conflicts(self) -> Sets | None:
+    @property
+    def num_unhashed(self) -> int:
+        return self._num_rows - sum(map(len, self._hashed))
+
+    def near_sets(self) -> tuple[Sets | None, Sets | None]:
+        """Return the near-identical images with different labels, and those in different splits."""
         if not self._has_contents or not self._hashed:
-            return NO_SETS
-        if sum(map(len, self._hashed)) > _MOST_COMPARED:
-            return None
+            return NO_SETS, NO_SETS
+        if sum(map(len, self._hashed)) > MOST_COMPARED:
+            return None, None
         rows, contents = np.concatenate(self._hashed), np.concatenate(self._contents)
         # Of the same bytes, the first; `conflicts` has the others.
         first, near = near_copies(contents, rows, np.concatenate(self._hashes))
         sets = np.zeros(len(contents), np.uint64)
         sets[first] = (near.codes + 1).astype(np.uint64)
-        return equal_sets(sets, np.concatenate(self._codes), ignored=0)
+        labels, splits = (equal_sets(sets, np.concatenate(codes), ignored=0) for codes in (self._codes, self._splits))
+        return labels, splits
 
     def leaks(self) -> Sets | None:
         return self._sets(self._splits)

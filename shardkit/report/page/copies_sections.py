@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from shardkit.images.similar.similar_sets import unhashed_text
 from shardkit.naming import counted
-from shardkit.options.words import named
+from shardkit.options.words import named, shell_command
 from shardkit.report.advice.contents import correction_commands
 from shardkit.report.collection import Collection, Member
+from shardkit.report.facts.counting import MOST_COMPARED
 from shardkit.report.facts.gathering import Facts
 from shardkit.report.page.parts import Section, Sheet, SheetGroup, Table, cut
 from shardkit.report.page.thumbnails import Thumbnails
@@ -35,7 +37,7 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
     else:
         intro = "No two images with the same bytes have different labels."
     if near is None and found is not None:
-        intro += " There are too many images to search for near-identical ones with different labels."
+        intro += f" {not_searched(facts)}."
     elif near is not None and near.num:
         have = "has" if near.num == 1 else "have"
         intro += f" {counted(near.num, 'set')} of near-identical images {have} different labels: one may be wrong."
@@ -56,9 +58,15 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
     )
 
 
+def not_searched(facts: Facts) -> str:
+    """Return why near-identical images are not known, and the command that lists them; without the end."""
+    command = shell_command("view", facts.place)
+    return f"Near-identical images are not searched for among more than {MOST_COMPARED:,}; `{command}` lists them"
+
+
 def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) -> Section:
     """Return the section with images and groups that are in several splits."""
-    found, in_groups = facts.counted.leaks, facts.counted.group_leaks
+    found, near, in_groups = facts.counted.leaks, facts.counted.near_leaks, facts.counted.group_leaks
     if len(facts.splits) < 2:
         return Section("leaks", "Leaks between splits", ["There is one split only: nothing can leak."])
     intro = []
@@ -68,10 +76,21 @@ def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) 
         intro.append(f"{counted(found.num, 'image')} with exact duplicates in another split.")
     else:
         intro.append("No two splits have an image with the same bytes.")
+    if near is None and found is not None:
+        intro.append(f"{not_searched(facts)}.")
+    elif near is not None and near.num:
+        intro.append(f"{counted(near.num, 'set')} of near-identical images in several splits.")
+    unhashed = unhashed_text(facts.counted.num_unhashed, facts.num_examples)
+    if unhashed and found is not None:
+        intro.append(f"{unhashed[:1].upper()}{unhashed[1:]}.")
     if in_groups.num:
         intro.append(f"{counted(in_groups.num, 'group')} with images in more than one split.")
     groups, tables = [], []
-    for sets, heading in ((found, "The same bytes in several splits"), (in_groups, "Groups in several splits")):
+    for sets, heading in (
+        (found, "The same bytes in several splits"),
+        (near, "Near-identical in several splits"),
+        (in_groups, "Groups in several splits"),
+    ):
         if sets is not None and sets.num:
             group, rest = _side_by_side(sets, heading, collection, thumbnails, lambda member: member.split)
             groups.append(group)

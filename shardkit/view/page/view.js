@@ -54,7 +54,7 @@ async function load(keepPlace = false) {
   $("filter-box").hidden = list === "rejected" || list === "decided";
   for (const button of $("lists").querySelectorAll("button")) button.setAttribute("aria-current", String(button.value === list));
   try {
-    let found = {num: dataset.num_rejected, note: "Files that the conversion left out, and why. They are not in the shards."};
+    let found = {num: dataset.num_rejected, note: `Files that the conversion left out, and why.${dataset.has_source || !dataset.num_rejected ? "" : " They are not in the shards: start shardkit view with --source-folder to see their pictures."}`};
     while (list !== "rejected") {
       found = await ask(`/api/list?${query}`);
       if (mine !== search) return;
@@ -170,8 +170,16 @@ function fill(tile, row) {
   picture.replaceChildren();
   tile.classList.remove("dropped", "relabelled");
   if (row.reason) {
-    picture.append(make("p", {className: "reason", textContent: row.message}));
+    const why = make("p", {className: "reason", textContent: row.message});
+    picture.append(why);
+    if (dataset.has_source) {
+      const image = make("img", {alt: "", draggable: false, hidden: true});
+      image.addEventListener("load", () => { image.hidden = false; why.replaceWith(make("span", {className: "badge", textContent: row.message})); });
+      image.src = `/rejected/${tile.id.slice(5)}?side=256`;
+      picture.append(image);
+    }
     name.textContent = row.reason;
+    tile.title = `${row.key}\n${row.message}`;
     tile.setAttribute("aria-label", `${row.key}, rejected: ${row.reason}, ${row.message}`);
   } else {
     const image = make("img", {alt: "", draggable: false});
