@@ -21,7 +21,7 @@ def oriented(number, *names):
 
 
 # --- boxes: medicine
-@folder("malaria: training.json and test.json of pathnames, boxes by rows and columns", today="refused")
+@folder("malaria: training.json and test.json of pathnames, boxes by rows and columns")
 def _(tree):
     for part, split, start, count in (("training", "train", 0, 5), ("test", "test", 5, 3)):
         records = []
@@ -274,9 +274,7 @@ def _(tree):
             tree.text(f"LogoDet-3K/{group}/{brand}/{number}.xml", voc(f"{number}.jpg", boxes, brand))
 
 
-@folder(
-    "DeepFashion2: image and annos in train and validation, item1 and item2 in a JSON for each image", today="refused"
-)
+@folder("DeepFashion2: image and annos in train and validation, item1 and item2 in a JSON for each image")
 def _(tree):
     for part in ("train", "validation"):
         for number in range(4):
@@ -383,7 +381,7 @@ def _(tree):
     tree.text("vott-csv-export/Helmets-export.csv", rows)
 
 
-@folder("Edge Impulse: bounding_boxes.labels in training and testing, info.labels", today="refused")
+@folder("Edge Impulse: bounding_boxes.labels in training and testing, info.labels")
 def _(tree):
     for part, split, count in (("training", "train", 4), ("testing", "test", 2)):
         boxes = {}

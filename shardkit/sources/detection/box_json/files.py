@@ -14,6 +14,7 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
 from shardkit.sources.detection.box_json.formats import FORMATS, Format
+from shardkit.sources.detection.box_json.numbers import fitting_format
 from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near, split_of, split_tokens
 from shardkit.sources.options import SourceOptions
@@ -30,6 +31,7 @@ _OF_SPLITS = (
     "_annotations.createml.json",
     "via_region_data.json",
     "metadata.jsonl",
+    "bounding_boxes.labels",
 )  # in folders of images, which are not listed
 _IMAGES = re.compile(r"(?:images?|imgs?)", re.IGNORECASE)
 # Attributes that usually give the class of a region, the most usual first.
@@ -124,6 +126,7 @@ def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_lea
         msg = f"{why}; give the folder that the images are in with {named('root')}"
         raise DataError(msg)
     root, paths = located
+    kind = fitting_format(url, root, paths, kind, first)
     return root, JsonFile(
         path=path,
         paths=paths,

@@ -57,7 +57,7 @@ class JsonImage(Annotation):
         """
         if not isinstance(label, str | int) or isinstance(label, bool) or not str(label).strip():
             self._problem(name, BAD_ANNOTATION, "the box has no class; add it, or remove the box")
-        elif sides is None or not all(map(_is_finite, sides)):
+        elif sides is None or not all(map(is_finite, sides)):
             self._problem(name, BAD_BOX, "the coordinates of a box must be finite numbers")
         else:
             xmin, ymin, xmax, ymax = map(float, sides)
@@ -73,7 +73,8 @@ class JsonImage(Annotation):
         self.problems.append(RecordProblem(f"record {self.number}, {name}", reason, message))
 
 
-def _is_finite(side: Any) -> bool:
+def is_finite(side: Any) -> bool:
+    """Return whether a value of JSON is a finite number."""
     return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) < math.inf
 
 
@@ -87,15 +88,10 @@ def list_of(value: Any) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def corner_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
-    """Return the sides of a box that is given by its upper left corner and its size."""
-    return (x, y, x + width, y + height) if all(map(_is_finite, (x, y, width, height))) else None
-
-
 def around(xs: Any, ys: Any) -> Sides | None:
     """Return the sides of the box around points; None if they are not points."""
     xs, ys = list_of(xs), list_of(ys)
-    is_outline = xs and len(xs) == len(ys) and all(map(_is_finite, [*xs, *ys]))
+    is_outline = xs and len(xs) == len(ys) and all(map(is_finite, [*xs, *ys]))
     return (min(xs), min(ys), max(xs), max(ys)) if is_outline else None
 
 
@@ -112,6 +108,22 @@ def items(file: BinaryIO, url: str, inside: str = "") -> Iterator[tuple[int, Any
     """
     found = (value for name, value in top_level_items(file, url, _DECODER) if not inside or name == inside)
     yield from enumerate((one for value in found for one in list_of(value)) if inside else found, 1)
+
+
+def members(file: BinaryIO, url: str, inside: str) -> Iterator[tuple[int, Any]]:
+    """Yield the members of an object as numbered records: the name as `path`, the value as the member that holds them.
+
+    Args:
+        file: The file.
+        url: Its name in messages.
+        inside: Name of the member that holds the object.
+
+    Raises:
+        DataError: The file is not JSON.
+    """
+    found = (value for name, value in top_level_items(file, url, _DECODER) if name == inside)
+    named = (one for value in found for one in dict_of(value).items())
+    yield from enumerate(({"path": name, inside: value} for name, value in named), 1)
 
 
 def lines(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardkit.layouts import LAYOUTS
-from shardkit.sources.detection.box_json.formats import Format, parse_bdd
+from shardkit.sources.detection.box_json.fields import Box, Fields, at
+from shardkit.sources.detection.box_json.formats import Format
+from shardkit.sources.detection.box_json.parsers import parse_bdd
 from shardkit.sources.detection.box_json.records import JsonImage, around, dict_of, items, list_of
 from shardkit.sources.detection.files_of_images import FilesOfImages, first_files, json_of
 from shardkit.sources.detection.rows import Annotation, detection_schema
@@ -15,33 +17,25 @@ from shardkit.storage import Folder
 def _parse_supervisely(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
     """Supervisely's objects; rectangles and polygons have their points."""
     del column
-    size = dict_of(record.get("size"))
-    image.set_size(size.get("width"), size.get("height"))
+    image.set_size(at(record, ("size", "width")), at(record, ("size", "height")))
     for place, given in enumerate(map(dict_of, list_of(record.get("objects"))), 1):
         kind = given.get("geometryType")
         if kind not in {"rectangle", "polygon"}:
             image.leave_out(f"objects without box ({kind})")
             continue
-        points = [list_of(one) for one in list_of(dict_of(given.get("points")).get("exterior"))]
+        points = [list_of(one) for one in list_of(at(given, ("points", "exterior")))]
         sides = around([one[0] for one in points if one], [one[-1] for one in points if one])
         image.add(f"object {place}", given.get("classTitle"), sides)
 
 
 def _parse_frame(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
     """BDD100K's first frame: a file of an image has no other."""
-    frame = dict_of(next(iter(list_of(record.get("frames"))), None))
-    parse_bdd(image, {"name": record.get("name"), "labels": frame.get("objects")}, column)
+    parse_bdd(image, {"name": record.get("name"), "labels": at(record, ("frames", 0, "objects"))}, column)
 
 
-def _parse_form(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
-    """FUNSD's parts of a form, each with its words, which are left out."""
-    del column
-    for place, given in enumerate(map(dict_of, list_of(record.get("form"))), 1):
-        box = list_of(given.get("box"))
-        sides = (box[0], box[1], box[2], box[3]) if len(box) == len("xyxy") else None
-        image.add(f"part {place}", given.get("label"), sides)
-
-
+# FUNSD's parts of a form have words, too, which are left out.
+_FORM = Fields((), ("form",), ("label",), Box(("box",), ""), noun="part")
+_ITEMS = Fields((), (), ("category_name",), Box(("bounding_box",), ""), noun="item", key="item")
 _FORMATS = {
     one.title: one
     for one in (
@@ -68,7 +62,15 @@ _FORMATS = {
             b"{",
             (rb'"form"\s*:\s*\[', rb'"box"\s*:\s*\[', rb'"label"'),
             items,
-            _parse_form,
+            _FORM.parse,
+        ),
+        Format(
+            "DeepFashion2's JSON of an image",
+            (".json",),
+            b"{",
+            (rb'"item[0-9]+"\s*:\s*\{', rb'"category_name"', rb'"bounding_box"\s*:\s*\['),
+            items,
+            _ITEMS.parse,
         ),
     )
 }

@@ -1,0 +1,111 @@
+"""Describe where the records of a format have the image and its boxes, instead of parsing them by a function."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from shardkit.sources.detection.box_json.records import JsonImage, Sides, dict_of, is_finite, list_of
+
+Way = tuple[str | int, ...]  # names and indexes that lead into a value, from the outside to the inside
+UNIT = (0, 0)  # the size of boxes in fractions of the image's sides
+
+
+def at(value: Any, way: Way) -> Any:
+    """Return what a way leads to; None if there is nothing."""
+    for step in way:
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and step < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def text_at(value: Any, *way: str | int) -> str:
+    """Return the text that a way leads to; '' if there is none."""
+    found = at(value, way)
+    return found if isinstance(found, str) else ""
+
+
+def corners(xmin: Any, ymin: Any, xmax: Any, ymax: Any) -> Sides | None:
+    """Return the sides of a box that is given by two corners."""
+    return xmin, ymin, xmax, ymax
+
+
+def corner_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
+    """Return the sides of a box that is given by its upper left corner and its size."""
+    return (x, y, x + width, y + height) if all(map(is_finite, (x, y, width, height))) else None
+
+
+def centre_and_size(x: Any, y: Any, width: Any, height: Any) -> Sides | None:
+    """Return the sides of a box that is given by its centre and its size."""
+    if not all(map(is_finite, (x, y, width, height))):
+        return None
+    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where an object has the four numbers of its box, and what they are.
+
+    Attributes:
+        way: The way from the object to an object or a list of four that has the numbers.
+        names: Their names there, with blanks between them; '' for a list. A point leads into a further object.
+        sides: Function from the numbers to the sides.
+    """
+
+    way: Way
+    names: str
+    sides: Callable[..., Sides | None] = corners
+
+    def read(self, given: Any) -> Sides | None:
+        """Return the sides of an object's box; None if it has none that can be read."""
+        box = at(given, self.way)
+        if self.names:
+            return self.sides(*(at(box, tuple(name.split("."))) for name in self.names.split()))
+        return self.sides(*box) if isinstance(box, list) and len(box) == len("xyxy") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where a record has the image and its boxes.
+
+    Attributes:
+        image: The way to the image's path; () if the file is about the image of its name.
+        objects: The way to the objects, an array or an object.
+        label: The way from an object to its class, which may be an array of one.
+        box: The box of an object.
+        size: The ways to width and height in pixels; the sizes of the image itself if there are none.
+        noun: What messages call an object.
+        are_fractions: Whether boxes are in fractions of the image's sides.
+        without_box: Phrase for the user about objects without a box, which are left out; '' if each must have one.
+        key: The beginning of the names of objects that are members of the record itself.
+    """
+
+    image: Way
+    objects: Way
+    label: Way
+    box: Box
+    size: tuple[Way, ...] = ()
+    noun: str = "object"
+    are_fractions: bool = False
+    without_box: str = ""
+    key: str = ""
+
+    def parse(self, image: JsonImage, record: dict[str, Any], column: str | None = None) -> None:
+        """Fill in an image; the parser of a `Format`."""
+        del column
+        image.image = text_at(record, *self.image)
+        if self.are_fractions:
+            image.size = UNIT
+        elif self.size:
+            image.set_size(*(at(record, way) for way in self.size))
+        members = dict_of(at(record, self.objects)) if self.key else {}
+        found = [one for name, one in members.items() if name.startswith(self.key)]
+        for place, given in enumerate(map(dict_of, found if self.key else list_of(at(record, self.objects))), 1):
+            if self.without_box and not at(given, self.box.way):
+                image.leave_out(self.without_box)
+                continue
+            label = at(given, self.label)
+            if isinstance(label, list):
+                label = label[0] if len(label) == 1 else None
+            image.add(f"{self.noun} {place}", label, self.box.read(given))

@@ -1,0 +1,214 @@
+"""The parsers of the formats: descriptions of their records, or functions that fill a `JsonImage` from a record."""
+
+from collections.abc import Callable
+from typing import Any
+
+from shardkit.sources.detection.box_json.fields import (
+    UNIT,
+    Box,
+    Fields,
+    centre_and_size,
+    corner_and_size,
+    corners,
+    text_at,
+)
+from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage, Sides, around, dict_of, list_of
+from shardkit.sources.detection.rows import encodable
+
+_LTWH = "left top width height"
+_XYWH = "x y width height"
+
+
+_BDD = Fields(
+    ("name",),
+    ("labels",),
+    ("category",),
+    Box(("box2d",), "x1 y1 x2 y2"),
+    (("size", "width"), ("size", "height")),
+    "label",
+    without_box="labels without box2d (lanes, areas)",
+)
+
+
+def parse_bdd(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Fill in BDD100K's or Scalabel's frame: labels with box2d; lanes and areas have poly2d instead."""
+    _BDD.parse(image, record, column)
+    for name, value in dict_of(record.get("attributes")).items():
+        image.attributes[name] = [encodable(str(value))]
+
+
+def parse_via(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """VIA's regions, of version 1 (an object by number) and 2 (an array)."""
+    image.image = text_at(record, "filename")
+    for name, value in dict_of(record.get("file_attributes")).items():
+        if given := _chosen(value):
+            image.attributes[name] = given
+    for place, region in enumerate(map(dict_of, list_of(record.get("regions"))), 1):
+        shape = dict_of(region.get("shape_attributes"))
+        kind = shape.get("name")
+        if kind in {"point", "polyline"}:
+            image.leave_out(f"regions without box ({kind}s)")
+            continue
+        attributes = dict_of(region.get("region_attributes"))
+        named = {name: values for name, value in attributes.items() if (values := _chosen(value))}
+        image.columns.update(dict.fromkeys(named))
+        chosen = named.get(column, []) if column is not None else next(iter(named.values()), [ONE_CLASS])
+        label = chosen[0] if len(chosen) == 1 else None
+        image.add(f"region {place}", label, _via_box(kind, shape))
+
+
+def _chosen(value: Any) -> list[str]:
+    """Return what an attribute of VIA says: a text, or the options of a checkbox."""
+    if isinstance(value, dict):
+        return [encodable(name) for name, is_on in value.items() if is_on]
+    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return [encodable(text)] if text else []
+
+
+def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
+    if kind == "rect":
+        return Box((), _XYWH, corner_and_size).read(shape)
+    if kind == "polygon":
+        return around(shape.get("all_points_x"), shape.get("all_points_y"))
+    radii = {"circle": ("r", "r"), "ellipse": ("rx", "ry")}.get(kind)
+    if radii is None:
+        return None
+    try:
+        x, y, across, down = shape["cx"], shape["cy"], shape[radii[0]], shape[radii[1]]
+        if shape.get("theta"):  # a turned ellipse: its larger radius on each side encloses it
+            across = down = max(across, down)
+        return x - across, y - down, x + across, y + down
+    except (KeyError, TypeError):
+        return None
+
+
+def parse_crowd_human(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """CrowdHuman's full boxes; regions of tag mask or with the flag ignore are no people to learn."""
+    del column
+    image.image = text_at(record, "ID")
+    for place, given in enumerate(map(dict_of, list_of(record.get("gtboxes"))), 1):
+        if given.get("tag") == "mask" or dict_of(given.get("extra")).get("ignore") == 1:
+            image.leave_out("regions to ignore")
+            continue
+        image.add(f"box {place}", given.get("tag"), Box(("fbox",), "", corner_and_size).read(given))
+
+
+def parse_manifest(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """SageMaker Ground Truth's and Rekognition's lines: each job has a value and NAME-metadata."""
+    image.image = text_at(record, "source-ref")
+    for name in (one.removesuffix("-metadata") for one in record if one.endswith("-metadata")):
+        about, value = dict_of(record[f"{name}-metadata"]), record.get(name)
+        classes = dict_of(about.get("class-map"))
+        if isinstance(value, dict) and isinstance(value.get("annotations"), list):
+            image.columns[name] = None
+            if column in {None, name} and not image.objects:
+                _add_job(image, value, classes)
+        elif isinstance(about.get("class-name"), str):
+            image.attributes[name] = [encodable(about["class-name"])]
+        elif classes and isinstance(value, list):
+            image.attributes[name] = [encodable(str(classes.get(str(one), one))) for one in value]
+
+
+_OF_JOB = Box((), _LTWH, corner_and_size)
+
+
+def _add_job(image: JsonImage, value: dict[str, Any], classes: dict[str, Any]) -> None:
+    size = dict_of(next(iter(list_of(value.get("image_size"))), None))
+    image.set_size(size.get("width"), size.get("height"))
+    for place, given in enumerate(map(dict_of, value["annotations"]), 1):
+        box = _OF_JOB.read(given)
+        image.add(f"box {place}", classes.get(str(given.get("class_id"))), box)
+
+
+# The box of a polygon encloses it.
+VOTT = Fields(
+    ("asset", "name"),
+    ("regions",),
+    ("tags",),
+    Box(("boundingBox",), _LTWH, corner_and_size),
+    (("asset", "size", "width"), ("asset", "size", "height")),
+    "region",
+)
+CREATEML = Fields(("image",), ("annotations",), ("label",), Box(("coordinates",), _XYWH, centre_and_size), noun="box")
+TT100K = Fields(("path",), ("objects",), ("category",), Box(("bbox",), "xmin ymin xmax ymax"))
+MALARIA = Fields(
+    ("image", "pathname"),
+    ("objects",),
+    ("category",),
+    Box(("bounding_box",), "minimum.c minimum.r maximum.c maximum.r"),
+    (("image", "shape", "c"), ("image", "shape", "r")),
+)
+EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, corner_and_size), noun="box")
+
+
+def parse_dataturks(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Dataturks' shapes, as points in fractions of the image's sides."""
+    del column
+    image.image, image.size = text_at(record, "content"), UNIT
+    for place, given in enumerate(map(dict_of, list_of(record.get("annotation"))), 1):
+        points = [dict_of(one) for one in list_of(given.get("points"))]
+        labels = list_of(given.get("label"))
+        sides = around([one.get("x") for one in points], [one.get("y") for one in points])
+        image.add(f"shape {place}", labels[0] if len(labels) == 1 else None, sides)
+
+
+_VERTEX = Fields(
+    ("imageGcsUri",),
+    ("boundingBoxAnnotations",),
+    ("displayName",),
+    Box((), "xMin yMin xMax yMax"),
+    noun="box",
+    are_fractions=True,
+)
+
+
+def parse_vertex(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Vertex AI's lines: boxes in fractions of the image's sides, or classes of the image."""
+    _VERTEX.parse(image, record, column)
+    image.split = text_at(record, "dataItemResourceLabels", "aiplatform.googleapis.com/ml_use")
+    for name in ("classificationAnnotation", "classificationAnnotations"):  # one class, several
+        given = record.get(name)
+        found = [given] if isinstance(given, dict) else list_of(given)
+        if labels := [text_at(one, "displayName") for one in found]:
+            image.attributes[name] = list(map(encodable, labels))
+
+
+_CUSTOM_VISION = Fields(
+    ("id",), ("regions",), ("tagName",), Box((), _LTWH, corner_and_size), noun="region", are_fractions=True
+)
+
+
+def parse_custom_vision(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Azure Custom Vision's tagged images: regions in fractions of the image's sides, or tags of the image."""
+    _CUSTOM_VISION.parse(image, record, column)
+    if not list_of(record.get("regions")):
+        tags = [text_at(one, "tagName") for one in list_of(record.get("tags"))]
+        image.attributes["tags"] = list(map(encodable, tags))
+
+
+_OF_OBJECTS = ("categories", "category", "category_name", "label", "labels", "class", "name", "category_id")
+
+
+def parse_hugging_face(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Fill in a line of Hugging Face's metadata.jsonl: objects as an object of arrays or an array of objects."""
+    del column
+    _add_objects(image, record, corner_and_size)
+
+
+def parse_hugging_face_corners(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Fill in the same, with boxes that are given by two corners."""
+    del column
+    _add_objects(image, record, corners)
+
+
+def _add_objects(image: JsonImage, record: dict[str, Any], sides: Callable[..., Sides | None]) -> None:
+    image.image = text_at(record, "file_name")
+    objects = record.get("objects")
+    if isinstance(objects, dict):
+        lists = {name: list_of(values) for name, values in objects.items()}
+        longest = max(map(len, lists.values()), default=0)
+        objects = [{name: values[i] for name, values in lists.items() if i < len(values)} for i in range(longest)]
+    box = Box(("bbox",), "", sides)
+    for place, given in enumerate(map(dict_of, list_of(objects)), 1):
+        label = next((given[name] for name in _OF_OBJECTS if name in given), ONE_CLASS)
+        image.add(f"object {place}", label, box.read(given))
