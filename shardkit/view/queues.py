@@ -97,11 +97,12 @@ def in_order(rows: Rows, sets: Sets, note: str, *, has_counts: bool = False) -> 
     order = np.lexsort((~splits_differ, ~labels_differ))
     members = [sets.rows[starts[at] : sets.ends[at]] for at in order.tolist()]
     if has_counts:
-        num_split = int(np.count_nonzero(splits_differ & ~labels_differ))
-        note = (
-            f"{counted(sets.num, 'set')}: {int(labels_differ.sum()):,} with different labels come first, then "
-            f"{num_split:,} in several splits. {note}"
-        )
+        counts = {
+            "with different labels": int(labels_differ.sum()),
+            "with the same label in several splits": int(np.count_nonzero(splits_differ & ~labels_differ)),
+        }
+        first = ", then ".join(f"{num:,} {what}" for what, num in counts.items() if num)
+        note = f"{counted(sets.num, 'set')}{f', first {first}' if first else ''}. {note}"
     return Found(np.concatenate(members), np.repeat(np.arange(sets.num), [len(some) for some in members]), note)
 
 

@@ -33,6 +33,16 @@ def make_images(folder):
         path.write_bytes(out.getvalue())
 
 
+def prepared_dataset(folder, num_examples, num_classes):
+    """Return a dataset in a folder, which keeps it for the next call."""
+    if not (folder / "dataset" / "manifest.json").exists():
+        make_images(folder / "images")
+        options = ("--shards", 1, "--check", "header", "--quiet")
+        run(Contender("one shard", shardkit("convert", folder / "images", folder / "one", *options)))
+        make_dataset(folder, num_examples, num_classes)
+    return folder / "dataset"
+
+
 def make_dataset(folder, num_examples, num_classes):
     """Write a dataset whose shards are links to one file."""
     import pyarrow as pa
@@ -92,7 +102,6 @@ def make_dataset(folder, num_examples, num_classes):
     manifest = manifest.model_copy(update={"digest": digest_of(manifest)})
     (dataset / "manifest.json").write_bytes(manifest.to_bytes())
     (dataset / "rejected.parquet").write_bytes((folder / "one" / "rejected.parquet").read_bytes())
-    return dataset
 
 
 def main():
@@ -102,13 +111,9 @@ def main():
     parser.add_argument("--work", type=Path)
     options = parser.parse_args()
     with work_folder(options.work) as folder:
-        if not (folder / "dataset" / "manifest.json").exists():
-            make_images(folder / "images")
-            options_of = ("--shards", 1, "--check", "header", "--quiet")
-            run(Contender("one shard", shardkit("convert", folder / "images", folder / "one", *options_of)))
-            make_dataset(folder, options.examples, options.classes)
+        dataset = prepared_dataset(folder, options.examples, options.classes)
         page = folder / "report.html"
-        found = run(Contender("report", shardkit("report", folder / "dataset", "-o", page)))
+        found = run(Contender("report", shardkit("report", dataset, "-o", page)))
         num_bytes = page.stat().st_size
         rows = [
             ["", "found", "target"],

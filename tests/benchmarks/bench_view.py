@@ -21,8 +21,8 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 
 import numpy as np
-from bench_report import make_dataset, make_images
-from timing import Contender, print_table, run, shardkit, work_folder
+from bench_report import prepared_dataset
+from timing import print_table, work_folder
 
 SCREENS, THUMBNAILS, PER_PAGE, CONNECTIONS = 100, 40, 100, 6
 TARGET_FIRST, TARGET_P95, TARGET_MIB = 3, 1, 500
@@ -74,17 +74,13 @@ def main():
     parser.add_argument("--work", type=Path)
     options = parser.parse_args()
     with work_folder(options.work) as folder:
-        if not (folder / "dataset" / "manifest.json").exists():
-            make_images(folder / "images")
-            options_of = ("--shards", 1, "--check", "header", "--quiet")
-            run(Contender("one shard", shardkit("convert", folder / "images", folder / "one", *options_of)))
-            make_dataset(folder, options.examples, options.classes)
+        dataset = prepared_dataset(folder, options.examples, options.classes)
         command = [
             sys.executable,
             "-m",
             "shardkit",
             "view",
-            str(folder / "dataset"),
+            str(dataset),
             "--no-browser",
             "--out",
             str(folder),

@@ -64,7 +64,7 @@ def test_copies_that_may_be_apart_are_found_between_the_splits(dedupe, photos, t
     leaks = [one["found"] for one in json.loads(found.stdout)["problems"]]
     assert sorted({leak.partition("/")[2][:2] for leak in leaks}) == apart
     assert call("report", tmp_path / "out", "-o", tmp_path / "page.html").exit_code == 0
-    assert f"{len(apart)} sets of near-identical images in several splits." in (tmp_path / "page.html").read_text()
+    assert f"; {len(apart)} sets of near-identical images in several splits." in (tmp_path / "page.html").read_text()
     assert all("are nearly identical" in leak for leak in leaks)
 
 

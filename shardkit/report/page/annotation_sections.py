@@ -103,7 +103,7 @@ def masks_section(facts: Facts, masks: MaskFacts) -> Section:
     )
     rows = [
         [
-            f"{value} {names[value]}" if value < len(facts.classes) else f"{value}",
+            f"{value}" if names[value] in {str(value), f"value {value}"} else f"{value} {names[value]}",
             f"{values.num_with[value]:,}",
             percent(values.num_with[value] / values.num_masks),
             percent(values.pixels[value] / total),

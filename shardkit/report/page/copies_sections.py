@@ -72,17 +72,18 @@ def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) 
     intro = []
     if found is None:
         intro.append(f"Leaks are not checked: contents are not known with {named('check', 'header')}.")
-    elif found.num:
-        intro.append(f"{counted(found.num, 'image')} with exact duplicates in another split.")
     else:
-        intro.append("No two splits have an image with the same bytes.")
-    if near is None and found is not None:
-        intro.append(f"{not_searched(facts)}.")
-    elif near is not None and near.num:
-        intro.append(f"{counted(near.num, 'set')} of near-identical images in several splits.")
-    unhashed = unhashed_text(facts.counted.num_unhashed, facts.num_examples)
-    if unhashed and found is not None:
-        intro.append(f"{unhashed[:1].upper()}{unhashed[1:]}.")
+        first = "No two splits have an image with the same bytes"
+        if found.num:
+            first = f"{counted(found.num, 'image')} with exact duplicates in another split"
+        if near is not None:
+            first += (
+                f"; {counted(near.num, 'set') if near.num else 'no set'} of near-identical images in several splits"
+            )
+        unhashed = unhashed_text(facts.counted.num_unhashed, facts.num_examples)
+        intro.append(f"{first}; {unhashed}." if unhashed else f"{first}.")
+        if near is None:
+            intro.append(f"{not_searched(facts)}.")
     if in_groups.num:
         intro.append(f"{counted(in_groups.num, 'group')} with images in more than one split.")
     groups, tables = [], []

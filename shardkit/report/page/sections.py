@@ -8,7 +8,7 @@ import numpy.typing as npt
 from shardkit.conversion.planning.checks.classes import share_of_classes
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
-from shardkit.options.words import named, shown
+from shardkit.options.words import flag_of, named, shell_command, shown
 from shardkit.report.advice.speed import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
 from shardkit.report.charts.distributions import Line, histogram
@@ -238,9 +238,8 @@ def origin_section(origin: Origin, *, is_dataset: bool) -> Section:
     intro = (
         [
             (
-                "The command, with the options that decide the bytes and are not the defaults. A dataset does not "
-                f"record SOURCE, OUT, the file of {named('classes')} and how SOURCE was read, such as "
-                f"{named('layout')}."
+                "The options that decide the bytes and are not the defaults. "
+                f"`{shell_command('info', flag_of('command'))}` prints the whole command, from the run log."
             )
         ]
         if is_dataset

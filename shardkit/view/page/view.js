@@ -174,7 +174,7 @@ function fill(tile, row) {
     picture.append(why);
     if (dataset.has_source) {
       const image = make("img", {alt: "", draggable: false, hidden: true});
-      image.addEventListener("load", () => { image.hidden = false; why.replaceWith(make("span", {className: "badge", textContent: row.message})); });
+      image.addEventListener("load", () => { image.hidden = false; why.remove(); name.textContent = `${row.reason}: ${row.message}`; });
       image.src = `/rejected/${tile.id.slice(5)}?side=256`;
       picture.append(image);
     }
