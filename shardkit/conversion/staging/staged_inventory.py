@@ -65,7 +65,7 @@ class StagedInventory:
         check = ListingCheck.of(self.source, self._options, None, is_explicit=True)
         check.check_options(self.source.schema)
         names = part_names(self._staged)
-        refuse_too_many(names, "decode")
+        refuse_too_many(names, self._options)
         table, totals = read_inventory(work, names)
         table = merge_equal_rows(table)
         rejected = table.select(["key", "reason"]).filter(pc.is_valid(table["reason"]))

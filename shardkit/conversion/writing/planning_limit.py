@@ -1,34 +1,55 @@
 """The limit of planning: one worker holds what is known of all images in memory, so its memory limits their number."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from shardkit.conversion.inventory.parts import num_rows_of
+from shardkit.conversion.planning.near_duplicates import counts_near
+from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.sizing import format_size
 from shardkit.errors import MachineError
 from shardkit.host import this_host
-from shardkit.options.values import Check
+from shardkit.options.words import named
 
-# Memory of planning for an image with a key of 27 bytes, measured by tests/benchmarks/bench_plan.py: 902 MiB for 10
-# million images with check="header", 11.1 GiB for 100 million with "decode", which adds their hashes.
-PLANNED_BYTES: dict[Check, int] = {"header": 94, "decode": 119}
+# Memory of planning for an image with a key of 27 bytes, by tests/benchmarks/bench_plan.py: 902 MiB for 10 million
+# images with check="header"; with "decode" 11.4 GiB for 100 million, which are 18.4 GiB if near-identical images are
+# searched (both from what 6 million more than 4 million add).
+LISTED_BYTES = 94
+CHECKED_BYTES = 125
+SEARCHED_BYTES = 198
 
 
-def refuse_too_many(names: Iterable[str], check: Check) -> None:
+def bytes_per_image(options: ConvertOptions) -> int:
+    """Return the memory that planning takes for each image."""
+    if options.check == "header":
+        return LISTED_BYTES
+    return SEARCHED_BYTES if counts_near(options) else CHECKED_BYTES
+
+
+def refuse_too_many(names: Iterable[str], options: ConvertOptions) -> None:
     """Refuse to plan more images than this host's memory holds, before any is read.
 
     Args:
         names: Names of the parts of the inventory.
-        check: The check that they are made with.
+        options: Options of the conversion.
 
     Raises:
         MachineError: The host has too little memory.
     """
     num_images, memory = sum(map(num_rows_of, names)), this_host().memory_bytes
-    needed = num_images * PLANNED_BYTES[check]
-    if memory is not None and needed > memory:
-        msg = (
-            f"planning {num_images:,} images takes {format_size(needed)} of memory and this host has "
-            f"{format_size(memory)}: run the same command where one host has more, or convert parts of the source to "
-            "several datasets"
+    needed = num_images * bytes_per_image(options)
+    if memory is None or needed <= memory:
+        return
+    without_search = num_images * bytes_per_image(replace(options, dedupe="identical"))
+    less = ","
+    if without_search <= memory:
+        less = (
+            f", or add {named('dedupe', 'identical')}, which takes {format_size(without_search)} and does not look for "
+            "near-identical images,"
         )
-        raise MachineError(msg)
+    msg = (
+        f"planning {num_images:,} images takes {format_size(needed)} of memory and this host has "
+        f"{format_size(memory)}: run the same command where one host has more{less} or convert parts of the source to "
+        "several datasets"
+    )
+    raise MachineError(msg)

@@ -22,7 +22,6 @@ from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.options.call import Call
-from shardkit.options.values import Check
 from shardkit.parallel.for_each import Executor
 from shardkit.parallel.job_progress import StagePhase
 from shardkit.parallel.progress import Phase, ProgressListener
@@ -89,12 +88,12 @@ class TakenInventory:
     Attributes:
         source: The source, as it was listed.
         num_groups: Number of groups of its parts.
-        check: The check of its images.
+        options: Options of the conversion.
     """
 
     source: Source
     num_groups: int
-    check: Check
+    options: ConvertOptions
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         """Return the inventory.
@@ -110,7 +109,7 @@ class TakenInventory:
                 too small.
         """
         names = inventory_tasks.read_part_names(work, self.num_groups)
-        refuse_too_many(names, self.check)
+        refuse_too_many(names, self.options)
         inventory = Inventory.of(self.source, *read_inventory(work, names))
         find_host = partial(parts.find_host, work, names) if is_remote else None
         refuse_seen_rejects(self.source, inventory.table, find_host)
@@ -156,7 +155,7 @@ class InventoryStage:
         groups = part_groups(source, is_remote=is_remote)
         needed = listing_check if listing_check.is_needed else None
         job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
-        return cls(work, groups, job, TakenInventory(source, len(groups), options.check))
+        return cls(work, groups, job, TakenInventory(source, len(groups), options))
 
     def phase(self, listener: ProgressListener) -> Phase:
         """Return the phase in which the work is shown."""

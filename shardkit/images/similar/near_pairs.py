@@ -36,7 +36,7 @@ def near_pairs(hashes: _Words) -> _Ints | None:
     """Return the pairs of hashes that differ in at most RADIUS bits.
 
     Args:
-        hashes: uint64[n, 2], different ones, n < 2**32.
+        hashes: uint64[n, 2], different ones, n < 2**32. They are copied unless both columns are contiguous.
 
     Returns:
         int64[m, 2], pairs of rows, the smaller first, ascending. None if there are too many pairs for copies.
@@ -46,10 +46,9 @@ def near_pairs(hashes: _Words) -> _Ints | None:
     found = np.zeros(0, np.uint64)
     words = np.ascontiguousarray(hashes.T)
     for bits in _bands() if num > 1 else ():
-        table = _Table(words, bits)
         new = [found]
         num_new = 0
-        for block in table.pairs():
+        for block in _Table(words, bits).pairs():  # without a name, which would keep it while the next one is made
             num_new += len(block)
             if num_new > limit:
                 return None
@@ -154,9 +153,9 @@ class _Ranges:
         self._values = values
         self._direct = len(values) >= _DIRECT_TABLE
         if self._direct:
-            counts = np.bincount(values, minlength=1 << _BAND_BITS)
-            self._starts = (np.cumsum(counts) - counts).astype(np.uint32)
-            self._counts = counts.astype(np.uint32)
+            self._counts = np.bincount(values, minlength=1 << _BAND_BITS).astype(np.uint32)
+            self._starts = np.cumsum(self._counts, dtype=np.uint32)
+            self._starts -= self._counts
 
     def known(self, wanted: npt.NDArray[np.uint32]) -> _Ints:
         """Return the positions of the wanted values that a row has."""

@@ -22,6 +22,7 @@ _ALIKE_SHARE = 10
 
 _Words = npt.NDArray[np.uint64]
 _Ints = npt.NDArray[np.int64]
+_Numbers = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +71,43 @@ def similar_sets(hashes: _Words) -> SimilarSets:
         The sets; the same for any order of the images.
     """
     num = len(hashes)
-    nothing = np.full(num, -1, np.int64)
     distinct, number_of, counts = _distinct(hashes)
     pairs = near_pairs(distinct)
     if pairs is None:
-        return SimilarSets(nothing, num, is_by_nature=True)
-    set_of = connected(pairs, len(distinct))
-    sizes = np.bincount(set_of, weights=counts, minlength=len(distinct)).astype(np.int64)
+        return SimilarSets(_no_codes(num), num, is_by_nature=True)
+    del distinct  # 16 bytes an image
+    set_of = connected(pairs, len(counts))
+    sizes = np.bincount(set_of, weights=counts, minlength=len(counts)).astype(np.int64)
     size_of = sizes[set_of][number_of]
     limit = min(MOST_COPIES, max(_SMALL_SET, num // _LARGEST_SHARE))
     num_alike = int(np.count_nonzero(size_of > limit))
     if num_alike * _ALIKE_SHARE > num:
-        return SimilarSets(nothing, num_alike, is_by_nature=True)
+        return SimilarSets(_no_codes(num), num_alike, is_by_nature=True)
     is_copy = (size_of > 1) & (size_of <= limit)
     return SimilarSets(_numbered(set_of[number_of], is_copy), num_alike, is_by_nature=False)
 
 
-def _distinct(hashes: _Words) -> tuple[_Words, _Ints, _Ints]:
-    """Return the different hashes in ascending order, the number of each hash among them, and how often each occurs."""
+def _no_codes(num: int) -> _Ints:
+    return np.full(num, -1, np.int64)
+
+
+def _distinct(hashes: _Words) -> tuple[_Words, _Numbers, _Numbers]:
+    """Return the different hashes in ascending order, the number of each hash among them, and how often each occurs.
+
+    The columns of the hashes are contiguous, and numbers have 32 bits: a hundred million hashes fill memory.
+    """
     order = np.lexsort((hashes[:, 1], hashes[:, 0]))
     ordered = hashes[order]
     is_new = np.ones(len(ordered), np.bool_)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    number_of = np.empty(len(ordered), np.int64)
-    number_of[order] = np.cumsum(is_new) - 1
-    starts = np.flatnonzero(is_new)
-    return ordered[starts], number_of, np.diff(starts, append=len(ordered))
+    number_of = np.empty(len(ordered), np.uint32)
+    number_of[order] = np.cumsum(is_new, dtype=np.uint32) - np.uint32(1)
+    del order
+    starts = np.flatnonzero(is_new).astype(np.uint32)
+    distinct = np.empty((ordered.shape[1], len(starts)), np.uint64)
+    for word, column in enumerate(ordered.T):
+        distinct[word] = column[starts]
+    return distinct.T, number_of, np.diff(starts, append=np.uint32(len(ordered)))
 
 
 def connected(pairs: _Ints, num: int) -> _Ints:

@@ -1,6 +1,8 @@
 """Plan a synthetic inventory of so many files, and say what the plan alone took.
 
-python plan_synthetic.py NUM_FILES [--classes N] [--check decode|header]
+python plan_synthetic.py NUM_FILES [--classes N] [--check decode|header] [--dedupe group|identical]
+
+Perceptual hashes are random bits, so none are near.
 """
 
 import argparse
@@ -66,6 +68,9 @@ def _part(start: int, labels: np.ndarray, names: pa.Array, rng: np.random.Genera
                 pa.binary(32), count, [None, pa.py_buffer(rng.bytes(32 * count))]
             ),
             "content_crc32c": pa.array(rng.integers(0, 1 << 32, count)),
+            "perceptual_hash": pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(16), count, [None, pa.py_buffer(rng.bytes(16 * count))]
+            ),
         }
     return pa.table(
         {field.name: columns.get(field.name, pa.nulls(count)) for field in INVENTORY_SCHEMA if field.name != "mtime_ns"}
@@ -81,9 +86,10 @@ def main() -> None:
     parser.add_argument("num_files", type=int)
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--check", choices=["decode", "header"], default="decode")
+    parser.add_argument("--dedupe", choices=["group", "identical"], default="group")
     given = parser.parse_args()
     table = inventory(given.num_files, given.classes, checked=given.check == "decode")
-    options = ConvertOptions(check=given.check)
+    options = ConvertOptions(check=given.check, dedupe=given.dedupe)
     before, cpu, start = peak_mib(), time.process_time(), time.perf_counter()
     plan = make_plan(Inventory(table, "class_folders", {}), options)
     (split,) = plan.splits
