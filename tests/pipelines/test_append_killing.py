@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from shardkit.dataset.manifest import read_manifest
+from shardkit.dataset.manifest import read_manifest, shard_tables
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import TEMPORARY, LocalFolder
@@ -69,7 +69,11 @@ def check_every(old, new, tmp_path, monkeypatch, *, publishing_only):
             shutil.rmtree(dataset)
 
 
-def test_after_a_power_cut_at_any_write_of_publishing_the_same_append_makes_it_good(old, new, tmp_path, monkeypatch):
+@pytest.mark.parametrize("listed", [shard_tables.LISTED_SHARDS, 0], ids=["listed", "tables"])
+def test_after_a_power_cut_at_any_write_of_publishing_the_same_append_makes_it_good(
+    listed, old, new, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(shard_tables, "LISTED_SHARDS", listed)
     check_every(old, new, tmp_path, monkeypatch, publishing_only=True)
 
 

@@ -7,6 +7,8 @@ import pytest
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
+from shardkit.dataset.manifest import shard_tables
+from shardkit.naming import EARLIER_MANIFESTS
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.testing import digests_of, write_class_folders
 
@@ -16,20 +18,35 @@ from .crashing import PowerCut, convert_until, counted_changes, finished_shards,
 SMALL = {"splits": {"train": Fraction(3, 5), "validation": Fraction(2, 5)}, "shards": 2, "split_by": "stratified"}
 
 
+@pytest.fixture(params=[False, True], ids=["listed", "tables"])
+def has_tables(request, monkeypatch):
+    """Whether manifests name tables of shards, as those of more than 32,768 shards do."""
+    if request.param:
+        monkeypatch.setattr(shard_tables, "LISTED_SHARDS", 1)
+    return request.param
+
+
+def tables_of(output):
+    """Names of the tables of shards in a dataset's folder."""
+    return {path.name for path in (output / EARLIER_MANIFESTS).glob("*.parquet")}
+
+
 def convert_here(source, output, *, overwrite=False, **options):
     """Convert in this thread: Beam has no part in what is written when, and would take most of the time."""
     made = ConvertOptions(**options)
     Conversion(str(source), str(output), made, ThreadExecutor(1), overwrite=overwrite).run()
 
 
-def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(tmp_path, monkeypatch):
+def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(has_tables, tmp_path, monkeypatch):
     source = write_class_folders(tmp_path / "source", {"ant": 7, "bee": 5})
     with counted_changes(monkeypatch) as changes:
         convert_here(source, tmp_path / "wanted", **SMALL)
     wanted = digests_of(tmp_path / "wanted")
     publishing = changes.index("manifest.json", changes.index(plan_file.PATH))
     assert changes[publishing + 1 :] == ["run-log.jsonl", ".shardkit/run"]
-    for last in range(len(changes)):
+    assert len(tables_of(tmp_path / "wanted")) == (2 if has_tables else 0)  # splits
+    first = next(i for i, path in enumerate(changes) if path.startswith(EARLIER_MANIFESTS)) if has_tables else 0
+    for last in range(first, len(changes)):
         output, done = tmp_path / str(last), last % 2 == 0
         with (
             counted_changes(monkeypatch, is_last=lambda paths, last=last: len(paths) > last, done=done),
@@ -44,14 +61,17 @@ def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(tmp_pa
         assert nothing_left(output), last
 
 
-def test_after_a_power_cut_while_a_dataset_is_replaced_nothing_looks_complete_that_is_not(tmp_path, monkeypatch):
+def test_after_a_power_cut_while_a_dataset_is_replaced_nothing_looks_complete_that_is_not(
+    has_tables, tmp_path, monkeypatch
+):
     source = write_class_folders(tmp_path / "source", {"ant": 4, "bee": 2})
     convert(source, tmp_path / "old", "--shards", "2")
     shutil.copytree(tmp_path / "old", tmp_path / "wanted")
-    options = {"seed": 1, "overwrite": True}
+    options = {"seed": 1, "shards": 2, "overwrite": True}
     with counted_changes(monkeypatch) as changes:
         convert_here(source, tmp_path / "wanted", **options)
     old, wanted = digests_of(tmp_path / "old"), digests_of(tmp_path / "wanted")
+    assert len({*tables_of(tmp_path / "old"), *tables_of(tmp_path / "wanted")}) == (2 if has_tables else 0)
     first = changes.index("manifest.json")
     # The old plan is removed right after the old manifest; the new one is written when all the rest is gone.
     replacing = range(first, changes.index(plan_file.PATH, first + 2) + 3)
