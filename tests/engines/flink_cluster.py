@@ -125,11 +125,13 @@ class FlinkCluster(Processes):
         return sum(len(self.ask(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]) for job in self.jobs())
 
     def written(self):
-        """The seconds that the last job took for its shards, and the number of shards by task."""
+        """The number of shards that each task of the last job has written."""
         job = max(self.ask("/jobs/overview")["jobs"], key=lambda job: job["start-time"])["jid"]
-        vertex = next(one for one in self.ask(f"/jobs/{job}")["vertices"] if "WriteShard" in one["name"])
-        tasks = self.ask(f"/jobs/{job}/vertices/{vertex['id']}")["subtasks"]
-        return vertex["duration"] / 1000, [task["metrics"]["read-records"] for task in tasks]
+        names = {vertex["name"]: vertex["id"] for vertex in self.ask(f"/jobs/{job}")["vertices"]}
+        # Other steps of the job are named after this stage too: where it begins, is gathered and ends.
+        (writing,) = (id_ for name, id_ in names.items() if "Job/WriteShards/{Divide" in name)
+        tasks = self.ask(f"/jobs/{job}/vertices/{writing}")["subtasks"]
+        return [task["metrics"]["read-records"] for task in tasks]
 
 
 PORTS = ("jobmanager.rpc", "blob.server", "rest", "job", "artifact", "expansion", "pool")
