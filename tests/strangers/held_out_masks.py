@@ -130,7 +130,7 @@ def _(tree):
             tree.drawing(f"GID/ann_dir/{part}/{stem}_15label.png", values)
 
 
-@folder("OpenEarthMap: regions with images and labels, train.txt and val.txt of all", today="refused")
+@folder("OpenEarthMap: regions with images and labels, train.txt and val.txt of all", today="advised")
 def _(tree):
     lists = {"train": "", "val": ""}
     for place, region in enumerate(("aachen", "accra", "chiang_mai")):

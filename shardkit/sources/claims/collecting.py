@@ -1,32 +1,39 @@
 """Find the files in a source that name its images, and compare their first records with these."""
 
+import heapq
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shardkit.errors import ShardkitError
-from shardkit.sources.claims.claim import Claim, Form
-from shardkit.sources.claims.image_names import Found, ImageNames
+from shardkit.sources.claims.claim import Claim, Form, Gives
+from shardkit.sources.claims.image_names import Found, ImageNames, written_path
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
-from shardkit.sources.walking import children, is_image, join
+from shardkit.sources.walking import children, file_or_folder, is_image, join
 from shardkit.storage import Folder, os_errors_as
 
 _TABLES = (*TABLE_ENDINGS, ".json", *TEXT_ENDINGS)
 # Files that are not read: names in them are found in their bytes.
 _OTHERS = (".sqlite", ".sqlite3", ".db", ".pkl", ".pickle", ".json", ".mat", ".npy", ".yaml", ".yml", ".labels")
 _WITHOUT_HEADER = (".csv", ".tsv")  # which are no tables without one
+_OF_SPLITS = {".csv", ".tsv", ".json", *TEXT_ENDINGS}
+_MAX_BYTES = 16 << 20  # 16 MiB of a file that may give splits, next to files of boxes of any size
 _MAX_FILES = 40
 _MAX_OF_A_KIND = 20  # in one folder: more of them describe single images
-_NUM_FOLDERS = 16  # that are searched for such files
+_NUM_FOLDERS = 100  # that are searched for such files
 _MAX_DEPTH = 6
-_OF_LISTS = re.compile(r"anno|csv|eval|fold|ground|info|label|list|meta|partition|set|split|table|txt", re.IGNORECASE)
+_OTHER_RANK = 2  # of folders that are not called like lists, nor are in such
+_OF_LISTS = re.compile(
+    r"anno|csv|eval|fold|ground|info|label|list|meta|partition|(?<!data)set|split|table|txt", re.IGNORECASE
+)
+_OF_SPLIT = re.compile(r"(?:train(?:val)?|val(?:idation)?|dev|test)\.\w+", re.IGNORECASE)
 _NUM_RECORDS = 200  # of a file, which are looked up
 _HEAD_BYTES = 1 << 20  # 1 MiB of other files
 _IN_BYTES = re.compile(rb"[\w.+-][\w./\\+ -]{0,200}\.(?:jpe?g|png|bmp|gif|tiff?|webp)", re.IGNORECASE)
@@ -71,29 +78,109 @@ class NamingFile:
     def claim(self, names: ImageNames) -> Claim:
         """Return what the file claims."""
         images = {path for one in self.found.values() for path in one.paths}
-        is_whole = self.is_whole and names.is_complete
-        return Claim(self.path, len(images), len(names), is_whole, self.form, "labels" if self.others else "nothing")
+        is_whole = self.is_whole and names.are_counted
+        gives: Gives = "labels" if self.others else "nothing"
+        return Claim(self.path, len(images), names.num_images, is_whole, self.form, gives)
 
 
-def naming_files(folder: Folder, excluded: str | None, names: ImageNames) -> list[NamingFile]:
-    """Return the files in a folder, and in a few folders below, that name images.
+def naming_files(
+    folder: Folder, excluded: str | None, names: ImageNames, *, only_lists: bool = False
+) -> list[NamingFile]:
+    """Return the files in a folder, and in some folders below, that name images.
 
     Args:
         folder: The folder.
         excluded: Path below it that is not searched; None for none.
         names: The images of the folder.
+        only_lists: Whether to leave out files that are large or unusual for lists of splits.
     """
-    paths = itertools.islice(_candidates(folder, excluded), _MAX_FILES)
-    return [one for path in paths if (one := look_at(folder, path, names)) is not None]
+    paths: Iterable[str] = _candidates(folder, excluded)
+    if only_lists:
+        paths = (path for path in paths if ending(path) in _OF_SPLITS and _num_bytes(folder, path) <= _MAX_BYTES)
+    paths = itertools.islice(paths, _MAX_FILES)
+    tables: dict[str, list[Head]] = {}
+    others: dict[str, Head] = {}
+    for path in paths:
+        tables[path], is_other = _heads(folder, path)
+        if is_other:
+            others[path] = _names_in(folder, path)
+    best = _best(look_up([head for heads in tables.values() for head in heads], names))
+    rest = _best(look_up([head for path, head in others.items() if path not in best], names))
+    return [one for path in tables if (one := best.get(path) or rest.get(path)) is not None]
+
+
+def _num_bytes(folder: Folder, path: str) -> int:
+    entry = file_or_folder(folder, path)
+    return 0 if entry is None else entry.num_bytes
+
+
+def _best(found: Iterable[NamingFile]) -> dict[str, NamingFile]:
+    """Return the way to read each file in which it names the most images."""
+    best: dict[str, NamingFile] = {}
+    for one in found:
+        if one.path not in best or len(one.found) > len(best[one.path].found):
+            best[one.path] = one
+    return best
+
+
+def look_up(heads: Sequence["Head"], names: ImageNames) -> list[NamingFile]:
+    """Return the files that name images; look into all folders for names that the first folders do not have.
+
+    Args:
+        heads: The beginnings of the files.
+        names: The images.
+    """
+    found = {head: head.look_up(names) for head in heads}
+    unsure = [head for head, one in found.items() if one is None or len(one.found) < len(head.rows)]
+    if not names.is_complete and unsure:
+        names.look_for([text for head in unsure for text in head.texts()])
+        found |= {head: head.look_up(names) for head in unsure}
+    return [one for one in found.values() if one is not None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Head:
+    """The beginning of a file, in one way to read it.
+
+    Attributes:
+        path: The file.
+        columns: Its columns.
+        file: The file as a table; None for one whose format is not read: `rows` are the names in its bytes.
+        rows: The first records.
+        is_whole: Whether they are all.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    file: TableFile | None
+    rows: Sequence[Sequence[Any]]
+    is_whole: bool
+
+    def texts(self) -> Iterator[str]:
+        """Yield all values that may be names of images."""
+        return (str(value) for row in self.rows for value in row if value is not None and not isinstance(value, float))
+
+    def look_up(self, names: ImageNames) -> NamingFile | None:
+        """Return what the file names; None if it names no image."""
+        if self.file is not None:
+            best = best_column(self.columns, self.rows, names, of_few=True)
+            return None if best is None else NamingFile(self.path, self.file, *best, self.rows, self.is_whole)
+        texts = (row[0] for row in self.rows)
+        found = {i: one for i, text in enumerate(texts) if (one := names.find(text, by_stem=False)) is not None}
+        return NamingFile(self.path, None, 0, found, self.rows, self.is_whole) if len(found) > 1 else None
 
 
 def _candidates(folder: Folder, excluded: str | None) -> Iterator[str]:
     for path, names in files_by_kind(folder, excluded, frozenset({*_TABLES, *_OTHERS})):
-        yield from (join(path, name) for name in names if len(names) <= _MAX_OF_A_KIND)
+        # Of a list for each class and of lists of all, these are called like a split alone.
+        some = names if len(names) <= _MAX_OF_A_KIND else [name for name in names if _OF_SPLIT.fullmatch(name)]
+        yield from (join(path, name) for name in some)
 
 
 def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the files of some endings in a folder and in a few folders below: of each folder, those of one ending.
+    """Yield the files of some endings in a folder and in some folders below: of each folder, those of one ending.
+
+    Folders whose names are those of lists and tables, and the folders in them, are searched first.
 
     Args:
         folder: The folder.
@@ -104,22 +191,22 @@ def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str])
         The path of a folder, and the names of its files of one ending.
     """
     tails = tuple(endings)
-    level = [""]
-    num_folders = 0
-    for _ in range(_MAX_DEPTH):
-        below: list[str] = []
-        for path in level:
-            num_folders += 1
-            if num_folders > _NUM_FOLDERS:
-                return
-            entries = children(folder, path)
-            files = [one.name for one in entries if one.name.lower().endswith(tails) and not one.is_folder]
-            for kind in sorted({ending(name) for name in files}):
-                yield path, [name for name in files if ending(name) == kind]
-            inner = [one.name for one in entries if one.is_folder and join(path, one.name) != excluded]
-            inner.sort(key=lambda name: _OF_LISTS.search(name) is None)
-            below += [join(path, name) for name in inner]
-        level = sorted(below, key=lambda path: _OF_LISTS.search(path.rpartition("/")[2]) is None)
+    waiting = [(0, 0, 0, "")]  # rank, depth and number of each folder, which sort them
+    number = itertools.count(1)
+    for _ in range(_NUM_FOLDERS):
+        if not waiting:
+            return
+        rank, depth, _, path = heapq.heappop(waiting)
+        entries = children(folder, path)
+        files = [one.name for one in entries if one.name.lower().endswith(tails) and not one.is_folder]
+        for kind in sorted({ending(name) for name in files}):
+            yield path, [name for name in files if ending(name) == kind]
+        for one in entries:
+            inner = join(path, one.name)
+            if one.is_folder and inner != excluded and depth < _MAX_DEPTH:
+                is_likely = _OF_LISTS.search(one.name) is not None
+                below = 0 if is_likely else 1 if depth and rank < _OTHER_RANK else _OTHER_RANK
+                heapq.heappush(waiting, (below, depth + 1, next(number), inner))
 
 
 def paths_below(folder: Folder, excluded: str | None) -> Iterator[str]:
@@ -138,25 +225,19 @@ def paths_below(folder: Folder, excluded: str | None) -> Iterator[str]:
             yield path
 
 
-def look_at(folder: Folder, path: str, names: ImageNames) -> NamingFile | None:
-    """Return what a file names; None if it names no image.
-
-    Args:
-        folder: The folder that the path is below.
-        path: The file.
-        names: The images of the folder.
-    """
+def _heads(folder: Folder, path: str) -> tuple[list[Head], bool]:
+    """Return the beginning of a file, in each way to read it as a table; and whether names in its bytes count."""
     kind = ending(path)
-    best: NamingFile | None = None
+    found: list[Head] = []
     others: tuple[str, ...] = _OTHERS
     try:
         for file in _ways_to_read(folder, path):
-            one = _best_column(path, file, names)
-            if one is not None and (best is None or len(one.found) > len(best.found)):
-                best = one
+            records = list(itertools.islice(file.all_records(), _NUM_RECORDS + 1))
+            rows = [one.values for one in records[:_NUM_RECORDS] if one.problem is None]
+            found.append(Head(path, file.columns, file, rows, len(records) <= _NUM_RECORDS))
     except ShardkitError:  # it is no table
-        best, others = None, (*_OTHERS, *_WITHOUT_HEADER)
-    return best or (_look_into(folder, path, names) if kind in others else None)
+        found, others = [], (*_OTHERS, *_WITHOUT_HEADER)
+    return found, kind in others
 
 
 def _ways_to_read(folder: Folder, path: str) -> Sequence[TableFile]:
@@ -165,23 +246,22 @@ def _ways_to_read(folder: Folder, path: str) -> Sequence[TableFile]:
     return [open_table_file(folder, path, SourceOptions())] if ending(path) in _TABLES else []
 
 
-def _best_column(path: str, file: TableFile, names: ImageNames) -> NamingFile | None:
-    records = list(itertools.islice(file.all_records(), _NUM_RECORDS + 1))
-    rows = [one.values for one in records[:_NUM_RECORDS] if one.problem is None]
-    best = best_column(file.columns, rows, names)
-    return None if best is None else NamingFile(path, file, *best, rows, len(records) <= _NUM_RECORDS)
-
-
 def best_column(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], names: ImageNames
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], names: ImageNames, *, of_few: bool = False
 ) -> tuple[int, dict[int, Found]] | None:
     """Return the column that names the most images, and these by record; None if none does.
 
     Addresses on the Web count only if no other column names images: files are often called like the end of them.
+
+    Args:
+        columns: Names of the columns.
+        rows: The first records.
+        names: The images.
+        of_few: Whether a column of names of image files counts, too, if most of these are not there.
     """
     of_web = [i for i in range(len(columns)) if rows and is_web_address(rows[0][i])]
     for chosen in ([i for i in range(len(columns)) if i not in of_web], of_web):
-        found = {i: _find_column(columns[i], [row[i] for row in rows], names) for i in chosen}
+        found = {i: _find_column(columns[i], [row[i] for row in rows], names, of_few=of_few) for i in chosen}
         best = max(found, key=lambda i: len(found[i]), default=None)
         if best is not None and found[best]:
             return best, found[best]
@@ -193,14 +273,8 @@ def is_web_address(value: Any) -> bool:
     return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
-def _find_column(title: str, values: Sequence[Any], names: ImageNames) -> dict[int, Found]:
-    """Return the images that the values of a column name, by record; {} if they name too few.
-
-    Args:
-        title: The column's name.
-        values: Its values.
-        names: The images.
-    """
+def _find_column(title: str, values: Sequence[Any], names: ImageNames, *, of_few: bool) -> dict[int, Found]:
+    """Return the images that the values of a column name, by record; {} if they name too few."""
     is_called_so = _OF_NAMES.search(_with_bars(title)) is not None and not named_like([title], LIKELY_LABEL_COLUMNS)
     texts = {i: str(value) for i, value in enumerate(values) if value not in (None, "")}
     distinct = set(texts.values())
@@ -212,6 +286,8 @@ def _find_column(title: str, values: Sequence[Any], names: ImageNames) -> dict[i
         by_stem = is_called_so or not text.strip().isdigit()
         if (one := names.find(text, by_stem=by_stem)) is not None:
             found[i] = one
+    if of_few and all(is_image(written_path(text)) for text in distinct):
+        return found
     are_numbers = all(text.strip().isdigit() for text in distinct)
     return found if len(found) >= (0.95 if are_numbers else _MIN_SHARE) * len(texts) else {}
 
@@ -221,11 +297,10 @@ def _with_bars(column: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column).lower()
 
 
-def _look_into(folder: Folder, path: str, names: ImageNames) -> NamingFile | None:
-    """Return what a file names whose format is not read, by the names in its bytes."""
+def _names_in(folder: Folder, path: str) -> Head:
+    """Return the names in the bytes of a file whose format is not read."""
     with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
         head: bytes = file.read(_HEAD_BYTES)
         is_whole = not file.read(1)
     texts = dict.fromkeys(text.decode("utf-8", "replace") for text in _IN_BYTES.findall(head))
-    found = {i: one for i, text in enumerate(texts) if (one := names.find(text, by_stem=False)) is not None}
-    return NamingFile(path, None, 0, found, (), is_whole) if len(found) > 1 else None
+    return Head(path, ("",), None, [(text,) for text in texts], is_whole)

@@ -35,7 +35,9 @@ def claims_of_single_images(folder: Folder, excluded: str | None, names: ImageNa
         names: The images of the folder.
     """
     claims = []
-    for path, files in files_by_kind(folder, excluded, _ENDINGS):
+    groups = [*files_by_kind(folder, excluded, _ENDINGS)]
+    names.look_for([stem for _, files in groups for name in files[:_NUM_FILES] for stem in _stems(name)])
+    for path, files in groups:
         some = files[:_NUM_FILES]
         named = {name: found for name in some if (found := _image_of(name, names)) is not None}
         if named and len(named) >= _MIN_SHARE * len(some):
@@ -43,12 +45,12 @@ def claims_of_single_images(folder: Folder, excluded: str | None, names: ImageNa
             may_be_labels = _may_be_labels(folder, join(path, first))
             if len(named) == 1 and not (may_be_labels and first.lower().endswith(_STRUCTURED)):
                 continue  # a note in a folder
-            is_whole = len(some) == len(files) and names.is_complete
+            is_whole = len(some) == len(files) and names.are_counted
             claims.append(
                 Claim(
                     join(path, first),
                     len(named),
-                    len(names),
+                    names.num_images,
                     is_whole=is_whole,
                     form=found.form,
                     gives="unknown" if may_be_labels else "nothing",
@@ -76,6 +78,11 @@ def _may_be_labels(folder: Folder, path: str) -> bool:
 
 
 def _image_of(name: str, names: ImageNames) -> Found | None:
-    """Return the image that a file is called like: by 1.txt, 1.jpg.txt or gt_1.txt."""
+    """Return the image that a file is called like."""
+    return next((found for stem in _stems(name) if (found := names.find(stem)) is not None), None)
+
+
+def _stems(name: str) -> tuple[str, str]:
+    """Return what an image may be called to which a file belongs: 1.txt, 1.jpg.txt or gt_1.txt."""
     stem = posixpath.splitext(name)[0]
-    return names.find(stem) or names.find(_PREFIX.sub("", stem))
+    return stem, _PREFIX.sub("", stem)

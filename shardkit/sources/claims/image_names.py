@@ -3,19 +3,24 @@
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claims.claim import Form
 from shardkit.sources.listing import ending
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders, find_prefix_folders
-from shardkit.sources.walking import children, file_or_folder, join
+from shardkit.sources.walking import children, file_or_folder, files_below, join
 from shardkit.storage import Entry, Folder
 
 _NUM_FOLDERS = 100  # that are listed
 _MAX_DEPTH = 5
+_MAX_PATH = 4096  # characters: Linux's PATH_MAX
+_MAX_ALIKE = 100  # images of one name that are kept, of all other folders
 _FEW = 2  # characters of a folder that may be the beginning of its images' names
 _DRIVE = re.compile(r"^[A-Za-z]:/")
 
@@ -36,45 +41,50 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class ImageNames:
-    """The images of a folder and of the first folders in it.
+    """The images of a folder and of the first folders in it, and those of all folders that some texts may mean.
 
     Attributes:
         folder: The folder.
         excluded: Path below it that is not searched; None for none.
-        by_name: Paths by the file's name in lower case.
-        by_stem: Paths by that name without its ending.
+        by_name: Paths by `name_key` of the file's name.
+        by_stem: Paths by that of the name without its ending.
         folder_names: Names of the folders, as `plain_word` writes them.
-        is_complete: Whether all folders were listed.
-        is_lazy: Whether the folders are listed when the first name is looked up.
+        is_complete: Whether all folders are among the first ones.
     """
 
     folder: Folder
     excluded: str | None
-    is_lazy: bool = False
     by_name: dict[str, list[str]] = field(default_factory=dict)
     by_stem: dict[str, list[str]] = field(default_factory=dict)
     folder_names: set[str] = field(default_factory=set)
     is_complete: bool = True
+    _is_listed: bool = False
+    _num_images: int = 0
+    _listed: set[str] = field(default_factory=set)
+    _looked_for: set[str] = field(default_factory=set)
     _prefixes: PrefixFolders | None = None
 
-    def __post_init__(self) -> None:
-        if not self.is_lazy:
-            self._list()
-
     def _list(self) -> None:
-        self.is_lazy = False
+        """List the first folders, when the first name is looked up."""
+        if self._is_listed:
+            return
+        self._is_listed = True
         folders = self._folders()
         for path, entries in itertools.islice(folders, _NUM_FOLDERS):
+            self._listed.add(path)
             for entry in entries:
                 if entry.is_folder:
                     self.folder_names.add(plain_word(entry.name))
                 elif ending(entry.name) in IMAGE_ENDINGS:
-                    stem = posixpath.splitext(entry.name)[0].casefold()
-                    self.by_name.setdefault(entry.name.casefold(), []).append(join(path, entry.name))
-                    self.by_stem.setdefault(stem, []).append(join(path, entry.name))
+                    self._num_images += 1
+                    self._add(path, entry.name)
         self.is_complete = next(folders, None) is None
         if not self.is_complete or any(len(name) <= _FEW for name in self.folder_names):
             self._prefixes = find_prefix_folders(self.folder)
+
+    def _add(self, path: str, name: str) -> None:
+        self.by_name.setdefault(name_key(name), []).append(join(path, name))
+        self.by_stem.setdefault(name_key(posixpath.splitext(name)[0]), []).append(join(path, name))
 
     def _folders(self) -> Iterator[tuple[str, list[Entry]]]:
         """Yield the folders and their entries, level by level."""
@@ -87,9 +97,54 @@ class ImageNames:
                 inner = (join(path, entry.name) for entry in entries if entry.is_folder)
                 below += [one for one in inner if one != self.excluded]
             level = below
+        yield from ((path, []) for path in level)
 
-    def __len__(self) -> int:
-        return sum(map(len, self.by_name.values()))
+    def look_for(self, texts: Iterable[str]) -> None:
+        """Add the images of all other folders that some texts may mean, if the first folders are not all.
+
+        The names of a list may be shuffled, so that the images of its first ones are anywhere. What is kept depends on
+        the number of texts, not on that of images.
+
+        Args:
+            texts: Paths, names, or names without ending.
+        """
+        self._list()
+        paths = {written_path(text) for text in texts if len(text) <= _MAX_PATH}
+        wanted = {name_key(posixpath.basename(path)) for path in paths} - self._looked_for
+        if self.is_complete or not wanted:
+            return
+        self._looked_for |= wanted
+        parents = {name_key("/".join(path.split("/")[-2:])) for path in paths if "/" in path}
+        self._num_images = 0
+        for path in self.paths():
+            self._num_images += 1
+            above, _, name = path.rpartition("/")
+            key = name_key(name)
+            stem = posixpath.splitext(key)[0]
+            if (key in wanted or stem in wanted) and above not in self._listed:
+                known = self.by_name.get(key, ())
+                ends = {f"{name_key(posixpath.basename(above))}/{one}" for one in (key, stem)}
+                if len(known) < _MAX_ALIKE or ends & parents:
+                    self._add(above, name)
+
+    def paths(self) -> Iterator[str]:
+        """Yield the paths of all images."""
+        self._list()
+        if self.is_complete:
+            return (path for several in self.by_name.values() for path in several)
+        excluded = () if self.excluded is None else (self.excluded,)
+        files = files_below(self.folder, "", excluded)
+        return (path for path, entry in files if ending(entry.name) in IMAGE_ENDINGS)
+
+    @property
+    def num_images(self) -> int:
+        """Number of images: all that were seen."""
+        return self._num_images
+
+    @property
+    def are_counted(self) -> bool:
+        """Whether `num_images` is that of all folders."""
+        return self.is_complete or bool(self._looked_for)
 
     def find(self, text: str, *, by_stem: bool = True) -> Found | None:
         """Return the images that a text means; None if it means none.
@@ -98,8 +153,7 @@ class ImageNames:
             text: A path, a name, or a name without ending; it may have been written on another machine.
             by_stem: Whether it may be a name without ending.
         """
-        if self.is_lazy:
-            self._list()
+        self._list()
         path = written_path(text)
         if not path or path.endswith("/"):
             return None
@@ -107,7 +161,7 @@ class ImageNames:
             entry = file_or_folder(self.folder, path)
             if entry is not None and not entry.is_folder:
                 return Found([path], "path", path.count("/") + 1)
-        name = posixpath.basename(path).casefold()
+        name = name_key(posixpath.basename(path))
         if found := self.by_name.get(name):
             return _longest(found, path, has_ending=True)
         if not by_stem:
@@ -120,13 +174,10 @@ class ImageNames:
         return None
 
     def tells_apart(self, num_parts: int, *, has_ending: bool) -> bool:
-        """Return whether the last parts of the images' paths differ."""
-        known = self.by_name if has_ending else self.by_stem
-        if num_parts == 1:
-            return all(len(paths) == 1 for paths in known.values())
-        ends = ("/".join(path.split("/")[-num_parts:]) for paths in known.values() if len(paths) > 1 for path in paths)
-        several = [one if has_ending else posixpath.splitext(one)[0] for one in ends]
-        return len(set(several)) == len(several)
+        """Return whether the last parts of the paths of all images differ."""
+        ends = (path_end(path, num_parts, has_ending=has_ending) for path in self.paths())
+        hashes = np.fromiter(map(hash, ends), np.int64)
+        return len(np.unique(hashes)) == len(hashes)
 
 
 def _longest(paths: list[str], text: str, *, has_ending: bool) -> Found:
@@ -135,7 +186,7 @@ def _longest(paths: list[str], text: str, *, has_ending: bool) -> Found:
     num_parts = {}
     for path in paths:
         folders = path.split("/")[:-1]
-        pairs = zip(reversed(folders), reversed(wanted), strict=False)
+        pairs = zip(map(name_key, reversed(folders)), map(name_key, reversed(wanted)), strict=False)
         num_parts[path] = 1 + sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     most = max(num_parts.values())
     found = [path for path, num in num_parts.items() if num == most]
@@ -149,6 +200,23 @@ def written_path(text: str) -> str:
     """Return a path as a text means it: with '/', without blanks around it and a drive of Windows."""
     path = text.strip().replace("\\", "/").removeprefix("./")
     return _DRIVE.sub("/", path)
+
+
+def name_key(name: str) -> str:
+    """Return what is compared of a name: machines write it in other cases, and letters with accents in two ways."""
+    return name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+
+
+def path_end(path: str, num_parts: int, *, has_ending: bool) -> str:
+    """Return what is compared of a path: its last parts.
+
+    Args:
+        path: The path.
+        num_parts: Their number.
+        has_ending: Whether the ending of an image counts.
+    """
+    plain = path if has_ending or ending(path) not in IMAGE_ENDINGS else posixpath.splitext(path)[0]
+    return name_key("/".join(plain.strip("/").rsplit("/", num_parts)[-num_parts:]))
 
 
 def plain_word(value: object) -> str:

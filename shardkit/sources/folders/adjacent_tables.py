@@ -14,7 +14,7 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.claims.collecting import best_column, is_web_address, paths_below
+from shardkit.sources.claims.collecting import Head, best_column, is_web_address, look_up, paths_below
 from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.listing import ending
@@ -162,11 +162,11 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     names = [one.name for one in entries if not one.is_folder and _may_be_table(folder, one.name)]
     if len(names) > _MAX_TABLES:
         return AdjacentTables()
-    files = ImageNames(folder, excluded, is_lazy=True)
-    tables = [look_at_table(folder, name, files) for name in names]
+    files = ImageNames(folder, excluded)
+    tables = _look_at(folder, names, files)
     if not any(table.image_column for table in tables) and sum(one.is_folder for one in entries) > 1:
         below = (path for path in paths_below(folder, excluded) if _may_be_table(folder, path))
-        tables += [one for one in (look_at_table(folder, path, files) for path in below) if _is_source(folder, one)]
+        tables += [one for one in _look_at(folder, [*below], files) if _is_source(folder, one)]
     tables = _with_numbers_of_others(tables)
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
@@ -213,34 +213,50 @@ def _has_no_labels(table: AdjacentTable, tables: Sequence[AdjacentTable]) -> boo
     return is_test and any(table.others < other.others for other in tables)
 
 
-def look_at_table(folder: Folder, name: str, files: ImageNames) -> AdjacentTable:
-    """Read the beginning of a table and look its names up.
+def _look_at(folder: Folder, names: Sequence[str], files: ImageNames) -> list[AdjacentTable]:
+    heads = {name: _head(folder, name) for name in names}
+    look_up([head for head in heads.values() if isinstance(head, Head)], files)
+    return [_look_at_head(head, files) if isinstance(head, Head) else head for head in heads.values()]
+
+
+def look_at_table(folder: Folder, name: str) -> AdjacentTable:
+    """Read the beginning of a table and look its names up in a folder.
 
     Args:
         folder: The folder.
         name: The table in it.
-        files: The images of the folder.
     """
+    [table] = _look_at(folder, [name], ImageNames(folder, None))
+    return table
+
+
+def _head(folder: Folder, name: str) -> Head | AdjacentTable:
+    """Return the beginning of a table, or why it cannot be used."""
     try:
         file = open_table_file(folder, name, SourceOptions())
         rows = [record.values for record in itertools.islice(read_prefix(file), _NUM_VALUES)]
     except ShardkitError as error:  # a text file of another kind is no table of images
         return AdjacentTable(name, (), problem=str(error).splitlines()[0].removeprefix(f"{folder.url}/{name}: "))
-    best = best_column(file.columns, rows, files)
+    return Head(name, file.columns, file, rows, is_whole=False)
+
+
+def _look_at_head(head: Head, files: ImageNames) -> AdjacentTable:
+    name, columns, rows = head.path, head.columns, head.rows
+    best = best_column(columns, rows, files)
     if best is None:
-        addresses = [i for i in range(len(file.columns)) if rows and all(is_web_address(row[i]) for row in rows)]
-        problem = f"column {file.columns[addresses[0]]!r} contains URLs; {_DOWNLOAD}" if addresses else ""
-        return AdjacentTable(name, file.columns, problem=problem)
+        addresses = [i for i in range(len(columns)) if rows and all(is_web_address(row[i]) for row in rows)]
+        problem = f"column {columns[addresses[0]]!r} contains URLs; {_DOWNLOAD}" if addresses else ""
+        return AdjacentTable(name, columns, problem=problem)
     column, images = best
     found = {row: one.paths for row, one in images.items()}
     if all(str(rows[row][column]).isdigit() for row in found) and _are_folders(files, rows):
-        return AdjacentTable(name, file.columns)  # the numbers and names of the classes
+        return AdjacentTable(name, columns)  # the numbers and names of the classes
     top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
-    of_folders = _folder_column(file.columns, rows, column, found)
-    others = [i for i, title in enumerate(file.columns) if i != column and title]
-    labels = frozenset(file.columns[i] for i in others if _may_be_labels(file.columns[i], [row[i] for row in rows]))
-    table = AdjacentTable(name, file.columns, file.columns[column], top, of_folders, label_columns=labels)
-    values = {i: {row: rows[row][i] for row in found} for i in others if file.columns[i] in labels}
+    of_folders = _folder_column(columns, rows, column, found)
+    others = [i for i, title in enumerate(columns) if i != column and title]
+    labels = frozenset(columns[i] for i in others if _may_be_labels(columns[i], [row[i] for row in rows]))
+    table = AdjacentTable(name, columns, columns[column], top, of_folders, label_columns=labels)
+    values = {i: {row: rows[row][i] for row in found} for i in others if columns[i] in labels}
     numbers = bool(values) and all(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
     above = {posixpath.dirname(path) for paths in found.values() for path in paths}
     splits = frozenset(next(filter(None, map(split_of_folder, path.split("/"))), None) for path in above)

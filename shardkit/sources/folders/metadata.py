@@ -17,7 +17,6 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
-from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.folders.adjacent_tables import are_classes, look_at_table
@@ -194,7 +193,7 @@ def has_metadata(folder: Folder) -> bool:
 
 def _describes_classes(folder: Folder, file: TableFile) -> bool:
     """Return whether a table has nothing that may be a label for images in class folders, such as their cameras."""
-    table = look_at_table(folder, file.path, ImageNames(folder, None))
+    table = look_at_table(folder, file.path)
     has_boxes = not {*map(plain, file.columns)}.isdisjoint(USUAL_OBJECTS)
     return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(table)
 

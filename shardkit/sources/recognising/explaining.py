@@ -173,7 +173,7 @@ def _of_claims(source: Source, used: Sequence[UsedFile], asked: str, objection: 
     """Yield a table or list for each file that names images, and that neither the source nor its layouts use."""
     claims = [one for one in source.claims if not one.is_used]
     if asked or source.label_files is None:
-        names = ImageNames(source.folder, None, is_lazy=True)
+        names = ImageNames(source.folder, None)
         claims = [replace(one.claim(names), why=objection) for one in naming_files(source.folder, None, names)]
     for one in sorted(claims, key=lambda one: (one.gives != "labels", -one.num_named)):
         if not any(fnmatch.fnmatchcase(one.path, file.path) for file in used):

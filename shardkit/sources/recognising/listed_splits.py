@@ -4,7 +4,6 @@ A list or table that only says which image belongs to which split gives no label
 class folders, ``splits.csv`` with a column of splits beside ``labels.csv``.
 """
 
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -14,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.claims.claim import UsedFile
-from shardkit.sources.claims.image_names import written_path
-from shardkit.sources.listing import Listing, Source, count_skipped, ending
+from shardkit.sources.claims.image_names import path_end, written_path
+from shardkit.sources.listing import Listing, Source, count_skipped
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.split_words import split_of_value
@@ -64,8 +63,7 @@ class SplitList:
 
     def end_of(self, path: str) -> str:
         """Return the part of a path that is compared."""
-        plain = path if self.has_ending or ending(path) not in IMAGE_ENDINGS else posixpath.splitext(path)[0]
-        return "/".join(plain.strip("/").rsplit("/", self.num_parts)[-self.num_parts :])
+        return path_end(path, self.num_parts, has_ending=self.has_ending)
 
 
 @dataclass(frozen=True)

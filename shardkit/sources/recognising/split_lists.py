@@ -1,0 +1,209 @@
+"""Lay the lists and tables of splits in SOURCE over a source of any layout that has no splits of its own."""
+
+import posixpath
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.naming import printable, split_of_folder
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError
+from shardkit.sources.claims.collecting import NamingFile
+from shardkit.sources.claims.image_names import ImageNames, plain_word
+from shardkit.sources.context import Opening
+from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.listing import Source
+from shardkit.sources.recognising.listed_splits import ListedSplits, SplitList
+from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, is_split, named_like
+from shardkit.sources.tables.split_words import holds_splits, split_of_file
+from shardkit.sources.unlisted_images import NamedImages
+
+_MEMBERSHIP = {"-1", "0", "1"}  # of images in a class, as in Pascal VOC's cat_train.txt
+_LISTED = 10_000  # rows at once
+_MAX_FOLDS = 4  # that a refusal names
+
+
+def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> Source:
+    """Return a source with the splits that lists in SOURCE give its images; the source itself if it has splits.
+
+    Args:
+        source: The source.
+        files: The files in SOURCE that name images.
+        names: The images of SOURCE.
+        opening: What the user opens.
+
+    Raises:
+        RefusalError: Several lists may give the splits, or a list means several images by one name.
+    """
+    used = set(source.label_files or ())
+    found = {one.path: made for one in files if (made := split_list(one, opening, used)) is not None}
+    if not found:
+        return source
+    above = _above(source, opening)
+    holds_all = source.takes_splits and source.label_files == ()
+    if not (holds_all and all(names.tells_apart(one.num_parts, has_ending=one.has_ending) for one in found.values())):
+        keys = _undivided_keys(source, above)
+        if keys is None:
+            return source
+        found = {path: one for path, one in found.items() if _names_some(path, one, keys, names, opening)}
+    return _divided(source, found, above, opening) if found else source
+
+
+def _above(source: Source, opening: Opening) -> str:
+    """Return the path of the source's folder below SOURCE."""
+    root, own = (f"{folder.url.rstrip('/')}/" for folder in (opening.folder, source.folder))
+    return own[len(root) :].strip("/") if own.startswith(root) else ""
+
+
+def split_list(one: NamingFile, opening: Opening, used: set[str]) -> SplitList | None:
+    """Return how a file gives splits; None if it does not, or gives labels."""
+    url = f"{opening.folder.url}/{one.path}"
+    if one.file is None or url in used or "submission" in one.path.lower():
+        return None
+    split = split_of_file(one.path)
+    of_splits = split_columns(one)
+    if split is None and not of_splits:
+        return None
+    # A column of splits means splits, whatever the others hold; train.csv may be there for its labels, unless
+    # --layout class-folders says that the folders are the labels.
+    others = [i for i in one.others if i not in of_splits and not repeats_folders(one, i)]
+    if not of_splits and may_be_labels(one, others) and opening.options.layout != "class-folders":
+        return None
+    entry = opening.folder.stat(one.path)
+    return SplitList(
+        file=one.file,
+        stamp=(entry.num_bytes, entry.mtime_ns) if entry else (0, 0),
+        column=one.column,
+        split=None if of_splits else split,
+        split_column=of_splits[0] if of_splits else -1,
+        num_parts=min(found.num_parts for found in one.found.values()),
+        has_ending=one.form != "name without ending",
+    )
+
+
+def split_columns(one: NamingFile) -> list[int]:
+    """Return the columns of splits; a table may be sorted by them, so that its first records are all of one."""
+    if one.file is None:
+        return []
+    found = []
+    for i in one.others:
+        values = [row[i] for row in one.rows]
+        if not one.is_whole and len({str(value) for value in values}) == 1 and is_split(str(values[0])):
+            values = [record.values[i] for record in one.file.all_records(frozenset({i})) if record.problem is None]
+        if holds_splits(one.file.columns[i], values):
+            found.append(i)
+    return found
+
+
+def may_be_labels(one: NamingFile, others: Sequence[int]) -> bool:
+    """Return whether some of the columns has a usual name for labels, or repeats as classes do."""
+    columns = [one.file.columns[i] for i in others] if one.file is not None else []
+    if named_like(columns, LABEL_COLUMNS) or named_like(columns, LIKELY_LABEL_COLUMNS):
+        return True
+    values = [{str(row[i]) for row in one.rows} for i in others]
+    return any(len(some) > 1 and (len(some) < len(one.rows) or some <= _MEMBERSHIP) for some in values)
+
+
+def repeats_folders(one: NamingFile, column: int) -> bool:
+    """Return whether a column only repeats the folders of the images: each value has one folder, by name or number."""
+    values = [str(one.rows[i][column]) for i in one.found]
+    folders = [[plain_word(name) for name in found.paths[0].split("/")[:-1]] for found in one.found.values()]
+    depth = min(map(len, folders))
+    words = [plain_word(value) for value in values]
+    if all(word in path for word, path in zip(words, folders, strict=True)):
+        return bool(words)
+    for level in range(1, depth + 1):
+        pairs = {(value, path[-level]) for value, path in zip(values, folders, strict=True)}
+        if len(pairs) > 1 and len(pairs) == len({value for value, _ in pairs}) == len({name for _, name in pairs}):
+            return True
+    return False
+
+
+def _undivided_keys(source: Source, above: str) -> pa.ChunkedArray | None:
+    """Return the paths below SOURCE of the images that a source lists; None if some have a split."""
+    chunks = [pa.array([], pa.string())]
+    for part in source.parts():
+        for listing in source.list_part(part, _LISTED):
+            rows = listing.table().select(["key", "split", "reason"])
+            good = rows.filter(pc.is_null(rows["reason"]))
+            if not source.takes_splits and good["split"].null_count < len(good):
+                return None
+            keys = good["key"].cast(pa.string())
+            chunks += (pc.binary_join_element_wise(above, keys, "/") if above and len(keys) else keys).chunks
+    return pa.chunked_array(chunks)
+
+
+def _names_some(path: str, one: SplitList, keys: pa.ChunkedArray, names: ImageNames, opening: Opening) -> bool:
+    """Return whether a list names images of the source, and not others of the same names.
+
+    Raises:
+        RefusalError: It means several images of the source by one name.
+    """
+    named_images = NamedImages(end for ends in one.named().values() for end in ends)
+    found = [key for chunk in keys.chunks for key in _those_in(named_images, one, chunk.to_pylist())]
+    ends = _hashes(map(one.end_of, found))
+    every, counts = np.unique(ends, return_counts=True)
+    if several := set(every[counts > 1][:1].tolist()):
+        raise _ambiguous(path, one, [key for key in found if hash(one.end_of(key)) in several], opening)
+    if one.split is None or not len(every):
+        return bool(len(every))
+    # Testing_set.csv may be that of test/1.jpg, which is not in the source, and not of train/1.jpg.
+    there = [path for path in names.paths() if one.split in map(split_of_folder, path.split("/")[:-1])]
+    others = _those_in(named_images, one, there)
+    return not others or bool(pc.all(pc.is_in(pa.array(others), keys)).as_py())
+
+
+def _those_in(named_images: NamedImages, one: SplitList, paths: Sequence[str]) -> list[str]:
+    is_in = named_images.contain(map(one.end_of, paths)).tolist()
+    return [path for path, is_named in zip(paths, is_in, strict=True) if is_named]
+
+
+def _hashes(texts: Iterable[str]) -> npt.NDArray[np.int64]:
+    return np.fromiter(map(hash, texts), np.int64)
+
+
+def _ambiguous(path: str, one: SplitList, keys: Sequence[str], opening: Opening) -> RefusalError:
+    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+    shown = " and ".join(map(printable, keys))
+    problem = f"{place.shown}: {printable(path)} gives splits to images by {one.end_of(keys[0])!r} and the like, and "
+    problem += f"several are called so, such as {shown}"
+    remedy = f"write the images' folders into it, or hide it with {named('ignore', f'/{path}')} if these splits are not"
+    return RefusalError(problem, remedy=f"{remedy} wanted")
+
+
+def _divided(source: Source, lists: dict[str, SplitList], above: str, opening: Opening) -> Source:
+    chosen = _without_whole(lists)
+    by_split: dict[str, list[str]] = {}
+    for path, one in chosen.items():
+        by_split.setdefault(one.split or "", []).append(path)
+    if any(len(paths) > 1 for paths in by_split.values()) or ("" in by_split and len(by_split) > 1):
+        raise _several(chosen, opening)
+    has_rest = "" not in by_split and "train" not in by_split
+    return ListedSplits(source.folder, source, tuple(chosen.values()), above, has_rest)
+
+
+def _without_whole(lists: dict[str, SplitList]) -> dict[str, SplitList]:
+    """Return the lists without ``trainval`` if there is a list for both of its parts."""
+    stems = {path: posixpath.splitext(posixpath.basename(path))[0].lower() for path in lists}
+    whole = [path for path, stem in stems.items() if "trainval" in stem.replace("_", "").replace("-", "")]
+    splits = {one.split for path, one in lists.items() if path not in whole}
+    return {path: one for path, one in lists.items() if path not in whole or not {"train", "validation"} <= splits}
+
+
+def _several(lists: dict[str, SplitList], opening: Opening) -> RefusalError:
+    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+    groups: dict[str, list[str]] = {}
+    for path, one in lists.items():
+        stem = posixpath.splitext(path)[0].lower()
+        family = stem if one.split is None else "".join(part for part in stem if part.isdigit()) or stem
+        groups.setdefault(family, []).append(path)
+    commands = []
+    for kept in list(groups.values())[:_MAX_FOLDS]:
+        others = [path for path in lists if path not in kept]
+        commands.append(place.without(others, f"the splits of {' and '.join(kept)}", files=True))
+    commands.append(place.without(list(lists), "all images, without these splits", files=True))
+    shown = " and ".join([*lists][:2])
+    return RefusalError(f"{place.shown}: {len(lists)} lists give splits, such as {shown}", commands)
