@@ -117,8 +117,12 @@ def written(rows, tmp_path_factory):
     ("source", "options"),
     [
         ("shapes", {**OPTIONS, "stored": Stored(resize=20)}),
-        ("multilabel.jsonl", {"splits": Splits("80/20", split_by="stratified")}),
-        ("boxes.csv", {"shards": Shards(shard_size="10MiB"), "stored": Stored(size="40x40"), "max_rejected": "100%"}),
+        pytest.param("multilabel.jsonl", {"splits": Splits("80/20", split_by="stratified")}, marks=pytest.mark.slow),
+        pytest.param(
+            "boxes.csv",
+            {"shards": Shards(shard_size="10MiB"), "stored": Stored(size="40x40"), "max_rejected": "100%"},
+            marks=pytest.mark.slow,
+        ),
         ("masks", {"stored": Stored(size="40x30", fit="pad", mask_padding=255)}),
     ],
 )

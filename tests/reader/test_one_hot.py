@@ -15,7 +15,11 @@ OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"training": False}, {"sample_weight": "balanced"}, {"image_size": (64, 64)}, {"order": "block"}],
+    [
+        {"training": False},
+        {"sample_weight": "balanced"},
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ({}, {"image_size": (64, 64)}, {"order": "block"})),
+    ],
     ids=str,
 )
 def test_rows_are_those_of_the_class_numbers(noise, options):

@@ -249,7 +249,14 @@ def test_nothing_is_mirrored_without_being_asked_for(noise, noise_source):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"eval_crop_fraction": 0.6}, {"eval_fit": "stretch"}, {"eval_fit": "pad"}], ids=str
+    "options",
+    [
+        {},
+        {"eval_fit": "pad"},
+        pytest.param({"eval_crop_fraction": 0.6}, marks=pytest.mark.slow),
+        pytest.param({"eval_fit": "stretch"}, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_without_augmentation_training_sees_what_evaluation_sees(mixed, options):
     images = Images((24, 32), **options)
@@ -275,7 +282,12 @@ def test_mirroring_alone_mirrors_what_evaluation_sees(mixed):
 
 @pytest.mark.parametrize(
     ("training", "given"),
-    [(True, {}), (True, {"flip": False, "crop_scale": (0.5, 1)}), (False, {}), (False, {"eval_crop_fraction": 1})],
+    [
+        (True, {}),
+        (False, {"eval_crop_fraction": 1}),
+        pytest.param(True, {"flip": False, "crop_scale": (0.5, 1)}, marks=pytest.mark.slow),
+        pytest.param(False, {}, marks=pytest.mark.slow),
+    ],
 )
 def test_the_recipe_is_short_for_its_options_and_gives_way_to_what_is_given(mixed, training, given):
     whole = {"crop_scale": (0.08, 1), "flip": True, "eval_crop_fraction": 0.875}

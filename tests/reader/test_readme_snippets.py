@@ -145,6 +145,7 @@ def test_the_snippet_that_resumes_goes_on_where_it_ended(outcomes):
     assert {path.stem for path in checkpoints.glob("*.index")} == {"ckpt-2", "ckpt-3", "ckpt-4"}
 
 
+@pytest.mark.slow  # two processes of JAX and Keras each are tested with their own input functions
 def test_keras_with_jax_learns_the_same_in_one_process_and_in_two(shapes, tmp_path):  # noqa: F811 - a fixture
     script = prepared(DATA_PARALLEL, shapes, tmp_path / DATA_PARALLEL) / "snippet.py"
     printed = []

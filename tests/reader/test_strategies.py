@@ -117,8 +117,15 @@ def test_a_batch_that_does_not_divide_over_replicas_is_refused_with_the_nearest_
 MODES = tf.distribute.InputReplicationMode
 
 
-@pytest.mark.parametrize("fetches", [True, False])
-@pytest.mark.parametrize("mode", [MODES.PER_WORKER, MODES.PER_REPLICA])
+@pytest.mark.parametrize(
+    ("mode", "fetches"),
+    [
+        (MODES.PER_WORKER, True),
+        (MODES.PER_REPLICA, False),
+        pytest.param(MODES.PER_WORKER, False, marks=pytest.mark.slow),
+        pytest.param(MODES.PER_REPLICA, True, marks=pytest.mark.slow),
+    ],
+)
 def test_input_options_change_how_batches_arrive_and_not_what_is_in_them(shapes, fetches, mode):  # noqa: F811
     train_fn = reader.make_dataset_fn(str(shapes), "train", global_batch_size=36, image_size=(24, 24))
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])

@@ -133,7 +133,7 @@ def test_other_processes_do_not_see_this_ones_memory(noise):
     ("images", "last_batch"),
     [
         ({"dtype": "uint8"}, "short"),
-        ({}, "padded"),
+        pytest.param({}, "padded", marks=pytest.mark.slow),
         ({"mean": 127.5, "std": 127.5, "dtype": "bfloat16"}, "short"),
     ],
     ids=str,

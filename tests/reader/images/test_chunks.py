@@ -25,9 +25,11 @@ IMAGES = {
 
 KINDS = {"JPEG": ("JPEG", "JPEG"), "PNG": ("PNG", "PNG"), "both": ("JPEG", "PNG")}
 CASES = [
-    *(("JPEG", (16, 16), name) for name in IMAGES),
-    *(("both", (12, 20), name) for name in ("crops and flips", "grey", "normalised")),
+    ("both", (12, 20), "crops and flips"),
+    ("JPEG", (16, 16), "antialiased"),
     ("PNG", (16, 16), "uint8"),
+    *(pytest.param("JPEG", (16, 16), name, marks=pytest.mark.slow) for name in IMAGES if name != "antialiased"),
+    *(pytest.param("both", (12, 20), name, marks=pytest.mark.slow) for name in ("grey", "normalised")),
 ]
 
 
@@ -117,7 +119,7 @@ def same_elements(many, one, count):
     [
         (mapped, {}),
         (mapped_ragged, {"training": False}),
-        (mapped_sparse, {"sampling": "class_balanced"}),
+        pytest.param(mapped_sparse, {"sampling": "class_balanced"}, marks=pytest.mark.slow),
         *(
             pytest.param(map_fn, options, marks=pytest.mark.slow)
             for map_fn in (mapped, mapped_ragged, mapped_sparse)
@@ -148,8 +150,23 @@ def annotated(tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("name", ["coco", "masks"])
-@pytest.mark.parametrize("options", [{}, {"augment": "imagenet"}, {"eval_fit": "pad"}], ids=str)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("coco", {"augment": "imagenet"}),
+        ("masks", {"eval_fit": "pad"}),
+        *(
+            pytest.param(name, options, marks=pytest.mark.slow)
+            for name, options in [
+                ("coco", {}),
+                ("coco", {"eval_fit": "pad"}),
+                ("masks", {}),
+                ("masks", {"augment": "imagenet"}),
+            ]
+        ),
+    ],
+    ids=str,
+)
 def test_boxes_and_masks_follow_their_images(name, options, annotated):
     images = reader.Images((24, 16), max_boxes=5, **options)
     many, one = (made(annotated[name], batch, images=images) for batch in (4, 1))

@@ -56,7 +56,11 @@ def test_the_graph_orders_blocks_as_numpy_does(case, seed):
         np.testing.assert_array_equal(epochs, positions // layout.num_examples)
 
 
-@pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: f"{len(case[0])}-shards-of-{case[0][0]}")
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[pytest.mark.slow] * (number % 3 > 0)) for number, case in enumerate(LAYOUTS)],
+    ids=lambda case: f"{len(case[0])}-shards-of-{case[0][0]}",
+)
 def test_windows_of_a_lane_follow_each_other_in_the_order_of_numpy(case):
     layout = layout_of(case)
 
