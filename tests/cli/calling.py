@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,16 @@ from click.testing import CliRunner
 
 import shardkit
 from shardkit.cli import main
+from shardkit.cli.progress import displays
 
 CHECKOUT = Path(shardkit.__file__).parent.parent
 SAMPLE_DATA = Path(__file__).parent.parent.parent / "sample_data"
 # Beam's runner for one process, by the path of its class: DirectRunner would download Prism first.
 IN_PROCESS_RUNNER = "--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"
 TIMEOUT_SECONDS = 120  # no conversion here takes a tenth of it: what runs longer hangs
+
+# On a busy machine any phase lasts long enough for a line of progress; tests of progress set a time of their own.
+displays.FIRST_LOG_SECONDS = TIMEOUT_SECONDS
 
 
 def call(*arguments):
@@ -42,6 +47,11 @@ def convert(*arguments, exit_code=0):
     result = call("convert", *arguments)
     assert result.exit_code == exit_code, result.output
     return result.stderr
+
+
+def without_progress(stderr):
+    """The lines on standard error but for those of progress, which a busy machine gives time for."""
+    return [line for line in stderr.splitlines() if not re.match(r"(listing|checking|planning|writing): ", line)]
 
 
 def environment(**changed):

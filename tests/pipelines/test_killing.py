@@ -10,7 +10,7 @@ import pytest
 
 from shardkit.testing import digests_of, write_class_folders
 
-from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, convert, environment
+from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, convert, environment, without_progress
 from .crashing import finished_shards, nothing_left, start_until
 
 # Several shards a worker and enough work that a signal finds it in the middle.
@@ -107,7 +107,7 @@ def test_ctrl_c_or_sigterm_ends_it_with_a_sentence_and_130_and_the_same_command_
     out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 130
     assert out == b""
-    said = err.decode().splitlines()
+    said = without_progress(err.decode())
     assert said[0] == f"{large_source}: read as <label>/…/image"
     assert said[1].startswith("Interrupted.")
     assert len(said) == 2
