@@ -14,7 +14,8 @@ from typing import Any
 from shardkit import software
 from shardkit.errors import MachineError, ShardkitError, StaleRunError
 from shardkit.naming import WORK_FOLDER
-from shardkit.parallel.run_token import Fence, RunToken
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Fence
 from shardkit.sources.visibility import FolderView, seen_again
 from shardkit.storage import Folder, open_folder
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from shardkit import naming
 from shardkit.errors import StaleRunError
-from shardkit.parallel.run_token import HEARTBEAT_SECONDS, PATH, WAITING, Fence, Run, RunToken
+from shardkit.parallel.run_file import PATH, WAITING, RunToken
+from shardkit.parallel.run_token import HEARTBEAT_SECONDS, Fence, Run
 from shardkit.storage import Folder, LocalFolder
 
 IDLE_SECONDS = 60.0  # after its last task, a process renews the file no more

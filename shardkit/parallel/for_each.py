@@ -19,7 +19,8 @@ from shardkit.options.words import Style, message_style, written_as
 from shardkit.parallel.detached import end_run, kept_alive
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.parallel.progress import Phase
-from shardkit.parallel.run_token import Fence, Run, RunToken
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Fence, Run
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.storage import Folder, os_errors_as
 

@@ -14,48 +14,25 @@ own clock.
 """
 
 import contextlib
-import json
 import os
 import platform
 import secrets
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
 
 from shardkit import naming
 from shardkit.errors import MachineError, StaleRunError
+from shardkit.parallel.run_file import PATH, RunFile, RunToken, read_run_file
 from shardkit.storage import Folder, LocalFolder
 from shardkit.storage.retry import retried
 
-PATH = f"{naming.WORK_FOLDER}/run"
 CHECK_SECONDS = 3.0  # between two comparisons within a task
 HEARTBEAT_SECONDS = 15.0
 STALE_SECONDS = 120.0
-WAITING = "is_waiting"  # a field of the file of a job without a driver, none of whose tasks has begun
 _STOPPED = "stopped"  # in place of a plan's digest: a worker has failed
 _ENDED = "ended"  # in place of a plan's digest: the dataset is published and the work folder is being removed
-
-
-@dataclass(frozen=True, slots=True)
-class RunToken:
-    """What each worker carries.
-
-    Attributes:
-        value: Random; another one for each run.
-        plan_digest: Of the plan that is written; '' while the inventory is taken.
-    """
-
-    value: str
-    plan_digest: str = ""
-
-    def is_of(self, found: "RunToken") -> bool:
-        """Return whether a worker with this token may work while `found` is in the output.
-
-        A job that makes its plan itself has no driver that writes the plan's digest: there it is '' to the end.
-        """
-        return self.value == found.value and found.plan_digest in {self.plan_digest, ""}
 
 
 class Fence:
@@ -83,7 +60,7 @@ class Fence:
             StaleRunError: The run has ended or was replaced.
             MachineError: This host does not see the output.
         """
-        found = retried(lambda: _read(self.folder))
+        found = retried(lambda: read_run_file(self.folder))
         is_there = found is not None or self.folder.stat(naming.WORK_FOLDER) is not None
         if not is_there and self.folder.stat(naming.MANIFEST) is None:
             msg = (
@@ -91,7 +68,7 @@ class Fence:
                 "driver writes; every worker must reach OUTPUT, and --temp_location, under the same path"
             )
             raise MachineError(msg)
-        if found is None or not self.token.is_of(found[0]):
+        if found is None or not self.token.is_of(found.token):
             msg = f"{self.folder.url}: the run that this worker belongs to has ended"
             raise StaleRunError(msg)
         self._next = time.monotonic() + CHECK_SECONDS
@@ -184,10 +161,10 @@ class Run:
         Raises:
             StaleRunError: One has, or the run's file was removed.
         """
-        found = retried(lambda: _read(self.folder))
-        if found is not None and found[0] == self.token:
+        found = retried(lambda: read_run_file(self.folder))
+        if found is not None and found.token == self.token:
             return
-        other = "it was removed" if found is None else f"it is that of another run, on host {found[1]}"
+        other = "it was removed" if found is None else f"it is that of another run, on host {found.host}"
         msg = (
             f"{self.folder.url}/{PATH}: does not belong to this run any more: {other}; nothing was published. "
             "If no other run is writing into this folder, run the same command again to resume"
@@ -199,8 +176,8 @@ class Run:
         while not self._stopped.wait(HEARTBEAT_SECONDS):
             with contextlib.suppress(OSError), self._writing:
                 # Tolerate errors: a failure of the store for less than STALE_SECONDS has no effect.
-                found = _read(self.folder)
-                if self._stopped.is_set() or found is None or found[0] != self.token:
+                found = read_run_file(self.folder)
+                if self._stopped.is_set() or found is None or found.token != self.token:
                     return
                 self._write()
 
@@ -208,8 +185,8 @@ class Run:
         """Remove the file, so that workers stop; keep the file of another run."""
         self._stopped.set()
         with self._writing:
-            found = None if self._is_left else _read(self.folder)
-            if found is not None and found[0].value == self.token.value:
+            found = None if self._is_left else read_run_file(self.folder)
+            if found is not None and found.token.value == self.token.value:
                 self.folder.remove(PATH)
 
     def finish(self) -> None:
@@ -229,16 +206,9 @@ class Run:
         self.folder.remove_tree(naming.WORK_FOLDER)
 
     def _write(self) -> None:
-        described = {
-            "token": self.token.value,
-            "plan_digest": self.token.plan_digest,
-            "host": platform.node(),
-            "process": os.getpid(),
-            **({"is_detached": True} if self.is_detached else {}),
-            **({WAITING: True} if self.is_waiting else {}),
-        }
+        written = RunFile(self.token, platform.node(), os.getpid(), self.is_detached, self.is_waiting)
         with self.folder.atomic_write(PATH) as file:
-            file.write(json.dumps(described).encode())
+            file.write(written.to_bytes())
 
 
 @contextlib.contextmanager
@@ -249,7 +219,7 @@ def claimed(output: Folder) -> Iterator[Run]:
         MachineError: Another run claims it. Hold the lock of a local folder: a token found there is of a dead run.
     """
     is_local = isinstance(output, LocalFolder)
-    there = _read(output)
+    there = read_run_file(output)
     if not is_local or (there is not None and there.is_detached):
         refuse_live(output)
     run = Run(output)
@@ -274,8 +244,8 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
         MachineError: Another run was alive less than STALE_SECONDS ago, or waits to begin.
     """
     found = output.stat(PATH)
-    described = _read(output)
-    if found is None or described is None or described[0].value == value:
+    described = read_run_file(output)
+    if found is None or described is None or described.token.value == value:
         return
     if waiting := waiting_job(output):
         raise MachineError(f"{output.url}: {waiting}")
@@ -298,7 +268,7 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
 
 def waiting_job(output: Folder) -> str | None:
     """Return a sentence about a job without a driver that claims a folder and has not begun; None if there is none."""
-    found = _read(output)
+    found = read_run_file(output)
     if found is None or not found.is_waiting:
         return None
     return (
@@ -306,24 +276,3 @@ def waiting_job(output: Folder) -> str | None:
         f"If it was cancelled there, remove {output.url}/{PATH}, which claims the folder; without it the job writes "
         "nothing"
     )
-
-
-class _Found(NamedTuple):
-    """A run's file: the token, the driver's host, whether the job goes on without a driver, and has not begun."""
-
-    token: RunToken
-    host: str
-    is_detached: bool
-    is_waiting: bool = False
-
-
-def _read(output: Folder) -> _Found | None:
-    """Return what is in the run's file; None if there is none."""
-    try:
-        fields = json.loads(output.read(PATH))
-        token = RunToken(fields["token"], fields["plan_digest"])
-        return _Found(token, str(fields["host"]), fields.get("is_detached") is True, fields.get(WAITING) is True)
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return _Found(RunToken(""), "unknown", is_detached=False)

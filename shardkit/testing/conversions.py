@@ -18,7 +18,8 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.reports import work_folder
-from shardkit.parallel.run_token import RunToken, claimed
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
 from shardkit.storage import Folder

@@ -7,7 +7,8 @@ import pytest
 
 from shardkit.errors import MachineError, StaleRunError
 from shardkit.parallel import run_token
-from shardkit.parallel.run_token import Fence, Run, RunToken, claimed
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Fence, Run, claimed
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import files_of
 

@@ -10,7 +10,7 @@ from shardkit.conversion.writing.inventory_tasks import InventoryJob, part_group
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.parallel.for_each import Guard, guarded
 from shardkit.parallel.progress import Phase, Silent
-from shardkit.parallel.run_token import RunToken
+from shardkit.parallel.run_file import RunToken
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.pipelines.options import runner_config
 from shardkit.sources.opening import open_source

@@ -29,7 +29,8 @@ from shardkit.images import StoredForm
 from shardkit.naming import ShardName
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard, guarded
-from shardkit.parallel.run_token import Run, RunToken
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Run
 from shardkit.pipelines.executor import ForEach
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder

@@ -28,7 +28,8 @@ from shardkit.errors import ShardkitError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import MANIFEST
 from shardkit.parallel.progress import Level, Silent
-from shardkit.parallel.run_token import Fence, Run, RunToken, refuse_live
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Fence, Run, refuse_live
 from shardkit.storage import LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried

@@ -52,7 +52,8 @@ from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import Divided, JobEnd
-from shardkit.parallel.run_token import Fence, RunToken
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import UNREADABLE
 from shardkit.sources import Source
 from shardkit.storage import Folder, os_errors_as, remove_temporaries

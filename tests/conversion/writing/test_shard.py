@@ -19,7 +19,8 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index.file import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
 from shardkit.parallel import run_token
-from shardkit.parallel.run_token import Run, RunToken
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Run
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder, retry

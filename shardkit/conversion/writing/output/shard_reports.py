@@ -12,7 +12,8 @@ from shardkit.conversion.inventory.merged_parts import remove_parts
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.writing.output.finished_shards import finished_shards
 from shardkit.errors import DataError, MachineError
-from shardkit.parallel.run_token import Fence, RunToken
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Fence
 from shardkit.storage import Folder
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"

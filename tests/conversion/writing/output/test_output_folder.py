@@ -12,7 +12,7 @@ from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.shard_reports import ShardReport, rejects_path
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.naming import RUN_LOG, ShardName
-from shardkit.parallel.run_token import RunToken
+from shardkit.parallel.run_file import RunToken
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import (
