@@ -86,3 +86,10 @@ def test_without_an_engine_that_goes_on_it_is_refused_before_anything_is_written
     assert result.exit_code == 2
     assert "ends with this process; to return before its end, " in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("runner", [[], [IN_PROCESS_RUNNER]], ids=["threads", "in-process"])
+def test_append_which_publishes_in_its_own_process_says_so(runner, photographs, tmp_path):
+    result = call("append", tmp_path, photographs, "--no-wait", *runner)
+    assert result.exit_code == 2
+    assert "no such option: --no-wait; only `convert` has it, whose job publishes by itself; " in result.stderr

@@ -23,6 +23,11 @@ _ANSWERS = {
     "--force": "--overwrite replaces a different dataset in OUTPUT",
     "--output": "OUTPUT is the second argument: shardkit convert SOURCE OUTPUT",
     "--input": "SOURCE is the first argument: shardkit convert SOURCE OUTPUT",
+    "--no-wait": (
+        "only `convert` has it, whose job publishes by itself; this command works in its own process after the job: "
+        "leave the option out and let the process wait, for example as a step of a scheduler. The same command goes "
+        "on if it is interrupted"
+    ),
 }
 
 
@@ -37,6 +42,8 @@ class BeamOptionsCommand(click.Command):
         """
         at = args.index(SEPARATOR) if SEPARATOR in args else len(args)
         own, after = args[:at], tuple(args[at + 1 :])
+        if answered := next((arg for arg in own if arg in _ANSWERS and arg not in _options(self)), None):
+            raise unknown_option(answered, self)  # Beam has none of these names
         ctx.ignore_unknown_options = any(arg == RUNNER or arg.startswith(f"{RUNNER}=") for arg in own)
         try:
             rest = super().parse_args(ctx, own)
@@ -55,6 +62,10 @@ class BeamOptionsCommand(click.Command):
         return extra
 
 
+def _options(command: click.Command) -> list[str]:
+    return [option for param in command.params for option in param.opts if option.startswith("--")]
+
+
 def path_names(command: click.Command) -> list[str]:
     """Return the names of a command's paths as its help prints them: SOURCE and OUTPUT."""
     return [param.make_metavar(click.get_current_context()) for param in command.params if _is_path(param)]
@@ -66,7 +77,7 @@ def _is_path(param: click.Parameter) -> bool:
 
 def unknown_option(name: str, command: click.Command) -> CallError:
     """Return the error for an option that a command lacks, with what the user may have meant."""
-    own = [option for param in command.params for option in param.opts if option.startswith("--")]
+    own = _options(command)
     close = closest(name, own)
     answer = _ANSWERS.get(name) if any(param.name == "source" for param in command.params) else None
     hint = answer or (f"did you mean {close}?" if close else _beam_hint(name))
