@@ -91,8 +91,8 @@ class Processes:
         process.wait()
 
     def kill_worker(self):
-        """Kill one of Beam's worker processes as `kill -9` does."""
-        os.kill(next(pid for pid in below(os.getpid()) if is_worker(pid)), signal.SIGKILL)
+        """Kill the newest of Beam's worker processes as `kill -9` does: those of earlier jobs may still be there."""
+        os.kill(max((pid for pid in below(os.getpid()) if is_worker(pid)), key=start_time), signal.SIGKILL)
 
     def end(self):
         """End every process that was started."""
@@ -148,6 +148,13 @@ def command(pid):
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     return []
+
+
+def start_time(pid):
+    """When a process has started, in ticks; 0 if it has ended. See proc_pid_stat(5)."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    return 0
 
 
 def is_worker(pid):
