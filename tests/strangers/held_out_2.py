@@ -275,7 +275,6 @@ def _(tree):
 
 @folder(
     "140k faces: real-vs-fake in a wrapper with splits, tables with an index, a path and the owner's path",
-    today="refused",
 )
 def _(tree):
     for part, split, count in (("train", "train", 4), ("valid", "validation", 2), ("test", "test", 2)):

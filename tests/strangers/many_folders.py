@@ -50,7 +50,7 @@ def _(tree):
     tree.text("train.csv", "\n".join(["file,split", *rows]))
 
 
-@folder("a table of id and label beside hundreds of folders that say nothing", today="refused")
+@folder("a table of id and label beside hundreds of folders that say nothing")
 def _(tree):
     rows = []
     for number in range(NUM):
@@ -99,7 +99,7 @@ def _(tree):
             tree.image(f"{label}/{name}", label, "test" if number < 300 else "train")
 
 
-@folder("more than 20 lists, of each class and of all", today="refused")
+@folder("more than 20 lists, of each class and of all")
 def _(tree):
     lists = {"train": "", "test": ""}
     for label in range(12):

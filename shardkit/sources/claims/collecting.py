@@ -9,8 +9,9 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.sources.claims.claim import Claim, Form, Gives
-from shardkit.sources.claims.image_names import Found, ImageNames, written_path
+from shardkit.sources.claims.image_names import Found, ImageNames
 from shardkit.sources.listing import ending
+from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import TableFile
@@ -262,7 +263,8 @@ def best_column(
     of_web = [i for i in range(len(columns)) if rows and is_web_address(rows[0][i])]
     for chosen in ([i for i in range(len(columns)) if i not in of_web], of_web):
         found = {i: _find_column(columns[i], [row[i] for row in rows], names, of_few=of_few) for i in chosen}
-        best = max(found, key=lambda i: len(found[i]), default=None)
+        # Of two columns, that with the paths as they are here, and not on the machine of the table's author.
+        best = max(found, key=lambda i: (len(found[i]), sum(one.num_parts for one in found[i].values())), default=None)
         if best is not None and found[best]:
             return best, found[best]
     return None

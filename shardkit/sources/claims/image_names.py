@@ -3,7 +3,6 @@
 import itertools
 import posixpath
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claims.claim import Form
 from shardkit.sources.listing import ending
+from shardkit.sources.name_index import agreeing_most, name_key, path_end, written_path
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders, find_prefix_folders
 from shardkit.sources.walking import children, file_or_folder, files_below, join
 from shardkit.storage import Entry, Folder
@@ -22,7 +22,6 @@ _MAX_DEPTH = 5
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX
 _MAX_ALIKE = 100  # images of one name that are kept, of all other folders
 _FEW = 2  # characters of a folder that may be the beginning of its images' names
-_DRIVE = re.compile(r"^[A-Za-z]:/")
 
 
 class Found(NamedTuple):
@@ -182,41 +181,12 @@ class ImageNames:
 
 def _longest(paths: list[str], text: str, *, has_ending: bool) -> Found:
     """Return those of the images whose paths agree with the end of a text in most parts."""
-    wanted = text.strip("/").split("/")[:-1]
-    num_parts = {}
-    for path in paths:
-        folders = path.split("/")[:-1]
-        pairs = zip(map(name_key, reversed(folders)), map(name_key, reversed(wanted)), strict=False)
-        num_parts[path] = 1 + sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-    most = max(num_parts.values())
-    found = [path for path, num in num_parts.items() if num == most]
-    is_path = len(found) == 1 and found[0].count("/") == most - 1 and len(wanted) == most - 1
+    found, most = agreeing_most(paths, text)
+    num_wanted = text.strip("/").count("/")
+    is_path = len(found) == 1 and found[0].count("/") == most - 1 and num_wanted == most - 1
     if not has_ending:
         return Found(found, "name without ending", most)
     return Found(found, "path" if is_path else "name" if most == 1 else "end of the path", most)
-
-
-def written_path(text: str) -> str:
-    """Return a path as a text means it: with '/', without blanks around it and a drive of Windows."""
-    path = text.strip().replace("\\", "/").removeprefix("./")
-    return _DRIVE.sub("/", path)
-
-
-def name_key(name: str) -> str:
-    """Return what is compared of a name: machines write it in other cases, and letters with accents in two ways."""
-    return name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
-
-
-def path_end(path: str, num_parts: int, *, has_ending: bool) -> str:
-    """Return what is compared of a path: its last parts.
-
-    Args:
-        path: The path.
-        num_parts: Their number.
-        has_ending: Whether the ending of an image counts.
-    """
-    plain = path if has_ending or ending(path) not in IMAGE_ENDINGS else posixpath.splitext(path)[0]
-    return name_key("/".join(plain.strip("/").rsplit("/", num_parts)[-num_parts:]))
 
 
 def plain_word(value: object) -> str:

@@ -14,8 +14,9 @@ from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem, spl
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.listing import BadRecord, ending
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import file_or_folder, files_below, folders_in, join, parent_of
+from shardkit.sources.walking import file_or_folder, folders_in, join, parent_of
 from shardkit.storage import Folder, open_folder
 
 _TRIED_PATHS = 8  # paths that are looked up, because the first image may be missing
@@ -38,7 +39,7 @@ class ImagePaths:
         place: Folder that the paths start at, below the source's folder.
         num_dropped: Number of leading folders of each path that do not exist here.
         ending: Ending to add to names without one; '' to add none.
-        by_name: Whether images are in several folders below and are found by their names; see `ImageNames`.
+        by_name: Whether images are in several folders below and are found by their names; see `NameIndex`.
     """
 
     place: str
@@ -111,51 +112,17 @@ def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tu
     return None
 
 
-class ImageNames:
-    """The images below a folder by their names, listed when the first one is asked for."""
-
-    def __init__(self, folder: Folder) -> None:
-        """Keep the folder."""
-        self._folder = folder
-        self._folders: list[str] = []
-        self._of_name: dict[str, int] | None = None  # number of the folder; -1 if several images have the name
-
-    def key(self, text: object) -> str:
-        """Return the path of the image with the name at the end of a path.
-
-        Raises:
-            BadRecord: There is none, or there are several.
-        """
-        if not isinstance(text, str) or not (parts := _parts(text)):
-            msg = "the path of the image is missing"
-            raise BadRecord(BAD_PATH, msg)
-        at = self._find(parts[-1])
-        if at is None or at < 0:
-            what = "no image has" if at is None else "several images have"
-            msg = f"{what} the name {printable(parts[-1][:_SHOWN])!r}"
-            raise BadRecord(BAD_PATH, msg)
-        return join(self._folders[at], parts[-1])
-
-    def _find(self, name: str) -> int | None:
-        if self._of_name is None:
-            self._of_name, numbers = {}, dict[str, int]()
-            for path, entry in files_below(self._folder, ""):
-                if ending(entry.name) in IMAGE_ENDINGS:
-                    at = numbers.setdefault(parent_of(path), len(numbers))
-                    self._of_name[entry.name] = -1 if entry.name in self._of_name else at
-            self._folders = list(numbers)
-        return self._of_name.get(name)
-
-    def find_paths(self, texts: Sequence[str]) -> ImagePaths | None:
-        """Return how paths lead to images by their names alone; None if the first ones do not."""
-        keys = list[str]()
-        for text in texts:
-            with contextlib.suppress(BadRecord):
-                keys.append(self.key(text))
-        places = set(map(parent_of, keys))
-        if 2 * len(keys) < len(texts) or not places:
-            return None
-        return ImagePaths(places.pop(), _MAX_PATH) if len(places) == 1 else ImagePaths("", by_name=True)
+def paths_by_names(index: NameIndex, texts: Sequence[str]) -> ImagePaths | None:
+    """Return how paths lead to images by their names alone; None if the first ones do not."""
+    keys = dict[str, str]()
+    for text in texts:
+        with contextlib.suppress(BadRecord):
+            keys[text] = index.key(text)
+    places = set(map(parent_of, keys.values()))
+    if 2 * len(keys) < len(set(texts)) or not places:
+        return None
+    are_exact = all(posixpath.basename(key) == _parts(text)[-1] for text, key in keys.items())
+    return ImagePaths(places.pop(), _MAX_PATH) if len(places) == 1 and are_exact else ImagePaths("", by_name=True)
 
 
 def _leads_to_a_file(folder: Folder, paths: ImagePaths, text: str) -> bool:

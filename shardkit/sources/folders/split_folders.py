@@ -50,6 +50,7 @@ _OF_PROJECT = frozenset(
         *("models", "notebook", "notebooks", "out", "output", "outputs", "papers", "plots", "report", "reports"),
         *("result", "results", "run", "runs", "scripts", "site", "src", "static", "tensorboard", "tests", "tmp"),
         *("tools", "utils", "venv", "wandb", "weights"),
+        *("lists", "partitions", "split", "splits"),
     }
 )
 # Names of the only folder in a split folder that are no class: Keras' generators want one folder at least.
@@ -69,7 +70,7 @@ def says_nothing(name: str) -> bool:
 
 
 def is_of_project(name: str) -> bool:
-    """Return whether a folder is called as those of a program, such as ``docs``, ``runs`` or ``src``."""
+    """Return whether a folder is called as those of a program or of lists, such as ``docs``, ``runs`` or ``splits``."""
     return name.lower() in _OF_PROJECT
 
 

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.claims.claim import UsedFile
-from shardkit.sources.claims.image_names import path_end, written_path
 from shardkit.sources.listing import Listing, Source, count_skipped
+from shardkit.sources.name_index import path_end, written_path
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.split_words import split_of_value

@@ -19,7 +19,20 @@ _PARTITION = {"0": "train", "1": "validation", "2": "test"}
 _PARTITION_COLUMNS = frozenset({"partition", "evaluationstatus", "splitid", "setid"})
 # CUB's train_test_split and the columns modelled on it: 1 is for training, 0 for testing.
 _IS_TRAIN_COLUMNS = frozenset({"istraining", "istrain", "intrain", "istrainingimage"})
-_IS_TRAIN = {"1": "train", "0": "test", "true": "train", "false": "test", "1.0": "train", "0.0": "test"}
+# fast.ai's is_valid is for validation, and the rest for training.
+_IS_VALIDATION_COLUMNS = frozenset({"isvalid", "isval", "isvalidation", "invalidation"})
+_IS_TEST_COLUMNS = frozenset({"istest", "istesting", "intest", "istestimage"})
+
+
+def _of_flag(yes: str, no: str) -> dict[str, str]:
+    return {"1": yes, "0": no, "true": yes, "false": no, "1.0": yes, "0.0": no}
+
+
+_FLAGS = (
+    (_IS_TRAIN_COLUMNS, _of_flag("train", "test")),
+    (_IS_VALIDATION_COLUMNS, _of_flag("validation", "train")),
+    (_IS_TEST_COLUMNS, _of_flag("test", "train")),
+)
 
 
 def split_of_file(path: str) -> str | None:
@@ -72,4 +85,4 @@ def number_of_split(name: str, text: str) -> str | None:
 def _numbers(name: str) -> dict[str, str]:
     if plain(name) in _PARTITION_COLUMNS:
         return _PARTITION
-    return _IS_TRAIN if plain(name) in _IS_TRAIN_COLUMNS else {}
+    return next((flags for names, flags in _FLAGS if plain(name) in names), {})

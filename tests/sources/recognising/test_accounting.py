@@ -63,6 +63,8 @@ def test_an_image_in_two_splits_is_rejected(tmp_path):
     [
         ("splits.csv", "image,split\n" + "".join(f"{path},val\n" for path in IMAGES).replace("val", "train", 5)),
         ("parts.csv", "image,is_train\n" + "".join(f"{path},0\n" for path in IMAGES).replace(",0", ",1", 5)),
+        ("flags.csv", "image,is_valid\n" + "".join(f"{path},True\n" for path in IMAGES).replace("True", "False", 5)),
+        ("flags.csv", "image,is_test\n" + "".join(f"{path},1\n" for path in IMAGES).replace(",1", ",0", 5)),
         ("splits.json", json.dumps({"train": [*IMAGES][:5], "val": [*IMAGES][5:]})),
         ("split.txt", "8\nimage_name status\n" + "".join(f"C:\\x\\{path} train\n" for path in IMAGES)),
     ],

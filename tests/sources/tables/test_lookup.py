@@ -37,6 +37,11 @@ MEANT = {
         ["1.JPG", "0.jpg", "0.Jpg"],
         ["1.JPG", ("labels.csv, line 3", "bad_path")],
     ),
+    "accents in one letter, on a Mac's disk in two": (
+        ["a/K\u00e4se 1", "a/k\u00e4se 2.jpg"],
+        ["a/Ka\u0308se 1.jpg", "a/Ka\u0308se 2.jpg"],
+        ["a/Ka\u0308se 1.jpg", "a/Ka\u0308se 2.jpg"],
+    ),
     "an ending means itself": (["1", "0.png"], ["0.jpg", "1.jpg"], ["1.jpg", "0.png"]),
     "nothing there": (["0", "1"], [], ["0", "1"]),
     "letters of other scripts": (["\u00fc", "\u732b"], ["\u00dc.jpg", "\u732b.jpg"], ["\u00dc.jpg", "\u732b.jpg"]),
@@ -121,3 +126,18 @@ def test_an_object_store_is_looked_into_the_same(s3_bucket):
     found = read_source(f"{s3_bucket}/kaggle/train.csv")
     assert found.table["key"].to_pylist() == ["0.jpg", "1.png"]
     assert found.skipped == {"image that train.csv does not name": 1}
+
+
+def test_names_are_found_in_hundreds_of_folders_and_the_end_of_the_path_decides(tmp_path):
+    files = [f"images/{number:03}/{number}.jpg" for number in range(120)] + ["images/x/7.jpg"]
+    path = table(tmp_path, ["115", "3.jpg", "x/7.jpg", "7"], files)
+    found = ["images/115/115.jpg", "images/003/3.jpg", "images/x/7.jpg", ("labels.csv, line 5", "bad_path")]
+    assert keys(path) == found
+    assert "found by their names in the folders below" in opened(path).describe()
+
+
+def test_of_two_columns_that_name_the_images_the_one_with_their_paths_counts(tmp_path):
+    write_tree(tmp_path, {f"cars/{number}.jpg": b"x" for number in range(3)})
+    rows_of = "".join(f"/kaggle/input/{number}.jpg,cars/{number}.jpg,{number % 2}\n" for number in range(3))
+    (tmp_path / "labels.csv").write_text(f"original_path,path,label\n{rows_of}")
+    assert [row["key"] for row in read_source(tmp_path).rows] == [f"cars/{number}.jpg" for number in range(3)]

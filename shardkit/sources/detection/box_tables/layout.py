@@ -25,12 +25,12 @@ from shardkit.sources.detection.box_tables.boxes import ONE_CLASS
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
 from shardkit.sources.detection.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
-from shardkit.sources.detection.image_paths import ImageNames
 from shardkit.sources.detection.other_exports import holds_other_export
 from shardkit.sources.detection.rows import detection_schema, image_row
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.lists.class_names import find_class_names
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.unlisted_images import UnlistedImages
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Entry, Folder
@@ -149,7 +149,7 @@ class _Keys:
     """Keys of a table's images; rows of one image usually follow each other."""
 
     def __init__(self, table: BoxTable, folder: Folder) -> None:
-        self._paths = ImageNames(folder) if table.paths.by_name else table.paths
+        self._paths = NameIndex(folder) if table.paths.by_name else table.paths
         self._last: tuple[object, str] | None = None
 
     def key(self, text: object) -> str:
@@ -180,7 +180,7 @@ def open_box_tables(opening: Opening) -> BoxTables:
     folder, options, path = opening.folder, opening.options, opening.file
     place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=options.ignore)
     found = FoundTables((path,)) if path is not None else find_tables(folder, place)
-    names = ImageNames(folder)
+    names = NameIndex(folder)
     opened = [open_table(folder, one, options, names, may_leave=path is not None) for one in found.paths]
     tables = tuple(table for _, table in opened)
     if len(tables) == 1 and tables[0].split == "train":

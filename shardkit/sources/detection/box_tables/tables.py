@@ -24,8 +24,9 @@ from shardkit.sources.detection.box_tables.boxes import (
 )
 from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm, find_columns
 from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
-from shardkit.sources.detection.image_paths import ImageNames, find_paths, image_places, not_near
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near, paths_by_names
 from shardkit.sources.detection.rows import encodable
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.csv_files import split_records
 from shardkit.sources.tables.formats.lines import read_lines
@@ -82,7 +83,7 @@ class BoxTable(AnnotationFile):
 
 
 def open_table(
-    folder: Folder, path: str, options: SourceOptions, names: ImageNames, *, may_leave: bool
+    folder: Folder, path: str, options: SourceOptions, names: NameIndex, *, may_leave: bool
 ) -> tuple[Folder, BoxTable]:
     """Decide how to read a table, from its first 1,000 records.
 
@@ -115,7 +116,7 @@ def open_table(
     found = find_paths(texts, places)
     if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
         found = find_paths(texts, [(outside, "")])
-    if found is None and options.root is None and (by_name := names.find_paths(texts)):
+    if found is None and options.root is None and (by_name := paths_by_names(names, texts)):
         found = folder, by_name
     if found is None:
         msg = not_near(file.url, texts, places, "the table")

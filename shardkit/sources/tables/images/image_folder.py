@@ -11,10 +11,11 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.lookup import ImageLocation, NameResolver
-from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, is_file, search_nearby
+from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, has_many_folders, is_file, search_nearby
 from shardkit.sources.tables.images.prefix_folders import find_prefix_folders
 from shardkit.sources.tables.images.prefixes import (
     PathPrefix,
@@ -33,6 +34,7 @@ from shardkit.storage import Folder, open_folder
 NUM_LOOKED_UP = 100  # images of the first records that are looked up; usually the first one exists
 _NUM_COUNTED = 20  # images that are looked up to find out whether a column names images at all
 _MAX_COMMANDS = 4  # of a refusal
+_MAX_FOLDERS = 16  # that an image is looked up in, one after another
 _MAX_TAILS = 12  # ends of a path that are looked up
 
 
@@ -120,6 +122,14 @@ def place_images(
             nearby = _of_same_split(source, nearby)
         if nearby.is_ambiguous:
             raise _several_folders(source, nearby)
+    base = folder if nearby is None else nearby.base
+    if not keys.absolute_only and (len(nearby.folders) > _MAX_FOLDERS if nearby else has_many_folders(folder)):
+        index = NameIndex(base)
+        if by_name := [found for found, _ in _named(index, searched, all_of_them=True)]:
+            remark = f"; its images were found by their names in the folders below {printable(base.url)}"
+            files = [f"{root_of(base)}{key}" for key in by_name]
+            return placed(ImageLocation(is_anywhere=True, remark=remark), files, len(searched), base)
+    if nearby is not None:
         location = _location(nearby)
         files = [
             f"{nearby.base.url}/{above}/{one}"
@@ -175,7 +185,7 @@ def _existing(folder: Folder, keys: Iterable[str], *, all_of_them: bool) -> Iter
                 return
 
 
-def _named(names: NameResolver, keys: Iterable[str], *, all_of_them: bool) -> Iterator[tuple[str, str]]:
+def _named(names: NameResolver | NameIndex, keys: Iterable[str], *, all_of_them: bool) -> Iterator[tuple[str, str]]:
     """Yield the keys of files, and the keys that mean them."""
     for key in keys:
         try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord, ending, unicode_problem
+from shardkit.sources.name_index import NameIndex, name_key
 from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders
 from shardkit.sources.walking import join, list_if_allowed
@@ -40,12 +41,12 @@ class NameResolver:
         if above not in self._files:
             self._files[above] = self._listed(above)
         files = self._files[above]
-        found = files.get(name.casefold(), [])
+        found = files.get(name_key(name), [])
         if name in found:
             return key
         found = [one for one in found if ending(one) in {*IMAGE_ENDINGS, ending("")}]  # not the table itself
         if not found and ending(name) not in IMAGE_ENDINGS:
-            with_endings = files.get(f"{name.casefold()}/", [])
+            with_endings = files.get(f"{name_key(name)}/", [])
             # Stems that differ only in case: prefer the exact one.
             found = [one for one in with_endings if posixpath.splitext(one)[0] == name] or with_endings
         if len(found) > 1:
@@ -59,9 +60,9 @@ class NameResolver:
         for entry in list_if_allowed(self.folder, path):
             if entry.is_folder or unicode_problem(entry.name):
                 continue
-            files.setdefault(entry.name.casefold(), []).append(entry.name)
+            files.setdefault(name_key(entry.name), []).append(entry.name)
             if ending(entry.name) in IMAGE_ENDINGS:
-                files.setdefault(f"{posixpath.splitext(entry.name)[0].casefold()}/", []).append(entry.name)
+                files.setdefault(f"{name_key(posixpath.splitext(entry.name)[0])}/", []).append(entry.name)
         return files
 
 
@@ -73,6 +74,7 @@ class ImageLocation:
         by_name: Whether keys have to be resolved by NameResolver.
         folders: Folders that the table's paths start at; an image is in exactly one of them.
         spread: How names without folders are spread over folders; None if they are not.
+        is_anywhere: Whether they are found by their names in all folders.
         remark: What the user should know about it; '' for nothing.
     """
 
@@ -80,11 +82,12 @@ class ImageLocation:
     folders: tuple[str, ...] = ("",)
     remark: str = ""
     spread: PrefixFolders | None = None
+    is_anywhere: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Whether paths are keys as they are."""
-        return not self.by_name and self.folders == ("",) and self.spread is None
+        return not (self.by_name or self.is_anywhere) and self.folders == ("",) and self.spread is None
 
     def finder(self, folder: Folder) -> Callable[[str], str]:
         """Return the function that maps a table's path to the image's key; it may raise BadRecord.
@@ -92,6 +95,9 @@ class ImageLocation:
         Args:
             folder: The folder that keys start at.
         """
+        if self.is_anywhere:
+            index = NameIndex(folder)
+            return lambda path: index.find(path) or path
         names = NameResolver(folder)
         if (spread := self.spread) is not None:
             return lambda path: names.find(join(spread.folder_of(path), path)) or path

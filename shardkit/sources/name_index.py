@@ -1,0 +1,133 @@
+"""Find images by names that were written on another machine: one index for tables, lists of splits and boxes.
+
+Names differ in case, in the Unicode form of letters with accents, in blanks, in the folders before them and in their
+endings. The end of the path decides between images of one name.
+"""
+
+import itertools
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.reject_reasons import BAD_PATH
+from shardkit.sources.listing import BadRecord, ending, unicode_problem
+from shardkit.sources.walking import files_below
+from shardkit.storage import Folder
+
+_DRIVE = re.compile(r"^[A-Za-z]:/")
+_SHOWN = 100  # characters of a bad path
+
+
+def written_path(text: str) -> str:
+    """Return a path as a text means it: with '/', without blanks around it and a drive of Windows."""
+    path = text.strip().replace("\\", "/").removeprefix("./")
+    return _DRIVE.sub("/", path)
+
+
+def name_key(name: str) -> str:
+    """Return what is compared of a name: machines write it in other cases, and letters with accents in two ways."""
+    return name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
+
+
+def path_end(path: str, num_parts: int, *, has_ending: bool) -> str:
+    """Return what is compared of a path: its last parts.
+
+    Args:
+        path: The path.
+        num_parts: Their number.
+        has_ending: Whether the ending of an image counts.
+    """
+    plain = path if has_ending or ending(path) not in IMAGE_ENDINGS else posixpath.splitext(path)[0]
+    return name_key("/".join(plain.strip("/").rsplit("/", num_parts)[-num_parts:]))
+
+
+def agreeing_most(paths: Sequence[str], text: str) -> tuple[list[str], int]:
+    """Return those of the images of one name whose folders agree with the end of a text in most parts.
+
+    Args:
+        paths: The images, at least one.
+        text: A path as `written_path` returns it.
+
+    Returns:
+        The images, and the number of parts that agree, with the name.
+    """
+    wanted = [name_key(part) for part in reversed(text.strip("/").split("/")[:-1])]
+    num_parts = {}
+    for path in paths:
+        folders = map(name_key, reversed(path.split("/")[:-1]))
+        pairs = zip(folders, wanted, strict=False)
+        num_parts[path] = 1 + sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    most = max(num_parts.values())
+    return [path for path, num in num_parts.items() if num == most], most
+
+
+class NameIndex:
+    """All images below a folder by their names, listed when the first one is asked for: about 300 bytes each."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Keep the folder."""
+        self._folder = folder
+        self._by_name: dict[str, tuple[str, ...]] | None = None
+        self._by_stem: dict[str, tuple[str, ...]] | None = None
+
+    def find(self, text: str) -> str | None:
+        """Return the path of the image that a text means; None if there is none.
+
+        Args:
+            text: A path, a name, or a name without ending.
+
+        Raises:
+            BadRecord: BAD_PATH: It means several images.
+        """
+        path = written_path(text)
+        name = name_key(posixpath.basename(path))
+        found = self._names().get(name)
+        if found is None and ending(name) not in IMAGE_ENDINGS:
+            found = self._stems().get(name)
+        if found is None:
+            return None
+        if len(found) == 1:
+            return found[0]
+        best, _ = agreeing_most(found, path)
+        if len(best) > 1:
+            shown = repr(printable(text[:_SHOWN]))
+            msg = f"several images have the name {shown}, such as {printable(best[0])} and {printable(best[1])}"
+            raise BadRecord(BAD_PATH, f"{msg}; write the image's folder before it")
+        return best[0]
+
+    def key(self, text: object) -> str:
+        """Return the path of the image that a text means.
+
+        Raises:
+            BadRecord: BAD_PATH: There is none, or there are several.
+        """
+        if not isinstance(text, str) or not text.strip("/\\ "):
+            msg = "the path of the image is missing"
+            raise BadRecord(BAD_PATH, msg)
+        found = self.find(text)
+        if found is None:
+            msg = f"no image has the name {printable(posixpath.basename(written_path(text))[:_SHOWN])!r}"
+            raise BadRecord(BAD_PATH, msg)
+        return found
+
+    def _names(self) -> dict[str, tuple[str, ...]]:
+        if self._by_name is None:
+            files = files_below(self._folder, "")
+            paths = (path for path, entry in files if ending(entry.name) in IMAGE_ENDINGS and not unicode_problem(path))
+            self._by_name = _grouped((name_key(posixpath.basename(path)), path) for path in paths)
+        return self._by_name
+
+    def _stems(self) -> dict[str, tuple[str, ...]]:
+        if self._by_stem is None:
+            pairs = ((posixpath.splitext(name)[0], path) for name, paths in self._names().items() for path in paths)
+            self._by_stem = _grouped(pairs)
+        return self._by_stem
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for key, path in pairs:
+        found[key] = (*found.get(key, ()), path)
+    return found
