@@ -130,9 +130,10 @@ _ROWS = (
     ),
     LayoutSpec(
         "coco",
-        ("COCO", "COCO without boxes"),
+        ("COCO", "COCO without boxes", "COCO panoptic"),
         "`annotations/instances_*.json` or `_annotations.coco.json`, or the `.json` itself: boxes, crowds, areas, "
-        "polygons and RLE; classes in the order of category ids; also LVIS, and iNaturalist without boxes",
+        "polygons and RLE; classes in the order of category ids; also LVIS, iNaturalist without boxes, and panoptic "
+        "masks",
         open="detection.coco.layout:open_coco",
         recognise="detection.coco.files:is_coco",
         options=("root",),

@@ -54,6 +54,8 @@ _REMEDY = "save it as a PNG, grey or with a palette, whose pixel values are the 
 
 _COLOUR_REMEDY = f"{_REMEDY}, or name the colours in SOURCE/label_colors.txt, with lines such as '64 128 64 Animal'"
 _DIGITS = 6  # of a colour
+SEGMENTS = "#"  # the beginning of colours that are those of an image's segments, each followed by the class
+_DIGITS_OF_CLASS = 2
 _OPAQUE = 255
 _PIXELS_AT_ONCE = 1 << 20  # each takes about 30 bytes
 
@@ -78,7 +80,8 @@ def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
 
     Args:
         data: The whole file.
-        colours: The colours of the classes by number, six hexadecimal digits each; None if pixels are class numbers.
+        colours: The colours of the classes by number, six hexadecimal digits each; `SEGMENTS` and the colours of the
+            image's segments, each with two digits of its class; None if pixels are class numbers.
 
     Raises:
         BadImage: "bad_mask": it is damaged, coloured, lossy or otherwise no array of numbers; or a colour is that of no
@@ -280,15 +283,25 @@ def is_in_colours(mode: str, colours: str) -> bool:
 
     Args:
         mode: Pillow's mode of the mask.
-        colours: The colours of the classes, six hexadecimal digits each.
+        colours: See `check_mask`.
 
     Returns:
         Whether the mask has colours. A gray one has if all classes are gray, as in masks of 0 and 255.
     """
     if mode in {"P", "RGB", "RGBA", "LA"}:
         return True
-    grays = (colours[at : at + 2] * 3 == colours[at : at + _DIGITS] for at in range(0, len(colours), _DIGITS))
+    grays = (colour % 0x10101 == 0 for colour, _ in _classes_of_colours(colours))
     return mode in {"1", "L"} and all(grays)
+
+
+def _classes_of_colours(colours: str) -> list[tuple[int, int]]:
+    """Return each colour, its red in the upper bits, with its class."""
+    if not colours.startswith(SEGMENTS):
+        found = range(0, len(colours), _DIGITS)
+        return [(int(colours[at : at + _DIGITS], 16), number) for number, at in enumerate(found)]
+    step = _DIGITS + _DIGITS_OF_CLASS
+    found = range(len(SEGMENTS), len(colours), step)
+    return [(int(colours[at : at + _DIGITS], 16), int(colours[at + _DIGITS : at + step], 16)) for at in found]
 
 
 def numbers_of_colours(image: "Image", colours: str) -> "Image":
@@ -296,7 +309,7 @@ def numbers_of_colours(image: "Image", colours: str) -> "Image":
 
     Args:
         image: The mask.
-        colours: The colours of the classes by number, six hexadecimal digits each; at most 256.
+        colours: See `check_mask`; those of at most 256 classes.
 
     Raises:
         BadImage: "bad_mask": a pixel is translucent, or has the colour of no class.
@@ -304,7 +317,8 @@ def numbers_of_colours(image: "Image", colours: str) -> "Image":
     import numpy as np
     from PIL import Image
 
-    known = np.array([int(colours[at : at + _DIGITS], 16) for at in range(0, len(colours), _DIGITS)], np.uint32)
+    table = np.array(_classes_of_colours(colours), np.uint32)
+    known, classes = table.T
     order = np.argsort(known)
     numbers = np.empty((image.height, image.width), np.uint8)
     num_rows = max(1, _PIXELS_AT_ONCE // image.width)
@@ -320,10 +334,13 @@ def numbers_of_colours(image: "Image", colours: str) -> "Image":
         if len(unknown := np.argwhere(known[found] != packed)):
             y, x = unknown[0].tolist()
             red, green, blue = rgba[y, x, :3].tolist()
+            what, file = (
+                ("segment of the image", "annotations") if colours[0] == SEGMENTS else ("class", "file of colours")
+            )
             msg = (
-                f"The mask has the colour {red} {green} {blue} at ({x}, {top + y}), which belongs to no class; "
-                "add the colour to the file of colours, or correct the mask."
+                f"The mask has the colour {red} {green} {blue} at ({x}, {top + y}), which belongs to no {what}; "
+                f"add the colour to the {file}, or correct the mask."
             )
             raise BadImage(BAD_MASK, msg)
-        numbers[top:bottom] = found
+        numbers[top:bottom] = classes[found]
     return Image.fromarray(numbers)

@@ -26,7 +26,7 @@ OFFSET = pa.field("offset", pa.int64())  # of the image's bytes in that file; wi
 GROUP = pa.field("group", pa.string())  # examples that stay in one split; null: the example has no group
 LABEL_NAMES = pa.field("label_names", pa.list_(pa.string()))  # multi-label: any number of classes
 MASK_PATH = pa.field("mask_path", pa.string())  # segmentation: file of the mask, below the source's folder
-# Segmentation with masks in colours: the colour of each class by number, six hexadecimal digits each, end to end.
+# Segmentation with masks in colours: what the colours mean; see images.check_mask.
 MASK_COLOURS = pa.field("mask_colours", pa.string())
 # Detection: the image size in pixels that `objects` refer to; 0 if boxes are fractions of the image's sides.
 ANNOTATED_WIDTH = pa.field("annotated_width", pa.int32())

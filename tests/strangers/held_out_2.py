@@ -194,7 +194,7 @@ def _(tree):
 
 
 # --- camera traps, animals and plants
-@folder("LILA camera traps: COCO without boxes, two species in some images, sequences", today="refused")
+@folder("LILA camera traps: COCO without boxes, two species in some images, sequences")
 def _(tree):
     names = ("empty", "deer", "raccoon")
     images, annotations = [], []
@@ -211,7 +211,7 @@ def _(tree):
     tree.text("caltech_camera_traps.json", json.dumps(content))
 
 
-@folder("Herbarium 2022: train_metadata.json of image_id and category_id, no id and no name", today="refused")
+@folder("Herbarium 2022: train_metadata.json of image_id and category_id, no id and no name")
 def _(tree):
     names = ("Abies alba", "Abies balsamea", "Acer negundo")
     images, annotations = [], []

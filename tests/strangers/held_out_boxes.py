@@ -40,7 +40,7 @@ def _(tree):
         tree.text(f"malaria/{part}.json", json.dumps(records))
 
 
-@folder("LIVECell: COCO of three splits, images of two of them in one folder", today="refused")
+@folder("LIVECell: COCO of three splits, images of two of them in one folder")
 def _(tree):
     parts = {"train": [], "val": [], "test": []}
     for place, (part, split) in enumerate(SPLITS):

@@ -3,6 +3,7 @@
 iNaturalist has COCO's format without boxes. Read as boxes, its images would all be background.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_LABEL, MISSING, NO_LABEL
-from shardkit.sources.columns import LINE, LISTING_SCHEMA
+from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA
 from shardkit.sources.detection.coco.columns import CocoColumns, JoinedAnnotations
 from shardkit.sources.detection.coco.files import AnnotationFiles, CocoFile
 from shardkit.sources.json_stream import BLOCK
@@ -23,10 +24,12 @@ from shardkit.sources.walking import children, join, parent_of, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
 CLASSES_SCHEMA = pa.schema([*LISTING_SCHEMA, LINE])
+SEVERAL_SCHEMA = pa.schema([*LISTING_SCHEMA, LABEL_NAMES, LINE])
 Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
 _ARRAY = re.compile(rb'"annotations"\s*:\s*\[')
 _CATEGORIES = re.compile(r'"categories"\s*:\s*\[')
 _DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[\s,]*")  # between annotations
 _OVERLAP = 64  # bytes: more than _ARRAY matches
 _WINDOW = 1 << 16  # 64 KiB of annotations that are searched
 # Names that promise boxes, of COCO and of Roboflow; their files are not searched.
@@ -65,7 +68,20 @@ def kind_of(folder: Folder, path: str) -> Kind:
     return next((kind for key, kind in _KEYS if key in found), Kind.BOXES)
 
 
-def _first_annotations(folder: Folder, path: str) -> bytes | None:
+def gives_several(folder: Folder, paths: Sequence[str]) -> bool:
+    """Return whether an image has several classes, judging by the first 4 MiB of the annotations of each file."""
+    for path in paths:
+        text, at = (_first_annotations(folder, path, BLOCK) or b"").decode("utf-8", "replace"), 0
+        classes: dict[Any, Any] = {}
+        with contextlib.suppress(ValueError, RecursionError, KeyError, TypeError):  # the end is cut
+            while True:
+                one, at = _DECODER.raw_decode(text, _SPACE.match(text, at).end())  # type: ignore[union-attr]
+                if classes.setdefault(one["image_id"], one["category_id"]) != one["category_id"]:
+                    return True
+    return False
+
+
+def _first_annotations(folder: Folder, path: str, window: int = _WINDOW) -> bytes | None:
     """Return the beginning of the list of annotations; None if the file has none."""
     with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
         rest = b""
@@ -73,10 +89,10 @@ def _first_annotations(folder: Folder, path: str) -> bytes | None:
             text: bytes = rest + block
             if match := _ARRAY.search(text):
                 found: bytes = text[match.end() :]
-                if len(found) < _WINDOW:
-                    found += file.read(_WINDOW)
+                if len(found) < window:
+                    found += file.read(window)
                 # Behind an empty list, the keys are those of other arrays.
-                return b"" if found.lstrip().startswith(b"]") else found[:_WINDOW]
+                return b"" if found.lstrip().startswith(b"]") else found[:window]
             rest = text[-_OVERLAP:]
     return None
 
@@ -141,9 +157,15 @@ def refuse_kind(folder: Folder, path: str) -> NoReturn:
 
 
 def class_rows(
-    columns: CocoColumns, part: CocoFile, folders: Folders, rows: range, joined: JoinedAnnotations
+    columns: CocoColumns,
+    part: CocoFile,
+    folders: Folders,
+    rows: range,
+    joined: JoinedAnnotations,
+    *,
+    has_several: bool,
 ) -> Iterator[ListingRow]:
-    """Yield rows of some images, each with the class of its annotations."""
+    """Yield rows of some images, each with the class, or the classes, of its annotations."""
     for i in rows:
         name = columns.image_names[i]
         if not name:
@@ -151,6 +173,7 @@ def class_rows(
         entry = folders[parent_of(name)].get(name.rpartition("/")[2])
         key = join(part.images, name)
         chosen = joined.order[joined.starts[i] : joined.starts[i + 1]].tolist()
+        several: list[str] | None = None
         labels = dict.fromkeys(columns.categories[columns.category_ids[one]] for one in chosen)
         if entry is None:
             message = f"{part.path} names the image, but it is not there; restore it, or remove its record"
@@ -158,10 +181,13 @@ def class_rows(
         elif not labels:
             message = f"{part.path} has no annotation of the image; add one, or remove its record"
             row = rejected_row(RecordProblem(key, NO_LABEL, message), part.split, entry)
+        elif has_several:
+            several = sorted(labels)
+            row = ListingRow(key, part.split, None, entry.num_bytes, entry.mtime_ns)
         elif len(labels) > 1:
             shown = " and ".join(repr(printable(label)) for label in list(labels)[:2])
             message = f"{part.path} gives the image several classes, such as {shown}; keep one annotation"
             row = rejected_row(RecordProblem(key, BAD_LABEL, message), part.split, entry)
         else:
             row = ListingRow(key, part.split, next(iter(labels)), entry.num_bytes, entry.mtime_ns)
-        yield row._replace(extra=(columns.image_lines[i],))
+        yield row._replace(extra=(*((several,) if has_several else ()), columns.image_lines[i]))

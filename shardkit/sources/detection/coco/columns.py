@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import DataError
-from shardkit.naming import relative_path_problem
+from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.listing import RecordProblem
+from shardkit.sources.listing import RecordProblem, ending
 
 NO_ID = -1  # the id of an annotation without an integer id
 _LONG = 200  # characters of a wrong value that a message shows
@@ -86,7 +86,7 @@ class CocoColumns:
     def add_category(self, record: Any) -> None:
         """Add an element of the file's `categories`."""
         number: Any
-        number, name = (record.get("id"), record.get("name")) if isinstance(record, dict) else (None, None)
+        number, name = category_of(record)
         if not _is_int64(number) or not isinstance(name, str):
             self.add_problem(f"category {_shown(number)}", BAD_ANNOTATION, "a category needs an integer id and a name")
         elif self.categories.setdefault(number, encodable(name)) != encodable(name):
@@ -99,8 +99,8 @@ class CocoColumns:
         if not isinstance(record, dict):
             self.add_problem(f"image number {line}", BAD_ANNOTATION, f"expected an object, found {_shown(record)}")
             return
-        what = f"image {_shown(record.get('id'))}"
-        number = _identity(record.get("id"))
+        given = record.get("id", record.get("image_id"))  # as Herbarium has it
+        what, number = f"image {_shown(given)}", identity(given)
         if number is None:
             self.add_problem(f"image number {line}", BAD_ANNOTATION, "the image has no `id`; annotations refer to it")
             return
@@ -113,6 +113,8 @@ class CocoColumns:
         name = record.get("file_name")
         if name is None and isinstance(url := record.get("coco_url"), str):
             name = "/".join(url.split("/")[-2:])  # LVIS has train2017/1.jpg only as the end of a URL
+        if name is None and isinstance(given, str) and ending(given) in IMAGE_ENDINGS:
+            name = given
         problem = "the record has none" if not isinstance(name, str) else None
         if isinstance(name, str):
             name = _relative(name, self.root_url)
@@ -136,7 +138,7 @@ class CocoColumns:
             self.add_problem(what, BAD_ANNOTATION, f"expected an object, found {_shown(record)}")
             return
         get: Callable[[str], Any] = record.get
-        image_id, category_id, box = _identity(get("image_id")), get("category_id"), get("bbox")
+        image_id, category_id, box = identity(get("image_id")), get("category_id"), get("bbox")
         if image_id is None or not _is_int64(category_id):
             message = "an annotation needs an `image_id`, and an integer as `category_id`"
             self.add_problem(self._annotation_name(get("id")), BAD_ANNOTATION, message)
@@ -185,6 +187,13 @@ class CocoColumns:
         order = good[np.argsort(images[good], kind="stable")]
         starts = np.searchsorted(images[order], np.arange(len(self.image_codes) + 1))
         return JoinedAnnotations(order, starts)
+
+
+def category_of(record: Any) -> tuple[Any, Any]:
+    """Return id and name of an element of a file's `categories`; with Darwin Core's word for the name, too."""
+    if not isinstance(record, dict):
+        return None, None
+    return record.get("id", record.get("category_id")), record.get("name", record.get("scientificName"))
 
 
 def annotation_name(number: int) -> str:
@@ -250,27 +259,29 @@ def _is_int64(value: Any) -> bool:
     return type(value) is int and value in _INT64
 
 
-def _identity(value: Any) -> Hashable | None:
+def identity(value: Any) -> Hashable | None:
+    """Return an id as images and annotations are joined by it; None if it is none."""
     # pandas writes the integers of a column with gaps as 17.0.
     if type(value) is str and value.endswith(".0"):
         return int(value[:-2]) if value[:-2].isdecimal() else value
     return value if type(value) in {int, str} else None
 
 
-def _pixels(value: Any) -> int | None:
+def _number(value: Any) -> float:
     try:
-        number = float(value)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        return None
+        return np.nan
+
+
+def _pixels(value: Any) -> int | None:
+    number = _number(value)
     return int(number) if 0 < number < 2**31 else None
 
 
 def _area(value: Any, of_box: float) -> float:
-    try:
-        area = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return of_box  # as pycocotools does for results
-    return area if area - area == 0 else of_box
+    area = _number(value)
+    return area if area - area == 0 else of_box  # as pycocotools does for results
 
 
 def _json_text(value: Any) -> str:

@@ -8,7 +8,8 @@ from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.options.words import named
 from shardkit.sources.detection.coco.columns import image_names
-from shardkit.sources.detection.image_paths import places_of, split_of
+from shardkit.sources.detection.image_paths import ImageNames, nearby_places, places_of, split_of
+from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, looks_like, read_head
 from shardkit.storage import Folder, open_folder, os_errors_as
@@ -16,8 +17,8 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 _ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
 _FEATURES_OF_OTHERS = rb'"(format_version|shapes|_via_settings)"\s*:'  # our manifest, LabelMe, VIA
 # COCO's files of other tasks over the same images.
-_KEYPOINTS = "person_keypoints_"
-_OTHER_TASKS = ("captions_", "image_info_", "panoptic_", _KEYPOINTS, "stuff_")
+_KEYPOINTS, _PANOPTIC = "person_keypoints_", "panoptic_"
+_OTHER_TASKS = ("captions_", "image_info_", _PANOPTIC, _KEYPOINTS, "stuff_")
 _OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split folder; the first: Roboflow
 _TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
 _TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
@@ -90,9 +91,9 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
     for paths in (in_annotations, in_splits, files_in(folder, "", ".json")):
         left_out = [path for path in paths if path.rpartition("/")[2].startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
-        if not rest:  # their boxes are better than nothing
-            rest = [path for path in left_out if path.rpartition("/")[2].startswith(_KEYPOINTS)]
-            left_out = [path for path in left_out if path not in rest]
+        for kind in (_KEYPOINTS, _PANOPTIC):  # their boxes, or their masks, are better than nothing
+            rest = rest or [path for path in left_out if path.rpartition("/")[2].startswith(kind)]
+        left_out = [path for path in left_out if path not in rest]
         instances = [path for path in rest if path.rpartition("/")[2].startswith("instances_")]
         if not instances:
             heads = (i for i, path in enumerate(rest[:_TRIED_FILES]) if _looks_like_coco(folder, path))
@@ -130,7 +131,7 @@ def find_image_folders(
     elif may_leave and (above := posixpath.dirname(folder.url)) and above[-1] not in "/:":
         root, prefix = open_folder(above), posixpath.basename(folder.url)
     is_root = options.root is not None
-    places = [_images_of(folder, path, root, places_of(path, prefix, is_root=is_root)) for path in paths]
+    places = [_images_of(folder, path, root, prefix, is_root=is_root) for path in paths]
     if prefix and all(place == prefix or place.startswith(f"{prefix}/") for place in places):
         root, places = folder, [place[len(prefix) + 1 :] for place in places]
     files = []
@@ -140,8 +141,8 @@ def find_image_folders(
     return root, tuple(files)
 
 
-def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) -> str:
-    url = f"{folder.url}/{path}"
+def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root: bool) -> str:
+    url, tried = f"{folder.url}/{path}", places_of(path, prefix, is_root=is_root)
     with os_errors_as("read", url), folder.open(path) as file:
         names, problems = image_names(file, url, root.url, _TRIED_IMAGES)
     if not names and problems:
@@ -153,16 +154,36 @@ def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) ->
     if not names:
         msg = f"{url}: its `images` name no file; is it a file of COCO's object annotations?"
         raise DataError(msg)
-    for place in tried:
-        for name in names:
-            found = file_or_folder(root, join(place, name))
-            if found is not None and not found.is_folder:
-                return place
+    found = next((place for place in tried if _has_one(root, place, names)), None)
+    if found is None:
+        found = _elsewhere(root, tried, join(prefix, path), names)
+    if found is not None:
+        return found
     msg = (
         f"{url}: its first image {names[0]!r} is in none of {', '.join(join(root.url, place) for place in tried)}; "
         f"give the folder of the images with {named('root')}"
     )
     raise DataError(msg)
+
+
+def _has_one(root: Folder, place: str, names: Sequence[str]) -> bool:
+    found = (file_or_folder(root, join(place, name)) for name in names)
+    return any(one is not None and not one.is_folder for one in found)
+
+
+def _elsewhere(root: Folder, tried: Sequence[str], path: str, names: Sequence[str]) -> str | None:
+    """Return the folder of a file's images if its name is not a usual one; None if none, or more than one, may be it.
+
+    It is near the file, as train_images/ is near train_metadata.json, or it is the one that has all images of these
+    names.
+    """
+    near = [place for place in nearby_places(root, path) if place not in tried and _has_one(root, place, names)]
+    of_split = [place for place in near if split_of_name(posixpath.basename(place)) == split_of(path)]
+    if len(near) == 1 or len(of_split) == 1:
+        return (near if len(near) == 1 else of_split)[0]
+    plain = [name for name in names if "/" not in name]
+    found = ImageNames(root).find_paths(plain) if plain and not near else None
+    return None if found is None or found.by_name else found.place
 
 
 def is_within(path: str, folder: str) -> bool:

@@ -24,10 +24,14 @@ from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.classes import (
     CLASSES_SCHEMA,
+    SEVERAL_SCHEMA,
     Folders,
+    Kind,
     choose_kind,
     class_rows,
+    gives_several,
     ids_disagree,
+    kind_of,
     refuse_kind,
     scanned,
 )
@@ -46,6 +50,7 @@ from shardkit.sources.detection.coco.files import (
     is_coco,
     is_within,
 )
+from shardkit.sources.detection.coco.panoptic import open_panoptic
 from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.listing import (
     Listing,
@@ -86,6 +91,7 @@ class Coco(Source):
         has_boxes: Whether annotations have boxes; else they are classes of whole images.
         has_ids: Whether category ids give the order of classes: the files agree in them.
         remark: What the user should know besides; '' for nothing.
+        has_several: Whether images may have several classes.
     """
 
     folder: Folder
@@ -95,16 +101,18 @@ class Coco(Source):
     has_boxes: bool
     has_ids: bool
     remark: str
+    has_several: bool = False
 
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return _SCHEMA if self.has_boxes else CLASSES_SCHEMA
+        without_boxes = SEVERAL_SCHEMA if self.has_several else CLASSES_SCHEMA
+        return _SCHEMA if self.has_boxes else without_boxes
 
     @property
     def layout(self) -> str:
         """See Source."""
-        with_boxes, without = LAYOUTS["coco"].titles
+        with_boxes, without, _ = LAYOUTS["coco"].titles
         return with_boxes if self.has_boxes else without
 
     @property
@@ -149,8 +157,9 @@ class Coco(Source):
                 table = _images_table(columns, part, folders, range(start, stop), joined)
                 yield Listing(_SCHEMA, classes=found, columns=table)
             else:
-                rows = list(class_rows(columns, part, folders, range(start, stop), joined))
-                yield Listing(CLASSES_SCHEMA, rows, classes=found)
+                numbers = range(start, stop)
+                rows = list(class_rows(columns, part, folders, numbers, joined, has_several=self.has_several))
+                yield Listing(self.schema, rows, classes=found)
         problems: Iterable[ListingRow] = (rejected_row(problem, part.split) for problem in columns.problems)
         skipped: dict[str, int] = {}
         if part.owns_images:
@@ -261,7 +270,7 @@ def _without_record(
                 yield rejected_row(problem, part.split, entry)
 
 
-def open_coco(opening: Opening) -> Coco:
+def open_coco(opening: Opening) -> Source:
     """Find the annotation files and their images, which may be in the folder above a file that is the source.
 
     Raises:
@@ -270,6 +279,8 @@ def open_coco(opening: Opening) -> Coco:
     folder, options, json_path = opening.folder, opening.options, opening.file
     found = find_annotation_files(folder) if json_path is None else AnnotationFiles((json_path,))
     chosen, has_boxes, remark = choose_kind(folder, found)
+    if not chosen and (panoptic := [path for path in found.paths if kind_of(folder, path) is Kind.PANOPTIC]):
+        return open_panoptic(opening, panoptic)
     root, files = find_image_folders(folder, chosen or found.paths, options, may_leave=json_path is not None)
     if not chosen:
         refuse_kind(folder, found.paths[0])  # after the files' first images, which tell more if a file is damaged
@@ -277,4 +288,6 @@ def open_coco(opening: Opening) -> Coco:
     has_ids = not ids_disagree(folder, chosen)
     if not has_ids:
         remark += "; note: the files have different category ids, and classes are those of the same name"
-    return Coco(root, folder, files, is_whole, has_boxes, has_ids, remark)
+    has_several = not has_boxes and gives_several(folder, chosen)
+    remark += "; images may have several classes" if has_several else ""
+    return Coco(root, folder, files, is_whole, has_boxes, has_ids, remark, has_several)
