@@ -113,8 +113,8 @@ _ROWS = (
     LayoutSpec(
         "box-text",
         ("texts of boxes",),
-        "VisDrone's `annotations/*.txt` and DOTA's `labelTxt/*.txt` next to `images/`: boxes, those of DOTA around the "
-        "four corners; without regions to ignore",
+        "VisDrone's `annotations/*.txt` and DOTA's `labelTxt/*.txt` next to `images/`, ICDAR's and WIDER Person's "
+        "`.txt` of each image: boxes, those of DOTA and ICDAR around the four corners; without regions to ignore",
         open="detection.box_texts:open_box_texts",
         recognise="detection.box_texts:is_box_texts",
     ),
@@ -178,8 +178,8 @@ _ROWS = (
         "box-json",
         ("JSON of boxes",),
         "one record for each image: BDD100K, VIA (also CSV), CrowdHuman's `.odgt`, SageMaker's and Rekognition's "
-        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K, Edge Impulse, BBBC041; or one "
-        "file for each image: Supervisely, BDD100K, FUNSD, DeepFashion2: boxes, or classes of an image "
+        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K, Edge Impulse, BBBC041, MOT; "
+        "or one file for each image: Supervisely, BDD100K, FUNSD, DeepFashion2: boxes, or classes of an image "
         "(`label_columns` names the attribute or the job)",
         open="detection.box_json.layout:open_box_json",
         recognise="detection.box_json.layout:has_box_json",

@@ -56,6 +56,7 @@ _COLOUR_REMEDY = f"{_REMEDY}, or name the colours in SOURCE/label_colors.txt, wi
 _DIGITS = 6  # of a colour
 SEGMENTS = "#"  # the beginning of colours that are those of an image's segments, each followed by the class
 _DIGITS_OF_CLASS = 2
+_MODES_OF_COLOURS = frozenset({"P", "RGB", "RGBA", "LA"})
 _OPAQUE = 255
 _PIXELS_AT_ONCE = 1 << 20  # each takes about 30 bytes
 
@@ -210,6 +211,8 @@ def _class_numbers(data: bytes, info: ImageInfo, colours: str | None) -> "Image"
         bits = _stored_bits(data, image, info.format)
     if colours == BLACK_AND_WHITE:
         return _black_or_white(image, info.format)
+    if colours and colours.startswith(SEGMENTS) and image.mode not in _MODES_OF_COLOURS:
+        raise _bad("is grey, so its pixels are not the colours of segments", "write it as COCO's panoptic PNGs are")
     if colours and is_in_colours(image.mode, colours):
         return numbers_of_colours(image, colours)
     if image.mode == "P":
@@ -288,7 +291,7 @@ def is_in_colours(mode: str, colours: str) -> bool:
     Returns:
         Whether the mask has colours. A gray one has if all classes are gray, as in masks of 0 and 255.
     """
-    if mode in {"P", "RGB", "RGBA", "LA"}:
+    if mode in _MODES_OF_COLOURS:
         return True
     grays = (colour % 0x10101 == 0 for colour, _ in _classes_of_colours(colours))
     return mode in {"1", "L"} and all(grays)

@@ -402,7 +402,7 @@ def _(tree):
         tree.text(f"LABELS/{part}.txt", rows)
 
 
-@folder("MOT17: sequences with img1/ and gt/gt.txt", "refused")
+@folder("MOT17: sequences with img1/ and gt/gt.txt")
 def _(tree):
     for sequence in ("MOT17-02", "MOT17-04"):
         rows = ""

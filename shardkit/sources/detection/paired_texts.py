@@ -2,6 +2,7 @@
 
 import abc
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
@@ -17,11 +18,15 @@ _TRIED = 8  # label files that are tested, because the first may be empty
 
 def has_lines(folder: Folder, path: str, is_line: Callable[[str], bool]) -> bool:
     """Return whether a folder has text files of a format, judging by the first line of the first that is not empty."""
+    return any(is_line(lines[0]) for lines in islice(texts_in(folder, path), 1))
+
+
+def texts_in(folder: Folder, path: str) -> Iterator[list[str]]:
+    """Yield the lines at the beginning of the first few text files of a folder that are not empty."""
     for tried in files_in(folder, path, ".txt")[:_TRIED]:
         text = (read_head(folder, tried) or b"").decode("utf-8-sig", "replace")
-        if line := next((line.strip() for line in text.split("\n") if line.strip()), ""):
-            return is_line(line)
-    return False
+        if lines := [line.strip() for line in text.split("\n") if line.strip()]:
+            yield lines
 
 
 class PairedTexts(PairedFiles[FolderPair, str]):
@@ -45,6 +50,10 @@ class PairedTexts(PairedFiles[FolderPair, str]):
     @abc.abstractmethod
     def object_of(self, line: str, found: Annotation) -> Object | str | None:
         """Return the object of a line, why it is bad, or None if it is none; `found` counts what is left out."""
+
+    def image_stem(self, stem: str) -> str:
+        """Return the stem of the image that a text file is about."""
+        return stem
 
     def describe(self) -> str:
         """See Source."""
@@ -74,6 +83,10 @@ class PairedTexts(PairedFiles[FolderPair, str]):
         """See PairedFiles."""
         files = StemFiles(group, group.annotations)
         files.add_entries(self.folder, ".txt")
+        for stem in list(files.annotations):
+            image_stem = self.image_stem(stem)
+            if image_stem in files.images and image_stem not in files.annotations:
+                files.annotations[image_stem] = files.annotations.pop(stem)
         files.pairs = sorted(files.images.keys() | files.annotations.keys())
         files.num_parsed = len(files.images)
         files.num_files = len(files.annotations) + sum(map(len, files.images.values()))

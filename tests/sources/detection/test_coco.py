@@ -290,9 +290,24 @@ def test_root_tells_where_the_images_are(tmp_path):
 
 
 def test_images_that_are_nowhere_are_refused_with_what_was_tried(tmp_path):
-    root = write_tree(tmp_path / "s", {"annotations/train.json": document(), "pictures/a.jpg": b"x"})
+    root = write_tree(
+        tmp_path / "s", {"annotations/train.json": document(), "pictures/a.jpg": b"x", "copies/a.jpg": b"y"}
+    )
     with pytest.raises(DataError, match=r"first image 'a.jpg' is in none of .*/s/annotations, .*/s/train, .*root"):
         opened(root)
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        (["pictures/a.jpg", "other/b.jpg"], "pictures"),
+        (["train_images/a.jpg", "test_images/a.jpg"], "train_images"),
+        (["pictures/some/a.jpg", "pictures/others/b.jpg"], "pictures/some"),
+    ],
+)
+def test_images_in_a_folder_of_any_name_are_found_if_there_is_one(files, place, tmp_path):
+    root = write_tree(tmp_path / "s", {"train.json": document(), **dict.fromkeys(files, b"x")})
+    assert [part.images for part in opened(root).files] == [place]
 
 
 def test_missing_first_images_do_not_hide_where_the_others_are(tmp_path):

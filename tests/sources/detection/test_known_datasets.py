@@ -81,7 +81,6 @@ def test_keypoints_are_read_as_boxes_and_said_to_be_left_out(tmp_path):
     ("name", "annotation", "found"),
     [
         ("captions_train2017", {"id": 1, "image_id": 9, "caption": "a cat"}, "captions"),
-        ("panoptic_train2017", {"image_id": 9, "segments_info": [{"bbox": [0, 0, 1, 1]}]}, "panoptic segments"),
         ("image_info_test2017", None, "no annotations"),
     ],
 )
@@ -154,6 +153,8 @@ def test_images_without_one_class_are_reported(tmp_path):
     names = ["a.jpg", "b.jpg", "c.jpg", "gone.jpg"]
     data = json.loads(inat(names, [0, 3, 99, 0]))
     data["annotations"].append({"id": 9, "image_id": 1, "category_id": 0})
+    # The first 4 MiB of the annotations decide whether images have several classes.
+    data["annotations"].insert(1, {"id": 8, "image_id": 0, "category_id": 0, "note": "x" * (4 << 20)})
     root = write_tree(tmp_path / "s", {"train.json": json.dumps(data).encode(), **dict.fromkeys(names[:3], b"x")})
     found = read_source(root)
     assert found.problems == [
@@ -162,6 +163,17 @@ def test_images_without_one_class_are_reported(tmp_path):
         ("gone.jpg", "missing"),
         ("train.json, annotation 102", "bad_annotation"),
     ]
+
+
+def test_images_of_camera_traps_have_several_classes(tmp_path):
+    names = ["a.jpg", "b.jpg", "c.jpg"]
+    data = json.loads(inat(names, [0, 3, 0]))
+    data["annotations"] += [{"id": 8, "image_id": 1, "category_id": 0}, {"id": 9, "image_id": 2, "category_id": 0}]
+    root = write_tree(tmp_path / "s", {"train.json": json.dumps(data).encode(), **dict.fromkeys(names, b"x")})
+    source = opened(root)
+    otter, fir = (one["name"] for one in INAT_NAMES[:2])
+    assert [row["label_names"] for row in listed(source).good] == [[otter], sorted([otter, fir]), [otter]]
+    assert "images may have several classes" in source.describe()
 
 
 def test_of_classes_and_boxes_of_the_same_images_the_other_is_named(tmp_path):

@@ -33,6 +33,7 @@ _OF_SPLITS = (
     "metadata.jsonl",
     "bounding_boxes.labels",
 )  # in folders of images, which are not listed
+_OF_SEQUENCE = "gt/gt.txt"  # of MOT
 _IMAGES = re.compile(r"(?:images?|imgs?)", re.IGNORECASE)
 # Attributes that usually give the class of a region, the most usual first.
 _USUAL = ("class", "label", "name", "category", "type", "object")
@@ -84,7 +85,17 @@ def find_json_files(folder: Folder) -> list[str]:
     for paths in (files_in(folder, "", *_ENDINGS), in_splits, *_label_files(folder, names)):
         if found := [path for path in paths[:_TRIED] if format_of(folder, path)]:
             return found
-    return []
+    return _of_sequences(folder, names)
+
+
+def _of_sequences(folder: Folder, names: Sequence[str]) -> list[str]:
+    """Return the files of sequences, such as train/MOT17-02/gt/gt.txt; none if the first sequence has none."""
+    tops = [join(name, one) for name in names if split_of_folder(name) for one in folders_in(folder, name)] or names
+    paths = (join(top, _OF_SEQUENCE) for top in tops)
+    first = next(paths, None)
+    if first is None or not file_or_folder(folder, first) or not format_of(folder, first):
+        return []
+    return [first, *(path for path in paths if file_or_folder(folder, path))]
 
 
 def _label_files(folder: Folder, names: Sequence[str]) -> Iterator[list[str]]:

@@ -21,10 +21,11 @@ from shardkit.sources.detection.box_json.parsers import (
     parse_hugging_face,
     parse_hugging_face_corners,
     parse_manifest,
+    parse_mot,
     parse_vertex,
     parse_via,
 )
-from shardkit.sources.detection.box_json.records import JsonImage, items, lines, members, rows_by_image
+from shardkit.sources.detection.box_json.records import JsonImage, items, lines, members, rows_by_frame, rows_by_image
 from shardkit.sources.walking import looks_like
 
 _JSON, _LINES = (".json",), (".json", ".jsonl", ".ndjson")
@@ -71,6 +72,8 @@ class Format:
 
 
 _VIA = rb'"shape_attributes"'
+# frame, object, left, top, width, height, flag, class and visibility, or flag and three unknown values
+_MOT = rb"\A[0-9]+,[0-9]+(?:,-?[0-9.]+){4},[01],(?:-1,-1,-1|[0-9]+,[0-9.]+)\s*$"
 _AROUND = "boxes enclose polygons, circles and ellipses"
 # Sharp signs before common ones.
 FORMATS = (
@@ -171,6 +174,7 @@ FORMATS = (
         items,
         parse_custom_vision,
     ),
+    Format("MOT's rows", ("gt.txt",), b"", (_MOT,), rows_by_frame, parse_mot, "classes as numbers"),
     Format("BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parse_bdd),
     Format(
         "Scalabel's JSON",

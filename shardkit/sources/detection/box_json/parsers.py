@@ -120,6 +120,18 @@ def _add_job(image: JsonImage, value: dict[str, Any], classes: dict[str, Any]) -
         image.add(f"box {place}", classes.get(str(given.get("class_id"))), box)
 
 
+def parse_mot(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """Fill in a frame of MOT; rows with the flag 0 are left out, as the challenge's evaluation does."""
+    del column
+    image.image = text_at(record, "frame")
+    for place, (_, _, left, top, width, height, flag, label, *_) in enumerate(record["rows"], 1):
+        if flag == 0:
+            image.leave_out("rows with the flag 0")
+        else:
+            name = ONE_CLASS if label < 0 else f"{label:g}"
+            image.add(f"row {place} of the frame", name, corner_and_size(left, top, width, height))
+
+
 # The box of a polygon encloses it.
 VOTT = Fields(
     ("asset", "name"),

@@ -18,6 +18,7 @@ from shardkit.sources.listing import RecordProblem, count_skipped
 ONE_CLASS = "object"  # the class of every box of a file without classes
 _DECODER = json.JSONDecoder()
 _MAX_SIDE = 2**31
+_FIELDS_OF_ROW = 9  # of MOT: frame, object, left, top, width, height, flag, class, visibility
 _FIELD = 16 << 20  # 16 Mi characters of a CSV field; an outline of many points is long
 # Of a region in VIA's JSON, and the columns of its CSV.
 _OF_REGION = (("shape_attributes", "region_shape_attributes"), ("region_attributes", "region_attributes"))
@@ -137,6 +138,23 @@ def lines(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
                 yield number, json.loads(line.decode("utf-8-sig"))
             except (ValueError, RecursionError) as error:
                 yield number, f"it is not JSON: {error}"
+
+
+def rows_by_frame(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
+    """Yield MOT's rows by frame, in the order of frames: rows of one object follow each other; text for a bad line."""
+    del url
+    frames: dict[int, list[list[float]]] = {}
+    for number, line in enumerate(file, 1):
+        try:
+            row = list(map(float, line.decode("ascii").split(",")))
+        except ValueError:
+            row = []
+        if len(row) >= _FIELDS_OF_ROW and row[0].is_integer() and all(map(is_finite, row)):
+            frames.setdefault(int(row[0]), []).append(row)
+        elif line.strip():
+            yield number, f"it is not {_FIELDS_OF_ROW} numbers with commas"
+    for frame, rows in sorted(frames.items()):
+        yield frame, {"frame": f"{frame:06}", "rows": rows}
 
 
 def rows_by_image(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
