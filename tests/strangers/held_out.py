@@ -30,6 +30,21 @@ def _(tree):
     tree.text("bottle/readme.txt", "MVTec Anomaly Detection\n")
 
 
+@folder("MVTec AD: all objects, each with train/good, test/<defect>, ground_truth", "advised")
+def _(tree):
+    for thing in ("bottle", "cable", "screw"):
+        is_first = thing == "bottle"  # the printed commands read one object each
+        for path, label, split in (("train/good", "good", "train"), ("test/good", "good", "test")):
+            for number in range(3):
+                name = f"{thing}/{path}/{number:03}.png"
+                tree.image(name, label, split) if is_first else tree.unlearnt(name)
+        for number in range(2):
+            name = f"{thing}/test/bent/{number:03}.png"
+            tree.image(name, "bent", "test") if is_first else tree.unlearnt(name)
+            tree.drawing(f"{thing}/ground_truth/bent/{number:03}_mask.png", grey(classes(number, 2)))
+    tree.text("license.txt", "CC BY-NC-SA 4.0\n")
+
+
 @folder("NEU-DET: train/images/<defect>, train/annotations flat, validation")
 def _(tree):
     for split, own, start in (("train", "train", 1), ("validation", "validation", 241)):

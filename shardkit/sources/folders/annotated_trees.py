@@ -19,6 +19,7 @@ from shardkit.sources.folders.masks.instances import refuse_instances
 from shardkit.sources.folders.masks.matching import pairs_in_one_folder
 from shardkit.sources.folders.masks.pairs import find_pairs
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
+from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
@@ -58,7 +59,8 @@ def refuse_annotated(
         if masks and len(masks) < len(names):
             meaning = f"each folder is a class, without the masks in {listed(masks)}"
             without = place.whole({"ignore": _globs(masks, place)}, meaning)
-            raise UnrecognisedError(problem, [*readings_of_masks(folder, paths, place), without], remedy=remedy)
+            changes = [*_datasets_alone(folder, names, place), *readings_of_masks(folder, paths, place), without]
+            raise UnrecognisedError(problem, _different(changes), remedy=remedy)
         # images/images/cat/ next to resized/
         is_inner = any("/" in one for one in sign.folders)
         alone = [] if splits or is_inner else trees_alone(folder, names[:NUM_SAMPLED], excluded, place)
@@ -81,6 +83,25 @@ def refuse_annotated(
             with_masks = readings_of_masks(folder, [], place)
             forced = [] if with_masks else [place.tree(FORCED, "each folder is a class, and masks are images")]
             raise RefusalError(problem, [*with_masks, without, *forced])
+
+
+def _datasets_alone(folder: Folder, names: Sequence[str], place: SourcePlace) -> list[Change]:
+    """Return the changes that read one of some folders that hold splits and masks: MVTec AD has one for each object."""
+    changes = []
+    for top in names[:NUM_SAMPLED] if not place.in_archive else ():
+        inner = label_folders(folder, top, None)
+        masks = [name for name in inner if says_annotations(name, top)]
+        splits = [name for name in inner if name not in masks]
+        if masks and len(splits) > 1 and splits_of(splits).keys() == set(splits):
+            meaning = f"only {printable(top)}/, with the splits {listed(splits)}, without {listed(masks)}"
+            ignore = (*place.ignored, *(f"{name}/" for name in masks))
+            changes.append(Change(meaning, {"ignore": ignore}, sources=(join(place.shown.rstrip("/"), top),)))
+    return changes
+
+
+def _different(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes without those that repeat the options and sources of an earlier one."""
+    return list({repr((one.sources, one.options)): one for one in reversed(changes)}.values())[::-1]
 
 
 def _globs(paths: Sequence[str], place: SourcePlace) -> tuple[str, ...]:

@@ -233,18 +233,6 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_bo
     return columns
 
 
-def image_names(
-    file: BinaryIO, url: str, root_url: str, count: int | None = None
-) -> tuple[list[str], list[RecordProblem]]:
-    """Return the good image paths of a file, and its bad records; `count` limits how many records are read."""
-    columns = CocoColumns(url, root_url)
-    for line, (_, record) in enumerate(array_items(file, url, {"images"}), 1):
-        columns.add_image(record, line)
-        if line == count:
-            break
-    return [name for name in columns.image_names if name], columns.problems
-
-
 def _relative(name: str, root_url: str) -> str:
     # Tools on Windows write backslashes. No path with a backslash is followed on any system, so nothing is lost.
     name = name.replace("\\", "/")

@@ -3,13 +3,16 @@
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.detection.coco.columns import image_names
+from shardkit.sources.detection.coco.columns import CocoColumns
 from shardkit.sources.detection.image_paths import ImageNames, nearby_places, places_of, split_of
 from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.json_stream import array_items
+from shardkit.sources.listing import RecordProblem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, looks_like, read_head
 from shardkit.storage import Folder, open_folder, os_errors_as
@@ -164,6 +167,18 @@ def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root:
         f"give the folder of the images with {named('root')}"
     )
     raise DataError(msg)
+
+
+def image_names(
+    file: BinaryIO, url: str, root_url: str, count: int | None = None
+) -> tuple[list[str], list[RecordProblem]]:
+    """Return the good image paths of a file, and its bad records; `count` limits how many records are read."""
+    columns = CocoColumns(url, root_url)
+    for line, (_, record) in enumerate(array_items(file, url, {"images"}), 1):
+        columns.add_image(record, line)
+        if line == count:
+            break
+    return [name for name in columns.image_names if name], columns.problems
 
 
 def _has_one(root: Folder, place: str, names: Sequence[str]) -> bool:

@@ -39,7 +39,6 @@ from shardkit.sources.detection.coco.columns import (
     CocoColumns,
     JoinedAnnotations,
     annotation_name,
-    image_names,
     read_coco,
 )
 from shardkit.sources.detection.coco.files import (
@@ -47,6 +46,7 @@ from shardkit.sources.detection.coco.files import (
     CocoFile,
     find_annotation_files,
     find_image_folders,
+    image_names,
     is_coco,
     is_within,
 )

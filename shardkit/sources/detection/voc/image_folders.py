@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ from shardkit.sources.walking import children, folders_in, is_folder, join, look
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _ANNOTATION = rb"<annotation[\s>]"  # not CVAT's <annotations>
+_OBJECT = re.compile(rb"<object>.*?</object>", re.DOTALL)
+_WORD = re.compile(rb"<(\w+)>\s*([^<>]*[A-Za-z][^<>]*?)\s*</\1>")
 _TRIED = 4  # files of a folder that are tested
 _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
 _IMAGES = ("jpegimages", "images")
@@ -48,10 +50,7 @@ def is_voc(folder: Folder) -> bool:
 
 
 def has_voc_files(folder: Folder) -> bool:
-    """Return whether there are such XML files in the first few folders of a tree, judging by the first few of them.
-
-    Objects with an <action> are people, and the actions are the classes: those are read from lists.
-    """
+    """Return whether there are such XML files in the first few folders of a tree, judging by a few of them."""
     found = list(files_by_kind(folder, None, frozenset({".xml"})))
     own = [voc for path, _ in found if path and (voc := _voc_folder(folder, parent_of(path)))]
     tops = folders_in(folder)
@@ -60,10 +59,25 @@ def has_voc_files(folder: Folder) -> bool:
     if own and (len(found) == 1 or any(one.lists for one in own)):
         return False  # a wrapper, or a source whose lists give the splits
     for path, names in found:
-        heads = [read_head(folder, join(path, name)) for name in names[:_TRIED]]
+        heads = [read_head(folder, join(path, name)) for name in names[:: max(1, len(names) // _TRIED)]]
         if any(looks_like(head, _ANNOTATION, b"<bndbox>") for head in heads):
-            return not any(looks_like(head, b"<action>") for head in heads)
+            return not _have_other_classes(heads)
     return False
+
+
+def _have_other_classes(heads: Sequence[bytes | None]) -> bool:
+    """Return whether all objects are of one class and another word of theirs differs, such as people's actions.
+
+    The boxes would lose what the images are about; lists of images have it, too.
+    """
+    words: dict[bytes, set[bytes]] = {}
+    for head in heads:
+        for one in _OBJECT.findall(head or b""):
+            for tag, text in _WORD.findall(one):
+                words.setdefault(tag, set()).add(text)
+    names = words.pop(b"name", set())
+    words.pop(b"pose", None)  # Pascal VOC's own: where an object looks to
+    return len(names) == 1 and any(len(texts) > 1 for texts in words.values())
 
 
 def find_folders(folder: Folder) -> list[VocFolder]:

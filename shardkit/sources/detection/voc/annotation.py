@@ -1,0 +1,95 @@
+"""Parse an XML file of Pascal VOC.
+
+Boxes are (ymin, xmin, ymax, xmax) as written in the file, as in TFDS. VOC counts pixels from 1 and includes the last
+one, tools that write VOC today count from 0, and no file says which: a side is off by one pixel at most. Names and
+poses are kept as written; TFDS converts them to lower case.
+"""
+
+import math
+from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
+
+import pyarrow as pa
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.detection.rows import Annotation, Size
+from shardkit.sources.listing import RecordProblem
+
+OBJECT_FIELDS = (
+    pa.field("is_difficult", pa.bool_()),
+    pa.field("is_truncated", pa.bool_()),
+    pa.field("pose", pa.string()),  # as written; '' if there is none
+)
+_MAX_TAGS = 24 * MAX_OBJECTS  # an ordinary object has 20; as elements these take about 100 MiB
+_SIDES = ("ymin", "xmin", "ymax", "xmax")
+
+
+def parse_annotation(data: bytes) -> Annotation | str:
+    """Parse a file, or return why it cannot be parsed.
+
+    Document types and entities are refused: a small file could expand to gigabytes, or open other files.
+    """
+    if (num_tags := data.count(b"<")) > _MAX_TAGS:
+        return f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
+    try:
+        root = fromstring(data, forbid_dtd=True)
+    except DefusedXmlException:
+        return "it declares a document type or entities; remove the <!DOCTYPE …>"
+    except ParseError as error:
+        return f"it is not XML: {error}"
+    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not support
+        return f"its encoding cannot be read: {error}"
+    if root.tag != "annotation":
+        return f"its outermost element is <{root.tag}>, not <annotation>"
+    found = root.findall("object")
+    if len(found) > MAX_OBJECTS:
+        return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
+    annotation = Annotation(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
+    for number, one in enumerate(found, 1):
+        _add_object(annotation, one, f"object {number}")
+    return annotation
+
+
+def _add_object(annotation: Annotation, one: Element, name: str) -> None:
+    label_name = _text(one, "name")
+    if not label_name:
+        message = "it has no <name>; add its class, or remove it"
+        annotation.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
+        return
+    box = one.find("bndbox")
+    sides = [_number(box, side) for side in _SIDES]
+    if not all(map(math.isfinite, sides)):
+        found = ", ".join("" if box is None else _text(box, side) for side in _SIDES)
+        message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); correct or remove it"
+        annotation.problems.append(RecordProblem(name, BAD_BOX, message))
+        return
+    annotation.objects.append(
+        {
+            "bbox": sides,
+            "label_name": label_name,
+            "name": name,
+            "is_difficult": _text(one, "difficult") == "1",
+            "is_truncated": _text(one, "truncated") == "1",
+            "pose": _text(one, "pose"),
+        }
+    )
+
+
+def _size(root: Element) -> Size:
+    size = root.find("size")
+    width, height = _number(size, "width"), _number(size, "height")
+    # LabelImg writes 0 for images that it could not open.
+    return (int(width), int(height)) if 0 < width < 2**31 and 0 < height < 2**31 else (None, None)
+
+
+def _number(parent: Element | None, tag: str) -> float:
+    try:
+        return math.nan if parent is None else float(_text(parent, tag))
+    except ValueError:
+        return math.nan
+
+
+def _text(parent: Element, tag: str) -> str:
+    return (parent.findtext(tag) or "").strip()
