@@ -65,7 +65,7 @@ def _(tree):
 
 
 # --- streets, people, land
-@folder("fast.ai's CamVid: images, labels/*_P.png, codes.txt, valid.txt", today="refused")
+@folder("fast.ai's CamVid: images, labels/*_P.png, codes.txt, valid.txt")
 def _(tree):
     late = ""
     for number in range(8):
@@ -91,7 +91,7 @@ def _(tree):
         tree.text(f"CamVid/{part}.txt", lines)
 
 
-@folder("LIP: TrainVal_images and TrainVal_parsing_annotations, train_id.txt and val_id.txt of stems", today="refused")
+@folder("LIP: TrainVal_images and TrainVal_parsing_annotations, train_id.txt and val_id.txt of stems")
 def _(tree):
     for place, (part, split) in enumerate(SPLITS[:2]):
         stems = ""
@@ -225,8 +225,6 @@ def _(tree):
 
 @folder(
     "crop and weed: images, masks of plants, annotations in red and green, a .yaml of splits",
-    "advised",
-    today="refused",
 )
 def _(tree):
     for number in range(1, 7):

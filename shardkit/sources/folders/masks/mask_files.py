@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardkit.reject_reasons import BAD_MASK, NO_LABEL, NO_SPLIT
-from shardkit.sources.folders.masks.matching import MASK_SUFFIX
+from shardkit.sources.folders.masks.matching import MASK_SUFFIX, split_inside
 from shardkit.sources.folders.masks.part import Part
-from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import RecordProblem, unicode_problem
 from shardkit.sources.walking import join
@@ -71,7 +70,7 @@ def mask_problem(path: str, candidates: list[str], conflict: str | None) -> Reco
 def split_below(below: str, part: Part) -> str | None:
     """Return the split of an image or mask, by its path below the part's folder."""
     first, separator, _ = below.partition("/")
-    return split_of_name(first) if part.with_splits and separator else part.split
+    return split_inside(first) if part.with_splits and separator else part.split
 
 
 def common_stem(below: str, part: Part, suffix: str) -> str | None:
@@ -90,4 +89,4 @@ def common_stem(below: str, part: Part, suffix: str) -> str | None:
         return None
     stem = stem.removesuffix(suffix)
     first, separator, rest = stem.partition("/")
-    return f"{split_of_name(first) or first}/{rest}" if part.with_splits and separator else stem
+    return f"{split_inside(first) or first}/{rest}" if part.with_splits and separator else stem

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.part import Part
-from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.folders.split_folders import mentioned_split, split_of_name
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 
@@ -114,23 +114,28 @@ def _of_same_stems(folder: Folder, path: str, paths: list[str]) -> Part | None:
 
 
 def matched(folder: Folder, part: Part) -> Part | None:
-    """Return a pair of folders with the suffix of its images; None if they are no pair."""
+    """Return a pair of folders with the ends of its names; None if they are no pair, by their names or pixels."""
+    found = with_ends(folder, part)
+    if found is None or not are_masks(folder, images_below(folder, part.masks or "")):
+        return None
+    return None if are_masks(folder, itertools.islice(images_below(folder, part.images), 2)) else found
+
+
+def with_ends(folder: Folder, part: Part) -> Part | None:
+    """Return a pair of folders with the ends of its images' and masks' names; None if the names do not agree."""
     images, masks = ([*itertools.islice(images_below(folder, path), _NUM_MATCHED)] for path in part.folders)
     names = {_name_in_part(path, part.masks or "", part) for path in masks}
     bare = {MASK_SUFFIX.sub("", name) for name in names}
     stems = [_name_in_part(path, part.images, part) for path in images]
     for suffix in _IMAGE_SUFFIXES:
         found = {stem.removesuffix(suffix) for stem in stems if stem.endswith(suffix)}
-        matched = max(len(names & found), len(bare & found))
-        if names and matched >= _MIN_MATCHED * len(names):
-            is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
-            return replace(part, image_suffix=suffix) if is_pair else None
+        if names and max(len(names & found), len(bare & found)) >= _MIN_MATCHED * len(names):
+            return replace(part, image_suffix=suffix)
     ends = _common_end(stems), _common_end(names)
     common = {stem.removesuffix(ends[0]) for stem in stems} & {name.removesuffix(ends[1]) for name in names}
     if not any(ends) or len(common) < _MIN_MATCHED * len(names):
         return None
-    is_pair = are_masks(folder, masks) and not are_masks(folder, images[:2])
-    return replace(part, image_suffix=ends[0], mask_suffix=ends[1]) if is_pair else None
+    return replace(part, image_suffix=ends[0], mask_suffix=ends[1])
 
 
 def _common_end(stems: Collection[str]) -> str:
@@ -143,7 +148,12 @@ def _common_end(stems: Collection[str]) -> str:
 def _name_in_part(path: str, above: str, part: Part) -> str:
     stem = posixpath.splitext(path[len(above) + 1 :])[0]
     first, separator, rest = stem.partition("/")
-    return f"{split_of_name(first) or first}/{rest}" if part.with_splits and separator else stem
+    return f"{split_inside(first) or first}/{rest}" if part.with_splits and separator else stem
+
+
+def split_inside(name: str) -> str | None:
+    """Return the split that a folder in a folder of images or masks means, such as ``train_segmentations``."""
+    return split_of_name(name) or mentioned_split(name)
 
 
 def split_of(name: str) -> str | None:

@@ -25,7 +25,14 @@ from dataclasses import replace
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
 from shardkit.sources.folders.masks.by_content import are_coloured, images_below
-from shardkit.sources.folders.masks.matching import MAX_FOLDERS, matched, pairs_in, pairs_in_one_folder, split_of
+from shardkit.sources.folders.masks.matching import (
+    MAX_FOLDERS,
+    matched,
+    pairs_in,
+    pairs_in_one_folder,
+    split_of,
+    with_ends,
+)
 from shardkit.sources.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.listing import ending
@@ -151,7 +158,8 @@ def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
     inner = folders_in(folder, images)
     if masks and not inner and len(below := folders_in(folder, masks)) == 1 and not _has_image(folder, masks):
         masks = join(masks, below[0])  # annotations/trimaps/
-    return Part(images, masks, split, with_splits=split is None and bool(inner) and all(map(split_of_name, inner)))
+    part = Part(images, masks, split, with_splits=split is None and bool(inner) and all(map(split_of_name, inner)))
+    return (with_ends(folder, part) if masks else None) or part
 
 
 def _has_image(folder: Folder, path: str) -> bool:
