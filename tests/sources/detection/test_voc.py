@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from shardkit.errors import DataError
 from shardkit.sources import walking
+from shardkit.sources.detection.voc.image_folders import has_voc_files
 from shardkit.sources.detection.voc.layout import is_voc
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
@@ -255,6 +256,20 @@ def test_it_is_said_what_was_read(tmp_path):
 )
 def test_what_is_not_voc_is_not_taken_for_it(files, tmp_path):
     assert not is_voc(open_folder(str(write_tree(tmp_path / "s", files))))
+
+
+@pytest.mark.parametrize(
+    ("objects", "are_boxes"),
+    [
+        ([obj("person", action="riding"), obj("person", action="running")], False),
+        ([obj("person", action="riding"), obj("person", action="riding")], True),
+        ([obj("person", action="riding"), obj("dog", action="running")], True),
+        ([obj("person", pose="Left"), obj("person", pose="Right")], True),
+    ],
+)
+def test_objects_of_one_class_that_differ_in_another_word_are_not_read_as_boxes_unasked(objects, are_boxes, tmp_path):
+    files = {f"{i}.jpg": b"x" for i in range(2)} | {f"xmls/{i}.xml": xml(one) for i, one in enumerate(objects)}
+    assert has_voc_files(open_folder(str(write_tree(tmp_path / "s", files)))) == are_boxes
 
 
 def test_a_source_without_annotations_is_refused_with_what_is_expected(tmp_path):

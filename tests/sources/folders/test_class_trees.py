@@ -37,6 +37,16 @@ READ = {
         {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
         {},
     ),
+    "a split in a folder of the same split": (
+        ["train/training_split/cat/1.jpg", "train/training_split/dog/2.jpg", "test/cat/3.jpg"],
+        SPLITS,
+        {
+            "train/training_split/cat/1.jpg": ("train", "cat"),
+            "train/training_split/dog/2.jpg": ("train", "dog"),
+            "test/cat/3.jpg": ("test", "cat"),
+        },
+        {},
+    ),
     "one split": (
         ["training_data/cat/1.jpg", "training_data/dog/2.jpg"],
         SPLITS,

@@ -80,6 +80,20 @@ TREES = {
             ("images/5_mask.jpg", None, "masks/5_mask.png"),
         ],
     ),
+    "ends of all names of a folder": (
+        [*(f"images/{name}_image.png" for name in "abcd"), *(f"masks/{name}_plants.png" for name in "abc")],
+        [
+            *((f"images/{name}_image.png", None, f"masks/{name}_plants.png") for name in "abc"),
+            ("images/d_image.png", None, "no_label"),
+        ],
+    ),
+    "an end that not all names of a folder have": (
+        ["images/a.jpg", "images/b.jpg", "labels/a_P.png", "labels/b_Q.png"],
+        [
+            *((f"images/{name}.jpg", None, "no_label") for name in "ab"),
+            *((f"labels/{name}.png", None, "missing") for name in ("a_P", "b_Q")),
+        ],
+    ),
     "the exact name before one with a suffix": (
         ["images/1.jpg", "masks/1.png", "masks/1_mask.png"],
         [("images/1.jpg", None, "masks/1.png"), ("masks/1_mask.png", None, "missing")],
