@@ -14,6 +14,8 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks
+from shardkit.sources.folders.annotated_trees import readings_of_masks
+from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.data_formats import data_format
 from shardkit.sources.folders.file_names import FileNames
@@ -100,6 +102,8 @@ def open_flat_folders(
         meaning = f"{shown} {'are the classes' if len(paths) > 1 else 'is the only class'}"
         if len(by_name) < _MAX_READINGS:  # a refusal offers few commands
             commands.append(place.tree({"layout": "class-folders"}, meaning))
+    if any(root.path and label_folders(folder, root.path, excluded) for root in flat.roots):
+        commands = readings_of_masks(folder, [], place) or commands  # the others would take the masks for images
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     if flat.why:
         raise RefusalError(f"{place.shown}: {flat.why}{remark}", commands)

@@ -51,6 +51,14 @@ TREES = {
         ["train/images/1.jpg", "train/masks/1.png", "test/images/2.jpg"],
         [("train/images/1.jpg", "train", "train/masks/1.png")],
     ),
+    "test images in a folder below, whose masks a benchmark keeps": (
+        ["images/train/1.jpg", "images/test/2.jpg", "masks/train/1.png"],
+        [("images/train/1.jpg", "train", "masks/train/1.png")],
+    ),
+    "validation images in a folder below without masks": (
+        ["images/train/1.jpg", "images/val/2.jpg", "masks/train/1.png"],
+        [("images/train/1.jpg", "train", "masks/train/1.png"), ("images/val/2.jpg", "validation", "no_label")],
+    ),
     "other names in any case": (["Imgs/1.jpg", "GT/1.bmp"], [("Imgs/1.jpg", None, "GT/1.bmp")]),
     "Pascal VOC's folders": (
         ["JPEGImages/1.jpg", "JPEGImages/2.jpg", "SegmentationClass/1.png", "Annotations/1.xml"],

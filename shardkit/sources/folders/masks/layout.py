@@ -40,6 +40,7 @@ from shardkit.storage import Entry, Folder
 
 _UNLISTED = "outside the folders of images and masks"
 _OTHER_MASKS = "masks of other kinds"
+_BARE_TESTS = "test images without masks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +135,19 @@ class Masks(CountingSource):
                 masks.add(stem, path, entry)
         yield from (rejected_row(problem, part.split) for problem in masks.problems)
         listed = set[str]()
-        for path, below, entry in self._files(part.images, skipped):
+        # A benchmark keeps the masks of its test images: those that have none are no mistakes.
+        keeps_tests = part.with_splits and "test" not in {split_below(stem, part) for stem in masks.exact}
+        of_masks = () if part.masks is None or part.is_one_folder else (part.masks,)
+        for path, below, entry in self._files(part.images, skipped, of_masks):
             if part.is_one_folder and part.is_mask(below):
                 continue
             stem = common_stem(below, part, part.image_suffix) or below
             candidates = masks.find(stem)
             if lists and stem not in lists:  # VOC's own releases have five times more images than masks
                 count_skipped(skipped, IN_NO_LIST)
+                continue
+            if keeps_tests and split_below(stem, part) == "test" and masks.exact:
+                count_skipped(skipped, _BARE_TESTS)
                 continue
             listed.add(stem)
             split, conflict = split_in_lists(lists[stem]) if lists else (split_below(below, part), None)
@@ -156,11 +163,13 @@ class Masks(CountingSource):
                 message = f"there is no image {printable(stem)!r}; restore it, or remove the line"
                 yield rejected_row(RecordProblem(line, MISSING, message), split)
 
-    def _files(self, above: str | None, skipped: dict[str, int]) -> Iterator[tuple[str, str, Entry]]:
-        """Yield path, path below the folder, and entry of every image; count other files."""
+    def _files(
+        self, above: str | None, skipped: dict[str, int], without: tuple[str, ...] = ()
+    ) -> Iterator[tuple[str, str, Entry]]:
+        """Yield path, path below the folder, and entry of every image not below others; count other files."""
         if above is None:
             return
-        for path, entry in files_below(self.folder, above, () if self.excluded is None else (self.excluded,)):
+        for path, entry in files_below(self.folder, above, (*without, *filter(None, (self.excluded,)))):
             kind = ending(entry.name)
             if kind in IMAGE_ENDINGS or unsupported_format(path):
                 yield path, path[len(above) + 1 :] if above else path, entry

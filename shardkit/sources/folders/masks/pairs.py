@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
+from shardkit.sources.folders.first_images import has_images
 from shardkit.sources.folders.masks.by_content import are_coloured, images_below
 from shardkit.sources.folders.masks.matching import (
     MAX_FOLDERS,
@@ -102,7 +103,7 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
         if not path or not folders_in(folder, path):
             found += tuple(pairs_in_one_folder(folder, path))
     if not found and is_explicit:
-        found = tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH))
+        found = tuple(_among_images(folder, names)) or tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH))
     # Images to learn from without masks, as for anomalies, have other labels.
     if not is_explicit and {one.split for one in found} == {"test"} and "train" in map(split_of, names):
         return ()
@@ -113,6 +114,15 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
         found = tuple(sorted(found, key=lambda one: not are_coloured(folder, one.masks_of(folder))))
     found = tuple({one.images: one for one in reversed(found)}.values())[::-1]  # `rivals` has the others
     return (_with_lists(folder, found[0]),) if len(found) == 1 and found[0].split is None else found
+
+
+def _among_images(folder: Folder, names: list[str]) -> Iterator[Part]:
+    """Yield folders of images with a folder of masks in them: photos/1.jpg and photos/painted/1.png."""
+    for path in ("", *names):
+        for inner in folders_in(folder, path) if has_images(folder, path) else ():
+            part = matched(folder, Part(path, join(path, inner), split_of(path) if path else None, with_splits=False))
+            if part is not None:
+                yield part
 
 
 def _with_lists(folder: Folder, part: Part) -> Part:
