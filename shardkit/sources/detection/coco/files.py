@@ -9,10 +9,11 @@ from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.options.words import named
 from shardkit.sources.detection.coco.columns import CocoColumns
-from shardkit.sources.detection.image_paths import ImageNames, nearby_places, places_of, split_of
+from shardkit.sources.detection.image_paths import nearby_places, paths_by_names, places_of, split_of
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, looks_like, read_head
 from shardkit.storage import Folder, open_folder, os_errors_as
@@ -197,7 +198,7 @@ def _elsewhere(root: Folder, tried: Sequence[str], path: str, names: Sequence[st
     if len(near) == 1 or len(of_split) == 1:
         return (near if len(near) == 1 else of_split)[0]
     plain = [name for name in names if "/" not in name]
-    found = ImageNames(root).find_paths(plain) if plain and not near else None
+    found = paths_by_names(NameIndex(root), plain) if plain and not near else None
     return None if found is None or found.by_name else found.place
 
 
