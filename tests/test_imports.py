@@ -2,6 +2,7 @@ import ast
 import subprocess
 import sys
 from graphlib import TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,13 @@ def test_the_help_of_a_command_loads_nothing_heavy():
     commands = ["convert", "plan", "verify", "info", "doctor", "preview", "show", "extract", "report", "bench"]
     commands += ["diff", "export", "view"]
     assert loaded("".join(HELP.format(arguments=[command, "--help"]) for command in commands), HEAVY) == []
+
+
+def test_no_command_loads_pandas_which_pyarrow_does_for_each_column_that_becomes_an_array():
+    assert find_spec("pandas")
+    assert loaded("import pyarrow as pa; pa.chunked_array([[1]]).to_numpy()", ["pandas"]) == ["pandas"]
+    shapes = str(Path(shardkit.__file__).parents[1] / "sample_data" / "shapes")
+    assert loaded(HELP.format(arguments=["plan", shapes, "--quiet"]), ["pyarrow", "pandas"]) == ["pyarrow"]
 
 
 def test_what_workers_run_loads_neither_tensorflow_nor_beam():
