@@ -30,7 +30,8 @@ def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    sources = sources_of(source, given)
+    with terminal.starting("shardkit.conversion.writing.conversion"):
+        sources = sources_of(source, given)
     outcome = append(dataset, sources, **arguments_from(given, dataset, source), listener=terminal)
     from shardkit.cli.printing.append_summary import append_summary, nothing_new_line
 

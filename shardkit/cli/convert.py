@@ -43,7 +43,8 @@ def convert(
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    sources = sources_of(source, given)
+    with terminal.starting("shardkit.conversion.writing.conversion"):
+        sources = sources_of(source, given)
     if no_wait:
         submit(sources, output, **arguments_from(given, source, output), listener=terminal)
         terminal.say(f"`shardkit info {shlex.quote(output)}` tells how it goes")

@@ -1,6 +1,6 @@
 """The command ``shardkit plan SOURCE``: print what a conversion would write, and write nothing."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -8,6 +8,10 @@ from shardkit.cli.options.config_file import config_option
 from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.dataset_call import has_conversion_options
 from shardkit.cli.options.several_sources import SeveralSourcesCommand, sources_of
+
+if TYPE_CHECKING:
+    from shardkit.cli.terminal import Terminal
+    from shardkit.dataset.manifest import Manifest
 
 _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_options"})
 
@@ -38,8 +42,14 @@ def plan(
     from shardkit.cli.terminal import Terminal, echo_json
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    sources = sources_of(source, given)
-    if isinstance(sources, str) and source and _show_dataset(ctx, source, terminal, explain=explain, as_json=as_json):
+    with terminal.starting("shardkit.conversion.writing.source_plan"):
+        from shardkit.dataset.manifest import find_dataset
+
+        sources = sources_of(source, given)
+        manifest = find_dataset(source) if isinstance(sources, str) and source else None
+    # No conversion planned an adopted dataset, and with options another conversion is planned.
+    if manifest is not None and not (manifest.is_adopted or has_conversion_options(ctx, _OWN)):
+        _show_dataset(manifest, terminal, explain=explain, as_json=as_json)
         return
     from shardkit.extras import require_extra
 
@@ -58,17 +68,12 @@ def plan(
     terminal.show(plan_summary(planned, limit, explain=explain))
 
 
-def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bool, as_json: bool) -> bool:
-    """Show how a dataset was planned; return False if SOURCE is none, or is to be converted with other options."""
+def _show_dataset(manifest: "Manifest", terminal: "Terminal", *, explain: bool, as_json: bool) -> None:
+    """Show how a dataset was planned."""
     from shardkit.cli.printing.dataset_plan import dataset_plan_json, dataset_plan_summary
     from shardkit.cli.terminal import echo_json
-    from shardkit.dataset.manifest import find_dataset
 
-    manifest = find_dataset(source)
-    if manifest is None or manifest.is_adopted or has_conversion_options(ctx, _OWN):
-        return False  # no conversion planned an adopted dataset, so its own is planned
     if as_json:
         echo_json(dataset_plan_json(manifest))
     else:
         terminal.show(dataset_plan_summary(manifest, explain=explain))
-    return True

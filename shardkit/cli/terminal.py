@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import importlib
 import os
 import sys
 import time
@@ -94,6 +95,20 @@ class Terminal:
 
         with self._shown(progress):
             yield show
+
+    @contextlib.contextmanager
+    def starting(self, module: str) -> Iterator[None]:
+        """Show on a live terminal that the command has begun, while a module is loaded and a store is asked.
+
+        Args:
+            module: Name of the module, which takes up to a second to load.
+        """
+        with contextlib.ExitStack() as stack:
+            if displays.is_live() and not (self._quiet or self._is_json):
+                stack.enter_context(self._live.shown(Progress("starting", None, time.monotonic())))
+            with contextlib.suppress(ImportError):  # the command says which packages are missing
+                importlib.import_module(module)
+            yield
 
     @contextlib.contextmanager
     def _shown(self, progress: Progress) -> Iterator[None]:

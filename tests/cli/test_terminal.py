@@ -81,6 +81,8 @@ def test_on_a_terminal_a_live_bar_is_drawn_and_taken_away_and_the_result_is_on_s
     assert code == 0
     for phase in (b"checking", b"writing"):
         assert phase in sent
+    assert sent.startswith(b"\rstarting"), "before the modules of a conversion are loaded"
+    assert not re.search(rb"(\r[^\r]+\x1b\[K)\1", sent), "what has not changed is not drawn again"
     assert "━".encode() in sent
     assert re.search(rb"\d+ of 100", sent)
     assert sent.rstrip().endswith(b"\x1b[2K"), "the last line of the bar is erased"

@@ -64,6 +64,7 @@ class LiveLine:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._progress: Progress | None = None
+        self._drawn = ""
 
     @contextlib.contextmanager
     def shown(self, progress: Progress) -> Iterator[None]:
@@ -77,7 +78,7 @@ class LiveLine:
         finally:
             with self._lock:
                 self._progress = None
-                _write(ERASE_LINE)
+                self._erase()
 
     @contextlib.contextmanager
     def interrupted(self) -> Iterator[None]:
@@ -86,7 +87,7 @@ class LiveLine:
             if self._progress is None:
                 yield
                 return
-            _write(ERASE_LINE)
+            self._erase()
             yield
             self._draw()
 
@@ -95,7 +96,13 @@ class LiveLine:
             if self._progress is not None:
                 # The last column stays empty: some terminals wrap when it is filled.
                 line = live_line(self._progress.status(time.monotonic()), width() - 1, is_ascii=not _has_unicode())
-                _write(f"\r{line}{_ERASE_REST}")
+                if line != self._drawn:  # notebooks keep all that is written
+                    _write(f"\r{line}{_ERASE_REST}")
+                    self._drawn = line
+
+    def _erase(self) -> None:
+        _write(ERASE_LINE)
+        self._drawn = ""
 
 
 def is_live() -> bool:
