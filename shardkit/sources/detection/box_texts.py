@@ -239,7 +239,7 @@ def _find(folder: Folder) -> tuple[str, tuple[FolderPair, ...]] | None:
     bases = ["", *(name for name in folders_in(folder) if split_of(name))]
     for one in _FORMATS.values():
         find = _named_pairs if one.folders else _pairs_by_content
-        found = [pair for base in bases for pair in find(folder, base, one)]
+        found = list(dict.fromkeys(pair for base in bases for pair in find(folder, base, one)))
         if len({pair.images for pair in found}) == len(found) > 0:
             return one.title, tuple(found)
     return None

@@ -28,6 +28,12 @@ def icdar(**texts):
 READ = {
     "ICDAR": (icdar(a=f"{QUAD},Café, 24\n", b=f"{QUAD},2015\r\n"), {"a.png": [BOX], "b.png": [BOX]}, []),
     "ICDAR: a text that cannot be read": (icdar(a=f"{QUAD},A", b=f"{QUAD},###"), {"a.png": [BOX], "b.png": []}, []),
+    "ICDAR: texts with the images": (
+        {f"train/img_{i}.png": picture(i) for i in range(2)}
+        | {f"train/gt_img_{i}.txt": f"{QUAD},A\n".encode() for i in range(2)},
+        {"img_0.png": [BOX], "img_1.png": [BOX]},
+        [],
+    ),
     "ICDAR: three points": (
         icdar(a=f"{QUAD},A", b="1,1,5,1,5,4,Café\n"),
         {"a.png": [BOX], "b.png": []},
