@@ -64,7 +64,7 @@ def _(tree):
     tree.text("ChinaSet_AllFiles/NLM-ChinaCXRSet-ReadMe.docx", "PK\x03\x04")
 
 
-@folder("SIIM-ISIC 2020: train.csv of many columns, jpeg/train and jpeg/test, test.csv", "advised", today="refused")
+@folder("SIIM-ISIC 2020: train.csv of many columns, jpeg/train and jpeg/test, test.csv", "advised")
 def _(tree):
     head = "image_name,patient_id,sex,age_approx,anatom_site_general_challenge"
     rows = f"{head},diagnosis,benign_malignant,target\n"

@@ -1,6 +1,5 @@
 """Find the files in a source that name its images, and compare their first records with these."""
 
-import heapq
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 from shardkit.errors import ShardkitError
 from shardkit.sources.claims.claim import Claim, Form, Gives
 from shardkit.sources.claims.image_names import Found, ImageNames
+from shardkit.sources.claims.searching import MAX_FILES, candidates
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
@@ -17,24 +17,16 @@ from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_lik
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
-from shardkit.sources.walking import children, file_or_folder, is_image, join
+from shardkit.sources.walking import file_or_folder, is_image
 from shardkit.storage import Folder, os_errors_as
 
 _TABLES = (*TABLE_ENDINGS, ".json", *TEXT_ENDINGS)
 # Files that are not read: names in them are found in their bytes.
 _OTHERS = (".sqlite", ".sqlite3", ".db", ".pkl", ".pickle", ".json", ".mat", ".npy", ".yaml", ".yml", ".labels")
 _WITHOUT_HEADER = (".csv", ".tsv")  # which are no tables without one
+FILES = frozenset({*_TABLES, *_OTHERS})  # that may name images
 _OF_SPLITS = {".csv", ".tsv", ".json", *TEXT_ENDINGS}
 _MAX_BYTES = 16 << 20  # 16 MiB of a file that may give splits, next to files of boxes of any size
-_MAX_FILES = 40
-_MAX_OF_A_KIND = 20  # in one folder: more of them describe single images
-_NUM_FOLDERS = 100  # that are searched for such files
-_MAX_DEPTH = 6
-_OTHER_RANK = 2  # of folders that are not called like lists, nor are in such
-_OF_LISTS = re.compile(
-    r"anno|csv|eval|fold|ground|info|label|list|meta|partition|(?<!data)set|split|table|txt", re.IGNORECASE
-)
-_OF_SPLIT = re.compile(r"(?:train(?:val)?|val(?:idation)?|dev|test)\.\w+", re.IGNORECASE)
 _NUM_RECORDS = 200  # of a file, which are looked up
 _HEAD_BYTES = 1 << 20  # 1 MiB of other files
 _IN_BYTES = re.compile(rb"[\w.+-][\w./\\+ -]{0,200}\.(?:jpe?g|png|bmp|gif|tiff?|webp)", re.IGNORECASE)
@@ -95,10 +87,10 @@ def naming_files(
         names: The images of the folder.
         only_lists: Whether to leave out files that are large or unusual for lists of splits.
     """
-    paths: Iterable[str] = _candidates(folder, excluded)
+    paths: Iterable[str] = candidates(folder, excluded, FILES)
     if only_lists:
         paths = (path for path in paths if ending(path) in _OF_SPLITS and _num_bytes(folder, path) <= _MAX_BYTES)
-    paths = itertools.islice(paths, _MAX_FILES)
+    paths = itertools.islice(paths, MAX_FILES)
     tables: dict[str, list[Head]] = {}
     others: dict[str, Head] = {}
     for path in paths:
@@ -169,61 +161,6 @@ class Head:
         texts = (row[0] for row in self.rows)
         found = {i: one for i, text in enumerate(texts) if (one := names.find(text, by_stem=False)) is not None}
         return NamingFile(self.path, None, 0, found, self.rows, self.is_whole) if len(found) > 1 else None
-
-
-def _candidates(folder: Folder, excluded: str | None) -> Iterator[str]:
-    for path, names in files_by_kind(folder, excluded, frozenset({*_TABLES, *_OTHERS})):
-        # Of a list for each class and of lists of all, these are called like a split alone.
-        some = names if len(names) <= _MAX_OF_A_KIND else [name for name in names if _OF_SPLIT.fullmatch(name)]
-        yield from (join(path, name) for name in some)
-
-
-def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the files of some endings in a folder and in some folders below: of each folder, those of one ending.
-
-    Folders whose names are those of lists and tables, and the folders in them, are searched first.
-
-    Args:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-        endings: The endings.
-
-    Yields:
-        The path of a folder, and the names of its files of one ending.
-    """
-    tails = tuple(endings)
-    waiting = [(0, 0, 0, "")]  # rank, depth and number of each folder, which sort them
-    number = itertools.count(1)
-    for _ in range(_NUM_FOLDERS):
-        if not waiting:
-            return
-        rank, depth, _, path = heapq.heappop(waiting)
-        entries = children(folder, path)
-        files = [one.name for one in entries if one.name.lower().endswith(tails) and not one.is_folder]
-        for kind in sorted({ending(name) for name in files}):
-            yield path, [name for name in files if ending(name) == kind]
-        for one in entries:
-            inner = join(path, one.name)
-            if one.is_folder and inner != excluded and depth < _MAX_DEPTH:
-                is_likely = _OF_LISTS.search(one.name) is not None
-                below = 0 if is_likely else 1 if depth and rank < _OTHER_RANK else _OTHER_RANK
-                heapq.heappush(waiting, (below, depth + 1, next(number), inner))
-
-
-def paths_below(folder: Folder, excluded: str | None) -> Iterator[str]:
-    """Yield the files of labels in the first few folders below a folder that hold no images.
-
-    Args:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-    """
-    above, has_images = "", True
-    for path in itertools.islice(_candidates(folder, excluded), _MAX_FILES):
-        place = path.rpartition("/")[0]
-        if place != above:
-            above, has_images = place, any(is_image(entry.name) for entry in children(folder, place))
-        if place and not has_images:
-            yield path
 
 
 def _heads(folder: Folder, path: str) -> tuple[list[Head], bool]:

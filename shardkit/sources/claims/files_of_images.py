@@ -5,8 +5,8 @@ import re
 
 from shardkit.sources.claims.captions import is_caption
 from shardkit.sources.claims.claim import Claim
-from shardkit.sources.claims.collecting import files_by_kind
 from shardkit.sources.claims.image_names import Found, ImageNames
+from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.walking import join, read_head
 from shardkit.storage import Folder
 

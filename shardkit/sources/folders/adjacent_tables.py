@@ -14,8 +14,9 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.claims.collecting import Head, best_column, is_web_address, look_up, paths_below
+from shardkit.sources.claims.collecting import FILES, Head, best_column, is_web_address, look_up
 from shardkit.sources.claims.image_names import ImageNames, plain_word
+from shardkit.sources.claims.searching import paths_below
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
@@ -165,7 +166,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     files = ImageNames(folder, excluded)
     tables = _look_at(folder, names, files)
     if not any(table.image_column for table in tables) and sum(one.is_folder for one in entries) > 1:
-        below = (path for path in paths_below(folder, excluded) if _may_be_table(folder, path))
+        below = (path for path in paths_below(folder, excluded, FILES) if _may_be_table(folder, path))
         tables += [one for one in _look_at(folder, [*below], files) if _is_source(folder, one)]
     tables = _with_numbers_of_others(tables)
     unusable = [table for table in tables if table.problem]

@@ -131,7 +131,7 @@ class ListedSplits(WrappedSource):
 
     def _divided(self, listing: Listing, table: pa.Table) -> Listing:
         keys = [join(self.above, key) for key in table["key"].to_pylist()]
-        splits = np.full(len(keys), None, object)
+        splits = np.array(table["split"].to_pylist(), object)  # of the source, if it has some
         twice = np.zeros(len(keys), bool)
         key = tuple((one.file.url, one.stamp, one.column, one.split, one.num_parts) for one in self.lists)
         for one, named in zip(self.lists, _named_images(_Lists(key, self.lists)), strict=True):
@@ -147,7 +147,7 @@ class ListedSplits(WrappedSource):
             is_named |= is_good
         table = _with_column(table, "split", splits.tolist())
         if twice.any():
-            message = "two lists give it different splits; leave it in one"
+            message = "two lists, or a list and its folder, give it different splits; leave it in one"
             table = _rejected(table, twice & is_good, message)
         skipped = dict(listing.skipped)
         left_out = is_good & ~is_named

@@ -1,5 +1,6 @@
-"""Lay the lists and tables of splits in SOURCE over a source of any layout that has no splits of its own."""
+"""Lay the lists and tables of splits in SOURCE over a source of any layout that has no split for some images."""
 
+import fnmatch
 import posixpath
 from collections.abc import Iterable, Sequence
 
@@ -38,11 +39,12 @@ def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNa
     Raises:
         RefusalError: Several lists may give the splits, or a list means several images by one name.
     """
-    used = set(source.label_files or ())
-    found = {one.path: made for one in files if (made := split_list(one, opening, used)) is not None}
+    above = _above(source, opening)
+    used = [posixpath.join(above, file.path) for file in source.used_files]
+    others = [one for one in files if not any(fnmatch.fnmatchcase(one.path, path) for path in used)]
+    found = {one.path: made for one in others if (made := split_list(one, opening)) is not None}
     if not found:
         return source
-    above = _above(source, opening)
     holds_all = source.takes_splits and source.label_files == ()
     if not (holds_all and all(names.tells_apart(one.num_parts, has_ending=one.has_ending) for one in found.values())):
         keys = _undivided_keys(source, above)
@@ -58,10 +60,9 @@ def _above(source: Source, opening: Opening) -> str:
     return own[len(root) :].strip("/") if own.startswith(root) else ""
 
 
-def split_list(one: NamingFile, opening: Opening, used: set[str]) -> SplitList | None:
+def split_list(one: NamingFile, opening: Opening) -> SplitList | None:
     """Return how a file gives splits; None if it does not, or gives labels."""
-    url = f"{opening.folder.url}/{one.path}"
-    if one.file is None or url in used or "submission" in one.path.lower():
+    if one.file is None or "submission" in one.path.lower():
         return None
     split = split_of_file(one.path)
     of_splits = split_columns(one)
@@ -123,17 +124,17 @@ def repeats_folders(one: NamingFile, column: int) -> bool:
 
 
 def _undivided_keys(source: Source, above: str) -> pa.ChunkedArray | None:
-    """Return the paths below SOURCE of the images that a source lists; None if some have a split."""
+    """Return the paths below SOURCE of the images that a source lists; None if all of them have a split."""
     chunks = [pa.array([], pa.string())]
+    num_undivided = 0
     for part in source.parts():
         for listing in source.list_part(part, _LISTED):
             rows = listing.table().select(["key", "split", "reason"])
             good = rows.filter(pc.is_null(rows["reason"]))
-            if not source.takes_splits and good["split"].null_count < len(good):
-                return None
+            num_undivided += good["split"].null_count
             keys = good["key"].cast(pa.string())
             chunks += (pc.binary_join_element_wise(above, keys, "/") if above and len(keys) else keys).chunks
-    return pa.chunked_array(chunks)
+    return pa.chunked_array(chunks) if num_undivided else None
 
 
 def _names_some(path: str, one: SplitList, keys: pa.ChunkedArray, names: ImageNames, opening: Opening) -> bool:

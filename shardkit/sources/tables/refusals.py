@@ -13,15 +13,17 @@ class Choice(NamedTuple):
     meaning: str
 
 
-def refuse(problem: str, source: str, choices: list[Choice]) -> RefusalError:
+def refuse(problem: str, source: str, choices: list[Choice], remedy: str = "") -> RefusalError:
     """Return the error for a table that can be read in several ways, or in none without an option.
 
     Args:
         problem: One sentence without a full stop: the table, and what was found.
         source: The SOURCE that is read then.
         choices: The possible readings, the most likely first.
+        remedy: What else the user can do.
     """
-    return RefusalError(problem, [Change(one.meaning, one.changes, sources=(source,)) for one in choices])
+    changes = [Change(one.meaning, one.changes, sources=(source,)) for one in choices]
+    return RefusalError(problem, changes, remedy=remedy)
 
 
 def readings_of_uncertain(names: tuple[str, ...]) -> list[Choice]:

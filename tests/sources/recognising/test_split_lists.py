@@ -3,8 +3,9 @@
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.sources.claims.collecting import files_by_kind, naming_files
+from shardkit.sources.claims.collecting import naming_files
 from shardkit.sources.claims.image_names import ImageNames
+from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
@@ -78,3 +79,18 @@ def test_boxes_of_all_images_in_one_file_are_not_lost_for_folders(tmp_path):
     url = str(write_tree(tmp_path, {"cat/1.jpg": X, "dog/2.jpg": X, "cat/b.json": boxes}))
     with pytest.raises(CallError, match=r"b.json names 2 of 2 images .* may hold its boxes"):
         open_source(url)
+
+
+def test_lists_give_splits_to_images_that_have_none_and_contradict_no_folder(tmp_path):
+    text = "<annotation><filename>{}</filename><object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin>"
+    text += "<xmax>3</xmax><ymax>3</ymax></bndbox></object></annotation>"
+    names = ("a/test/1.jpg", "a/all/2.jpg", "a/all/3.jpg", "a/test/4.jpg")
+    files = dict.fromkeys(names, X) | {f"x/{name[-5]}.xml": text.format(name[-5:]).encode() for name in names}
+    lists = {"sets/train.txt": b"2\n4\n", "sets/val.txt": b"3\n"}
+    _, good, bad, _ = read(str(write_tree(tmp_path, files | lists)))
+    assert {key: split for key, (split, _) in good.items()} == {
+        "a/test/1.jpg": "test",
+        "a/all/2.jpg": "train",
+        "a/all/3.jpg": "validation",
+    }
+    assert bad.keys() == {"a/test/4.jpg"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.claims.collecting import files_by_kind
+from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.detection.paired_files import FolderPair, StemFiles
 from shardkit.sources.folders.split_folders import may_mean_split
 from shardkit.sources.listing import ending

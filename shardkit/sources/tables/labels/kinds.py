@@ -196,8 +196,7 @@ def _refuse_unclear(
     if texts and all(_LIST.fullmatch(text) for text in texts):
         problem = f"{file.url}: column {name!r} holds lists as text, such as {shown(texts[0])}"
         remedy = f"write them as lists into JSON Lines or Parquet, or as 'cat;dog' with {named('label_separator', ';')}"
-        msg = f"{problem}; {remedy}; if each text is a class, add {named('label_type', 'class')}"
-        raise CallError(msg)
+        raise refuse(problem, source, [as_class._replace(meaning="each text is a class")], remedy=remedy)
     if separator := separator_in(values, name):
         example = shown(next(text for text in texts if separator in text))
         several = Choice({**chosen, "label_separator": separator}, f"several classes, separated by {separator!r}")

@@ -67,7 +67,8 @@ def find_labels(
         agreeing = [i for i in profiles if profiles[i].may_be_label and _fits(profiles[i], options)]
         agreeing = _without_codes(agreeing, profiles, read_all)
         if len(agreeing) > 1:
-            raise _several(file, agreeing, source)
+            named_codes = _with_names(file, prefix, agreeing, [i for i in free if i not in profiles], read_all)
+            raise _several(file, named_codes, source)
         usual = agreeing or usual[:1]
     if usual:
         return decide_labels(file, prefix, (usual[0],), options, read_all, source)
@@ -114,6 +115,17 @@ def _repeats_column(column: int, other: int, read_all: ReadAll, *, is_code: bool
                 return False
     codes, names = {code for code, _ in pairs}, {name for _, name in pairs}
     return len(pairs) == len(codes) == len(names)
+
+
+def _with_names(
+    file: TableFile, prefix: Sequence[Record], columns: list[int], others: list[int], read_all: ReadAll
+) -> list[int]:
+    """Return the columns with one of the names of their numbers in place of each: benign_malignant for target."""
+    profiles = {i: profile_of(file, prefix, i) for i in [*columns, *others]}
+    named_by = [i for i in others if profiles[i].may_be_label and profiles[i].numbers.has_names]
+    codes = [i for i in columns if profiles[i].numbers.are_whole and not profiles[i].numbers.has_names]
+    names = {i: [one for one in named_by if _repeats_column(i, one, read_all, is_code=True)] for i in codes}
+    return [*(i for i in columns if not names.get(i)), *dict.fromkeys(one for found in names.values() for one in found)]
 
 
 def _several(file: TableFile, columns: Sequence[int], source: str) -> CallError:
