@@ -30,7 +30,8 @@ READ = {
     "ICDAR: a text that cannot be read": (icdar(a=f"{QUAD},A", b=f"{QUAD},###"), {"a.png": [BOX], "b.png": []}, []),
     "ICDAR: texts with the images": (
         {f"train/img_{i}.png": picture(i) for i in range(2)}
-        | {f"train/gt_img_{i}.txt": f"{QUAD},A\n".encode() for i in range(2)},
+        | {f"train/gt_img_{i}.txt": f"{QUAD},A\n".encode() for i in range(2)}
+        | {"test/img_2.png": picture(2), "test/gt_img_2.txt": f"{QUAD},B\n".encode()},
         {"img_0.png": [BOX], "img_1.png": [BOX]},
         [],
     ),
