@@ -244,15 +244,26 @@ def _(tree):
             tree.drawing(f"coco_stuff164k/annotations/{below}.png", values)
 
 
-# --- images that are no files
-@folder("flowers for TPUs: tfrecords-jpeg-224x224 of train, val and test", "refused")
+# --- images in other files
+def _field(number, data):  # of a protobuf message, below 16 KiB
+    low, high = len(data) % 128, len(data) // 128
+    return bytes([number << 3 | 2, *([low | 128, high] if high else [low])]) + data
+
+
+@folder("flowers for TPUs: tfrecords-jpeg-224x224 of train, val and test")
 def _(tree):
-    """kaggle.com/competitions/flower-classification-with-tpus: they are TFRecords already."""
-    for part in ("train", "val", "test"):
-        for number in range(2):
-            tree.files[f"tfrecords-jpeg-224x224/{part}/0{number}-224x224-798.tfrec"] = b"".join(
-                frame(b"\n\x10\n\x0e\n\x05class\x12\x05\x1a\x03\n\x01" + bytes([number]))
-            )
+    """kaggle.com/competitions/flower-classification-with-tpus."""
+    for part, split in SPLITS[:2]:
+        for number in range(3):
+            path = tree.image(f"{part}{number}.jpeg", str(number), split)
+            tree.hidden[path] = tree.files.pop(path)
+            values = {
+                b"image": _field(1, _field(1, tree.hidden[path])),
+                b"class": _field(3, _field(1, bytes([number]))),
+            }
+            features = b"".join(_field(1, _field(1, key) + _field(2, value)) for key, value in values.items())
+            name = f"tfrecords-jpeg-224x224/{part}/0{number}-224x224-798.tfrec"
+            tree.files[name] = b"".join(frame(_field(1, features)))
     tree.text("sample_submission.csv", "id,label\na762df180,0\n")
 
 
@@ -268,9 +279,9 @@ def _(tree):
         tree.files[f"{name}-labels-idx1-ubyte"] = struct.pack(">2I", 2049, 4) + bytes(range(4))
 
 
-@folder("a Hugging Face repository: data/train-00000-of-00001.parquet of images and numbers", "refused", today="right")
+@folder("a Hugging Face repository: data/train-00000-of-00001.parquet of images and numbers")
 def _(tree):
-    """huggingface.co/docs/hub/datasets-image: the images are in the tables; datasets writes them to files."""
+    """huggingface.co/docs/hub/datasets-image: the images are in the tables."""
     import pyarrow as pa
     from pyarrow import parquet
 
