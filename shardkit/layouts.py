@@ -160,8 +160,8 @@ _ROWS = (
     LayoutSpec(
         "labelme",
         ("Labelme",),
-        "a `.json` for each image, next to it or in another folder: boxes around all shapes; images without `.json` "
-        "are skipped",
+        "a `.json` for each image, next to it or in another folder: boxes around all shapes, or true flags as "
+        "classes if no file has shapes; images without `.json` are skipped",
         open="detection.labelme:open_labelme",
         recognise="detection.labelme:has_labelme",
     ),

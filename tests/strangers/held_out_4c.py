@@ -84,7 +84,7 @@ def _(tree):
     tree.text("Export v2 project - Glass - 5_6_2024.ndjson", lines)
 
 
-@folder("Supervisely: meta.json of tags, a tag of each image in ds0/ann", today="wrong")
+@folder("Supervisely: meta.json of tags, a tag of each image in ds0/ann")
 def _(tree):
     """developer.supervisely.com, annotation format: tags with no value."""
     for number in range(6):
@@ -189,7 +189,7 @@ def _(tree):
     tree.files["converted_keras.zip"] = zipped({"keras_model.h5": b"\x89HDF", "labels.txt": b"0 Ripe\n1 Unripe\n"})
 
 
-@folder("labelme's flags: one of three is true in the .json of each image, no shapes", today="refused")
+@folder("labelme's flags: one of three is true in the .json of each image, no shapes")
 def _(tree):
     """github.com/wkentaro/labelme, examples/classification: labelme --flags flags.txt."""
     names = ("__ignore__", "cat", "dog")

@@ -1,12 +1,12 @@
 """Labelme: ``1.json`` next to ``1.jpg``, or in a folder of its own, with the shapes of the image.
 
 Rectangles are boxes; the boxes of polygons, circles and masks enclose them, and polygons are kept as `segmentation` in
-pixels. Points and lines have no area and are left out.
+pixels. Points and lines have no area and are left out. Flags are the classes of images, if no file has shapes.
 """
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,8 @@ from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.files_of_images import FilesOfImages, first_files, json_of, walk
+from shardkit.sources.detection.files_of_images import first_files, json_of, walk
+from shardkit.sources.detection.image_classes import BoxesOrClasses, ImageClasses, first_images, has_shapes
 from shardkit.sources.detection.rows import Annotation, Object, detection_schema, encodable
 from shardkit.sources.listing import RecordProblem, count_skipped
 from shardkit.sources.walking import looks_like, read_head
@@ -30,6 +31,7 @@ IGNORED = "__ignore__"  # Labelme's label of regions without label
 _WITHOUT_AREA = frozenset({"point", "points", "line", "linestrip"})
 _LEFT_OUT = "shapes without area (points, lines) or to be ignored"
 _MAX_SIDE = 2**31
+_FLAGS = "flags"  # of the whole image
 
 
 @dataclass(slots=True)
@@ -37,11 +39,9 @@ class LabelmeImage(Annotation):
     """Content of a file.
 
     Attributes:
-        has_flags: Whether a flag of the whole image is set.
         has_image: Whether the file holds the image's bytes.
     """
 
-    has_flags: bool = False
     has_image: bool = False
 
 
@@ -55,18 +55,23 @@ def parse_labelme(data: bytes) -> LabelmeImage | str:
         return "it is not a file of Labelme: it has no `shapes`"
     if len(shapes) > MAX_OBJECTS:
         return f"it has {len(shapes):,} shapes, more than {MAX_OBJECTS:,}; split the image into tiles"
-    path, flags = record.get("imagePath"), record.get("flags")
+    path = record.get("imagePath")
     width, height = _pixels(record.get("imageWidth")), _pixels(record.get("imageHeight"))
     image = LabelmeImage(
         image=encodable(path).replace("\\", "/") if isinstance(path, str) else "",
         size=(width, height) if width and height else (None, None),
-        has_flags=isinstance(flags, dict) and any(value is True for value in flags.values()),
+        attributes={_FLAGS: names} if (names := _true_flags(record.get("flags"))) else {},
         has_image=bool(record.get("imageData")),
     )
     groups: dict[tuple[str, str], Object] = {}
     for number, shape in enumerate(shapes, 1):
         _add_shape(image, groups, shape, f"shape {number}")
     return image
+
+
+def _true_flags(flags: Any) -> list[str]:
+    true = [name for name, value in flags.items() if value is True] if isinstance(flags, dict) else []
+    return [encodable(name) for name in true if name != IGNORED]
 
 
 def _add_shape(image: LabelmeImage, groups: dict[tuple[str, str], Object], shape: Any, name: str) -> None:
@@ -130,27 +135,31 @@ def _json(polygon: list[float] | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelme(FilesOfImages):
+class Labelme(BoxesOrClasses):
     """A source of Labelme's files.
 
     Attributes:
         folder: Root of the source.
         with_splits: Whether the top folders are splits.
+        image_classes: The flags, if they are the classes of images; None for boxes.
         groups: The root, whose files are one group.
     """
 
     folder: Folder
     with_splits: bool
+    image_classes: ImageClasses | None = None
     groups: tuple[str, ...] = ("",)
 
     layout = LAYOUTS["labelme"].title
-    schema = detection_schema(_OBJECT_FIELDS)
+    box_schema = detection_schema(_OBJECT_FIELDS)
     noun = "Labelme file"
     parse = staticmethod(parse_labelme)
 
     def describe(self) -> str:
         """See Source."""
         splits = ", the top folders as splits" if self.with_splits else ""
+        if self.image_classes is not None:
+            return f"{self.folder.url}: read Labelme's *.json{splits}; {self.image_classes.read}"
         return (
             f"{self.folder.url}: read Labelme's *.json{splits}; note: the boxes of polygons, circles and masks enclose "
             "them, points and lines are left out"
@@ -163,11 +172,11 @@ class Labelme(FilesOfImages):
 
     def refusal(self, found: Annotation) -> str | None:
         """See FilesOfImages."""
-        if not isinstance(found, LabelmeImage) or not found.has_flags or found.objects:
+        if self.image_classes is not None or not found.attributes or found.objects:
             return None
         return (
-            "sets flags of the whole image and has no shapes, and only shapes are read; for classes of images, write a "
-            "CSV file of image,label and give it as SOURCE"
+            "sets flags of the whole image and has no shapes, unlike other files, and only shapes are read; for "
+            "classes of images, write a CSV file of image,label and give it as SOURCE"
         )
 
     def where_to_find(self, found: Annotation) -> str:
@@ -199,4 +208,7 @@ def open_labelme(opening: Opening) -> Labelme:
         msg = f"{folder.url}: there is no file of Labelme: a *.json with `shapes` next to its image"
         raise DataError(msg)
     with_splits = all("/" in path and split_of_folder(path.partition("/")[0]) for path, _ in jsons)
-    return Labelme(folder, with_splits)
+    source = Labelme(folder, with_splits)
+    images = first_images(source, folder)
+    has_flags = any(image.attributes for image in images) and not any(map(has_shapes, images))
+    return replace(source, image_classes=ImageClasses.of(folder.url, _FLAGS if has_flags else None, images))

@@ -39,6 +39,7 @@ class Annotation:
         objects: Fields of each good object.
         problems: The bad objects; the key is the object's name in the file, such as "line 3".
         left_out: Number of shapes that are not read, by a phrase for the user.
+        attributes: Classes of the whole image, by the name of what gives them.
         file: Path of the file, if it is about this image only.
     """
 
@@ -47,6 +48,7 @@ class Annotation:
     objects: list[Object] = field(default_factory=list)
     problems: list[RecordProblem] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
+    attributes: dict[str, list[str]] = field(default_factory=dict)
     file: str = ""
 
     def add_line_problem(self, line: int, what: str) -> None:

@@ -124,3 +124,18 @@ def test_the_layout_is_refused_without_its_files(tmp_path):
     root = write_tree(tmp_path / "s", {"cat/a.jpg": b"x", "cat/a.json": b'{"label": "cat"}'})
     with pytest.raises(DataError, match="there is no file of Labelme"):
         opened(root, layout="labelme")
+
+
+def test_flags_are_classes_if_no_file_has_shapes(tmp_path):
+    flags = {"a": ["cat"], "b": ["dog", "__ignore__"]}
+    files = {f"{name}.json": labelme(f"{name}.jpg", flags=dict.fromkeys(true, True)) for name, true in flags.items()}
+    images = {f"{name}.jpg": b"x" for name in "abc"}
+    nothing = {"c.json": labelme("c.jpg", flags={"cat": False})}
+    source = opened(write_tree(tmp_path / "one", {**files, **images, **nothing}))
+    found = listed(source)
+    assert "one class per image from 'flags'" in source.describe()
+    assert [row["label_name"] for row in found.rows] == ["cat", "dog", None]
+    assert found.problems == [("c.jpg", "no_label")]
+    both = {"c.json": labelme("c.jpg", flags={"cat": True, "dog": True})}
+    rows = read_source(write_tree(tmp_path / "several", {**files, **images, **both})).rows
+    assert [row["label_names"] for row in rows] == [["cat"], ["dog"], ["cat", "dog"]]

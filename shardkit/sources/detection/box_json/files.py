@@ -129,7 +129,7 @@ def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_lea
         why = next((f"; record {image.number}: {image.bad}" for image in first if image.bad), "")
         msg = f"{url}: its first records name no image{why}"
         raise DataError(msg)
-    attribute, column = _classes(url, first, options.label_columns)
+    attribute, column = classes_of(url, first, options.label_columns)
     places = image_places(folder, path, options, may_leave=may_leave)
     located = find_paths(with_image, [*places, *_deeper_places(places, path)])
     if located is None:
@@ -151,7 +151,7 @@ def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_lea
     )
 
 
-def _classes(url: str, images: Sequence[JsonImage], chosen: Sequence[str]) -> tuple[str | None, str | None]:
+def classes_of(url: str, images: Sequence[JsonImage], chosen: Sequence[str]) -> tuple[str | None, str | None]:
     """Return the attribute of images that gives their classes, None for boxes; and what gives the boxes' classes."""
     attributes = {name: None for image in images for name in image.attributes}
     columns = {name: None for image in images for name in image.columns}

@@ -20,7 +20,7 @@ from shardkit.sources.detection.annotation_files import ImageRecords, read_recor
 from shardkit.sources.detection.box_json.files import JsonFile, find_json_files, format_of, open_json_file
 from shardkit.sources.detection.box_json.formats import FORMATS
 from shardkit.sources.detection.box_json.records import JsonImage
-from shardkit.sources.detection.box_json.single_files import BoxJsonFiles, find_single_files
+from shardkit.sources.detection.box_json.single_files import find_single_files, open_single_files
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, Source, encodable_path, rejected_row
 from shardkit.sources.tables.column_names import split_of_text
@@ -137,7 +137,7 @@ def open_box_json(opening: Opening) -> Source:
     folder, path = opening.folder, opening.file
     paths = find_json_files(folder) if path is None else [path] if format_of(folder, path) else []
     if not paths and path is None and (title := find_single_files(folder)):
-        return BoxJsonFiles(folder, title)
+        return open_single_files(folder, title, opening.options.label_columns)
     if not paths:
         titles = ", ".join(one.title for one in FORMATS)
         msg = f"{folder.url if path is None else f'{folder.url}/{path}'}: none of these formats was found: {titles}"

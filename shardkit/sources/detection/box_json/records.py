@@ -32,14 +32,12 @@ class JsonImage(Annotation):
     Attributes:
         number: The record's number in the file, or that of its line, from 1.
         split: The split's name as written; '' for none.
-        attributes: Classes of the whole image, by the name of what gives them.
         columns: Names of what gives classes to boxes: attributes of regions, or labelling jobs.
         bad: Why the record cannot be read; '' if it can.
     """
 
     number: int = 0
     split: str = ""
-    attributes: dict[str, list[str]] = field(default_factory=dict)
     columns: dict[str, None] = field(default_factory=dict)
     bad: str = ""
 

@@ -1,15 +1,21 @@
-"""A JSON file of boxes for each image: Supervisely's ``ann/1.jpg.json``, BDD100K's ``labels/1.json``, FUNSD's forms."""
+"""A JSON file of boxes for each image: Supervisely's ``ann/1.jpg.json``, BDD100K's ``labels/1.json``, FUNSD's forms.
 
-from dataclasses import dataclass
+Supervisely's tags are classes of whole images, if its files have no objects.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shardkit.layouts import LAYOUTS
-from shardkit.sources.detection.box_json.fields import Box, Fields, at
+from shardkit.sources.detection.box_json.fields import Box, Fields, at, text_at
+from shardkit.sources.detection.box_json.files import classes_of
 from shardkit.sources.detection.box_json.formats import Format
 from shardkit.sources.detection.box_json.parsers import parse_bdd
 from shardkit.sources.detection.box_json.records import JsonImage, around, dict_of, items, list_of
-from shardkit.sources.detection.files_of_images import FilesOfImages, first_files, json_of
-from shardkit.sources.detection.rows import Annotation, detection_schema
+from shardkit.sources.detection.files_of_images import first_files, json_of
+from shardkit.sources.detection.image_classes import BoxesOrClasses, ImageClasses, first_images
+from shardkit.sources.detection.rows import Annotation, detection_schema, encodable
 from shardkit.sources.walking import looks_like, read_head
 from shardkit.storage import Folder
 
@@ -17,6 +23,13 @@ from shardkit.storage import Folder
 def _parse_supervisely(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
     """Supervisely's objects; rectangles and polygons have their points."""
     del column
+    for tag in map(dict_of, list_of(record.get("tags"))):
+        # A tag with a value, such as weather: sunny, is an attribute; those without are names of classes.
+        name, value = text_at(tag, "name"), tag.get("value")
+        if name and value in (None, ""):
+            image.attributes.setdefault("tags", []).append(encodable(name))
+        elif name:
+            image.attributes.setdefault(encodable(name), []).append(encodable(str(value)))
     image.set_size(at(record, ("size", "width")), at(record, ("size", "height")))
     for place, given in enumerate(map(dict_of, list_of(record.get("objects"))), 1):
         kind = given.get("geometryType")
@@ -86,26 +99,31 @@ _FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class BoxJsonFiles(FilesOfImages):
+class BoxJsonFiles(BoxesOrClasses):
     """A source of such files.
 
     Attributes:
         folder: Root of the source.
         title: Name of the format.
+        image_classes: What gives the classes of images; None for boxes.
         groups: The root, whose files are one group.
     """
 
     folder: Folder
     title: str
+    image_classes: ImageClasses | None = None
     groups: tuple[str, ...] = ("",)
 
     layout = LAYOUTS["box-json"].title
-    schema = detection_schema(())
+    box_schema = detection_schema(())
 
     def describe(self) -> str:
         """See Source."""
         remark = _FORMATS[self.title].remark
-        return f"{self.folder.url}: read *.json, {self.title}: boxes" + (f", {remark}" if remark else "")
+        boxes = f"boxes, {remark}" if remark else "boxes"
+        return (
+            f"{self.folder.url}: read *.json, {self.title}: {self.image_classes.read if self.image_classes else boxes}"
+        )
 
     def parse(self, data: bytes) -> Annotation | str:
         """See PairedFiles."""
@@ -117,6 +135,26 @@ class BoxJsonFiles(FilesOfImages):
         image = JsonImage(number=1)
         _FORMATS[self.title].parse(image, dict_of(record), None)
         return image
+
+
+def open_single_files(folder: Folder, title: str, chosen: Sequence[str]) -> BoxJsonFiles:
+    """Decide whether files of single images are read as boxes or as classes, from the first of them.
+
+    Args:
+        folder: Root of the source.
+        title: Name of the format.
+        chosen: The attribute that the user named; empty for none.
+
+    Raises:
+        DataError: No file has the attribute, or it gives splits.
+        CallError: Several attributes may be the classes.
+    """
+    source = BoxJsonFiles(folder, title)
+    images = [one for one in first_images(source, folder) if isinstance(one, JsonImage)]
+    if not chosen and not any(image.attributes for image in images):
+        return source
+    attribute, _ = classes_of(folder.url, images, chosen)
+    return replace(source, image_classes=ImageClasses.of(folder.url, attribute, images, is_chosen=bool(chosen)))
 
 
 def find_single_files(folder: Folder) -> str | None:
