@@ -51,7 +51,8 @@ def convert(*arguments, exit_code=0):
 
 def without_progress(stderr):
     """The lines on standard error but for those of progress, which a busy machine gives time for."""
-    return [line for line in stderr.splitlines() if not re.match(r"(listing|checking|planning|writing|reading|verifying): ", line)]
+    progress = re.compile(r"(listing|checking|planning|writing|reading|verifying): ")
+    return [line for line in stderr.splitlines() if not progress.match(line)]
 
 
 def environment(**changed):
