@@ -111,7 +111,7 @@ def _open_without_copies(
     copies: tuple[IgnoreGlob, ...] = ()
     while True:
         try:
-            source = open_with(opening, globs + copies)
+            source = open_with(replace(opening, copies=tuple(one.text for one in copies)), globs + copies)
         except HasCopies as found:
             copies += tuple(map(IgnoreGlob, found.globs))
             continue

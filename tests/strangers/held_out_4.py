@@ -48,7 +48,6 @@ def _(tree):
 @folder(
     "new plant diseases: a wrapper twice with splits, the same in lower case, a flat test in test/",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/vipoooool/new-plant-diseases-dataset."""
@@ -114,7 +113,6 @@ def _(tree):
 @folder(
     "breast histopathology: patients with folders 0 and 1, and all of them again in a folder",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/paultimothymooney/breast-histopathology-images."""

@@ -58,8 +58,7 @@ def _refuse_inner_splits(folder: Folder, tops: list[str], excluded: str | None, 
         RefusalError: One has; the changes read one of the folders.
     """
     for top in tops:
-        inner = label_folders(folder, innermost(folder, top, excluded), excluded)
-        if len(splits := splits_of(inner)) > 1 and len(splits) == len(inner):
+        if inner := inner_splits(folder, top, excluded):
             problem = (
                 f"{place.shown}: {listed([top])} has the splits {listed(inner)} in it, so {listed(tops)} are no classes"
             )
@@ -69,6 +68,12 @@ def _refuse_inner_splits(folder: Folder, tops: list[str], excluded: str | None, 
                 problem,
                 [*trees_alone(folder, tops, excluded, place), place.tree(FORCED, f"{listed(tops)} are classes")],
             )
+
+
+def inner_splits(folder: Folder, top: str, excluded: str | None) -> list[str]:
+    """Return the folders in a folder, or in the only folder in it, if all mean splits and there are several."""
+    inner = label_folders(folder, innermost(folder, top, excluded), excluded)
+    return inner if len(inner) > 1 and len(splits_of(inner)) == len(inner) else []
 
 
 def refuse_inner_classes(folder: Folder, inner: dict[str, list[str]], excluded: str | None, place: SourcePlace) -> None:
@@ -94,7 +99,9 @@ def refuse_inner_classes(folder: Folder, inner: dict[str, list[str]], excluded: 
             raise RefusalError(problem, trees_alone(folder, [*inner], excluded, place))
 
 
-def trees_alone(folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace) -> list[Change]:
+def trees_alone(
+    folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace, beside: tuple[str, ...] = ()
+) -> list[Change]:
     """Return the changes that read one of some folders alone: those that are trees of classes or splits themselves.
 
     Args:
@@ -102,6 +109,7 @@ def trees_alone(folder: Folder, tops: list[str], excluded: str | None, place: So
         tops: The names of the first few.
         excluded: Path of the output; None for none.
         place: The folder's place in the source.
+        beside: Names of other folders next to them.
     """
     changes = []
     for top in tops:
@@ -109,7 +117,7 @@ def trees_alone(folder: Folder, tops: list[str], excluded: str | None, place: So
         inner = label_folders(folder, path, excluded)
         if len(inner) < 2 or has_images(folder, path):
             continue
-        others = [one for one in tops if one != top]
+        others = [one for one in (*tops, *beside) if one != top]
         meaning = f"only {printable(top)}/ is read, which holds {listed(inner)}"
         changes += place.inside([top], meaning)
         if place.in_archive and len(tops) < NUM_SAMPLED:  # these are all

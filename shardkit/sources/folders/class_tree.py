@@ -25,7 +25,13 @@ from shardkit.sources.folders.class_folders import (
     read_as_classes,
     unlabelled_remark,
 )
-from shardkit.sources.folders.class_levels import innermost, refuse_inner_classes, refuse_unclear_level
+from shardkit.sources.folders.class_levels import (
+    inner_splits,
+    innermost,
+    refuse_inner_classes,
+    refuse_unclear_level,
+    trees_alone,
+)
 from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.no_classes import refuse_no_classes
@@ -185,7 +191,7 @@ def _labels(
 ) -> ClassFolders | FlatFolders | Copies:
     if why := refuse_no_classes(folder, names, place):
         return FlatFolders(tuple(LabelRoot(name, None) for name in names), why=why)
-    _refuse_others(folder, names, place)
+    _refuse_others(folder, names, excluded, place)
     if copies := copies_among(folder, names):
         if len(copies) < len(names) and all(is_same_tree(folder, *one) for one in copies.items()):
             return Copies(tuple(copies))
@@ -216,7 +222,7 @@ def _labels(
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
 
 
-def _refuse_others(folder: Folder, names: list[str], place: SourcePlace) -> None:
+def _refuse_others(folder: Folder, names: list[str], excluded: str | None, place: SourcePlace) -> None:
     """Refuse folders of a project, such as docs/, and of test images, next to folders with classes.
 
     Raises:
@@ -232,6 +238,9 @@ def _refuse_others(folder: Folder, names: list[str], place: SourcePlace) -> None
     does = "does" if len(shown) == 1 else "do"
     problem = f"{place.shown}: {listed(shown)} next to {listed(rest)} {does} not look like {what}"
     changes = [place.without(others, f"without {listed(shown)}"), _forced(place)]
+    if divided := [name for name in shown if inner_splits(folder, name, excluded)]:  # split-folders writes output/
+        beside = tuple(name for name in names if name not in divided)
+        changes = [*trees_alone(folder, divided, excluded, place, beside), *changes]
     if "split" in what and len(others) == len(rest) == 1 and (split := mentioned_split(others[0])):
         inner = [set(label_folders(folder, name, None)) for name in names]
         if len(inner[0] & inner[1]) > 1:
@@ -258,6 +267,9 @@ def _mixed_level(
         commands.insert(0, place.without(splits, f"{listed(ordinary)} are classes; {listed(splits)} left out"))
     if len(splits) > 1 or label_folders(folder, splits[0], excluded):
         commands.insert(0, place.without(ordinary, f"splits; {listed(ordinary)} left out"))
+    if divided := [name for name in ordinary if inner_splits(folder, name, excluded)]:
+        beside = tuple(name for name in (*splits, *ordinary) if name not in divided)
+        commands = [*trees_alone(folder, divided, excluded, place, beside), *commands]
     return RefusalError(problem, commands)
 
 

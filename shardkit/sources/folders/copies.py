@@ -6,7 +6,7 @@ from shardkit.sources.listing import is_ignored
 from shardkit.sources.walking import children, is_folder, join
 from shardkit.storage import Folder
 
-_MAX_PROBED = 200  # folders that are asked for a copy of the tree
+_MAX_PROBED = 300  # folders that are asked for a copy of the tree
 _NUM_SAMPLED = 3  # names of its siblings that a copy is asked for
 # Windows, macOS, Linux and browsers: "cat - Copy (2)", "cat copy 2", "cat (copy)", "cat (1)".
 _COPY = re.compile(

@@ -20,6 +20,7 @@ class SourcePlace:
         in_archive: Whether SOURCE is an archive, so that no folder in it can be SOURCE.
         given: Of several sources, the folder of each in the tree and the source as the user gave it.
         ignored: The globs of `ignore` that the user gave: changes that ignore more repeat them.
+        copies: The globs of folders that repeat what is next to them: changes ignore them, or a layout would read them.
     """
 
     url: str
@@ -27,6 +28,7 @@ class SourcePlace:
     in_archive: bool = False
     given: tuple[tuple[str, str], ...] = ()
     ignored: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -35,7 +37,7 @@ class SourcePlace:
 
     def whole(self, options: Mapping[str, Any], meaning: str) -> Change:
         """Return a change that reads all of SOURCE; `ignore` among the options adds to the user's."""
-        if more := options.get("ignore", ()):
+        if more := (*self.copies, *options.get("ignore", ())):
             options = {**options, "ignore": (*self.ignored, *more)}
         return Change(meaning, options, sources=(self.url,))
 
@@ -46,7 +48,8 @@ class SourcePlace:
             return self.whole({**options, **_ignoring(globs)}, meaning)
         # Globs that begin at SOURCE begin at the tree then.
         above = f"/{self.above}/" if self.above else "/"
-        globs = tuple(f"/{glob.removeprefix(above)}" if glob.startswith(above) else glob for glob in self.ignored)
+        hidden = (*self.ignored, *self.copies)
+        globs = tuple(f"/{glob.removeprefix(above)}" if glob.startswith(above) else glob for glob in hidden)
         every = (*globs, *(f"/{path}/" for path in without))
         changed = _ignoring(every) if every != self.ignored else {}
         return Change(meaning, {**options, **changed}, sources=(self.shown,))

@@ -130,7 +130,11 @@ def _only_folder(folder: Folder, excluded: str | None) -> str | None:
 
 def _place(opening: Opening) -> SourcePlace:
     return SourcePlace(
-        opening.url, in_archive=opening.is_in_archive, given=opening.given, ignored=opening.options.ignore
+        opening.url,
+        in_archive=opening.is_in_archive,
+        given=opening.given,
+        ignored=opening.options.ignore,
+        copies=opening.copies,
     )
 
 
