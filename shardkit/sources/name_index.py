@@ -81,21 +81,28 @@ class NameIndex:
         Raises:
             BadRecord: BAD_PATH: It means several images.
         """
+        best = self.find_all(text)
+        if len(best) > 1:
+            shown = repr(printable(text[:_SHOWN]))
+            msg = f"several images have the name {shown}, such as {printable(best[0])} and {printable(best[1])}"
+            raise BadRecord(BAD_PATH, f"{msg}; write the image's folder before it")
+        return best[0] if best else None
+
+    def find_all(self, text: str) -> list[str]:
+        """Return the paths of the images that a text may mean: those that agree with its end in most parts.
+
+        Args:
+            text: A path, a name, or a name without ending.
+        """
         path = written_path(text)
         name = name_key(posixpath.basename(path))
         found = self._names().get(name)
         if found is None and ending(name) not in IMAGE_ENDINGS:
             found = self._stems().get(name)
-        if found is None:
-            return None
-        if len(found) == 1:
-            return found[0]
+        if found is None or len(found) == 1:
+            return list(found or ())
         best, _ = agreeing_most(found, path)
-        if len(best) > 1:
-            shown = repr(printable(text[:_SHOWN]))
-            msg = f"several images have the name {shown}, such as {printable(best[0])} and {printable(best[1])}"
-            raise BadRecord(BAD_PATH, f"{msg}; write the image's folder before it")
-        return best[0]
+        return best
 
     def key(self, text: object) -> str:
         """Return the path of the image that a text means.

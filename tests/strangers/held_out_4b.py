@@ -85,7 +85,7 @@ def _(tree):
         tree.text(f"annotations/maksssksksss{number}.xml", voc(f"maksssksksss{number}.png", boxes))
 
 
-@folder("LVIS: lvis_v1_train.json of coco_url without file_name, some of val in train2017", today="refused")
+@folder("LVIS: lvis_v1_train.json of coco_url without file_name, some of val in train2017")
 def _(tree):
     """detectron2.readthedocs.io/tutorials/builtin_datasets; lvisdataset.org."""
     for part, split, start, count in (("train", "train", 0, 5), ("val", "validation", 5, 4)):
@@ -104,7 +104,7 @@ def _(tree):
         tree.text(f"lvis/lvis_v1_{part}.json", json.dumps(notes))
 
 
-@folder("Objects365: zhiyuan_objv2_train.json of images/v1/patch8/…, the images in train/patch8", today="refused")
+@folder("Objects365: zhiyuan_objv2_train.json of images/v1/patch8/…, the images in train/patch8")
 def _(tree):
     """mmdetection.readthedocs.io, dataset_prepare: data/Objects365/Obj365_v2."""
     for part, split, start, count in (("train", "train", 0, 5), ("val", "validation", 5, 3)):

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from shardkit.errors import DataError
-from shardkit.naming import split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.options.words import named
 from shardkit.sources.detection.coco.columns import CocoColumns
+from shardkit.sources.detection.coco.moved_images import are_moved
 from shardkit.sources.detection.image_paths import nearby_places, paths_by_names, places_of, split_of
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.listing import RecordProblem
+from shardkit.sources.listing import ending
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, looks_like, read_head
@@ -24,6 +25,7 @@ _FEATURES_OF_OTHERS = rb'"(format_version|shapes|_via_settings)"\s*:'  # our man
 _KEYPOINTS, _PANOPTIC = "person_keypoints_", "panoptic_"
 _OTHER_TASKS = ("captions_", "image_info_", _PANOPTIC, _KEYPOINTS, "stuff_")
 _OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split folder; the first: Roboflow
+_MAX_FOLDERS = 8  # next to each other, whose files are listed
 _TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
 _TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
 
@@ -37,12 +39,14 @@ class CocoFile:
         split: The split in its name or its folder's name; None for neither.
         images: Path of its images' folder, below the folder of images.
         owns_images: Whether no other file has images in that folder, or in a folder above or below it.
+        is_moved: Whether its images are found by the ends of their paths; see `moved_images`.
     """
 
     path: str
     split: str | None
     images: str
     owns_images: bool
+    is_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
     in_annotations = [
         path for name in names if name.lower() == "annotations" for path in files_in(folder, name, ".json")
     ]
-    for paths in (in_annotations, in_splits, files_in(folder, "", ".json")):
+    for paths in (in_annotations, in_splits, files_in(folder, "", ".json"), _in_only_folder(folder, names)):
         left_out = [path for path in paths if path.rpartition("/")[2].startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
         for kind in (_KEYPOINTS, _PANOPTIC):  # their boxes, or their masks, are better than nothing
@@ -105,6 +109,16 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
         if instances or rest:
             yield instances or rest, left_out
             return
+
+
+def _in_only_folder(folder: Folder, names: Sequence[str]) -> list[str]:
+    """Return the files of the only folder that has some and no images, such as lvis/ next to coco/ with the images."""
+    found = []
+    for name in names if len(names) <= _MAX_FOLDERS else ():
+        endings = {ending(path) for path in files_in(folder, name, ".json", *IMAGE_ENDINGS)}
+        if endings == {".json"}:
+            found.append(name)
+    return files_in(folder, found[0], ".json") if len(found) == 1 else []
 
 
 def _looks_like_coco(folder: Folder, path: str) -> bool:
@@ -135,20 +149,23 @@ def find_image_folders(
     elif may_leave and (above := posixpath.dirname(folder.url)) and above[-1] not in "/:":
         root, prefix = open_folder(above), posixpath.basename(folder.url)
     is_root = options.root is not None
-    places = [_images_of(folder, path, root, prefix, is_root=is_root) for path in paths]
+    found = [_images_of(folder, path, root, prefix, is_root=is_root) for path in paths]
+    places = [place or "" for place in found]
     if prefix and all(place == prefix or place.startswith(f"{prefix}/") for place in places):
         root, places = folder, [place[len(prefix) + 1 :] for place in places]
     files = []
-    for path, place in zip(paths, places, strict=True):
+    for path, place, given in zip(paths, places, found, strict=True):
         is_shared = sum(is_within(place, other) or is_within(other, place) for other in places) > 1
-        files.append(CocoFile(path, split_of(path), place, not is_shared))
+        files.append(CocoFile(path, split_of(path), place, not is_shared, is_moved=given is None))
     return root, tuple(files)
 
 
-def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root: bool) -> str:
+def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root: bool) -> str | None:
+    """Return the folder that the paths of a file's images start at; None if only the ends of the paths are here."""
     url, tried = f"{folder.url}/{path}", places_of(path, prefix, is_root=is_root)
     with os_errors_as("read", url), folder.open(path) as file:
-        names, problems = image_names(file, url, root.url, _TRIED_IMAGES)
+        columns = image_columns(file, url, root.url, _TRIED_IMAGES)
+    names, problems = list(filter(None, columns.image_names)), columns.problems
     if not names and problems:
         msg = (
             f"{url}: none of its first images can be looked up: {problems[0].message}, or give the folder that "
@@ -161,7 +178,7 @@ def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root:
     found = next((place for place in tried if _has_one(root, place, names)), None)
     if found is None:
         found = _elsewhere(root, tried, join(prefix, path), names)
-    if found is not None:
+    if found is not None or are_moved(root, names, split_of(path)):
         return found
     msg = (
         f"{url}: its first image {names[0]!r} is in none of {', '.join(join(root.url, place) for place in tried)}; "
@@ -170,16 +187,14 @@ def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root:
     raise DataError(msg)
 
 
-def image_names(
-    file: BinaryIO, url: str, root_url: str, count: int | None = None
-) -> tuple[list[str], list[RecordProblem]]:
-    """Return the good image paths of a file, and its bad records; `count` limits how many records are read."""
+def image_columns(file: BinaryIO, url: str, root_url: str, count: int | None = None) -> CocoColumns:
+    """Return the images of a file without its annotations; `count` limits how many records are read."""
     columns = CocoColumns(url, root_url)
     for line, (_, record) in enumerate(array_items(file, url, {"images"}), 1):
         columns.add_image(record, line)
         if line == count:
             break
-    return [name for name in columns.image_names if name], columns.problems
+    return columns
 
 
 def _has_one(root: Folder, place: str, names: Sequence[str]) -> bool:

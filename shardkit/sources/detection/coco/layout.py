@@ -46,10 +46,11 @@ from shardkit.sources.detection.coco.files import (
     CocoFile,
     find_annotation_files,
     find_image_folders,
-    image_names,
+    image_columns,
     is_coco,
     is_within,
 )
+from shardkit.sources.detection.coco.moved_images import find_moved
 from shardkit.sources.detection.coco.panoptic import open_panoptic
 from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.listing import (
@@ -124,6 +125,7 @@ class Coco(Source):
         """See Source."""
         read = [
             f"{file.path} with the images in {join(self.folder.url, file.images)}"
+            + (", found by the ends of their paths" if file.is_moved else "")
             + (f" as {file.split}" if file.split else "")
             for file in self.files
         ]
@@ -143,6 +145,8 @@ class Coco(Source):
         with os_errors_as("read", url), self.files_folder.open(part.path) as file:
             images_url = join(self.folder.url, part.images)
             columns = read_coco(file, url, part.path, images_url, has_boxes=self.has_boxes)
+        if part.is_moved:
+            find_moved(columns, self.folder, part.split)
         folders, inner = scanned(self.folder, part.images, columns.image_names)
         classes: dict[int, str] = {}
         for number, name in sorted(columns.categories.items()) if self.has_ids else ():
@@ -178,8 +182,10 @@ class Coco(Source):
                 # Read again, because no other part knows what all of these files name.
                 url = f"{self.files_folder.url}/{file.path}"
                 with os_errors_as("read", url), self.files_folder.open(file.path) as opened:
-                    names, _ = image_names(opened, url, join(self.folder.url, file.images))
-                named.update(join(file.images, name) for name in names)
+                    columns = image_columns(opened, url, join(self.folder.url, file.images))
+                if file.is_moved:
+                    find_moved(columns, self.folder, file.split)
+                named.update(join(file.images, name) for name in columns.image_names if name)
         covered = {file.images for file in self.files if file.owns_images}
         shared = {file.images for file in self.files if not file.owns_images}
         # The walk of an outer folder reaches the inner ones too.
