@@ -63,7 +63,7 @@ def test_the_help_of_a_command_loads_nothing_heavy():
 def test_no_command_loads_pandas_which_pyarrow_does_for_each_column_that_becomes_an_array():
     assert find_spec("pandas")
     assert loaded("import pyarrow as pa; pa.chunked_array([[1]]).to_numpy()", ["pandas"]) == ["pandas"]
-    shapes = str(Path(shardkit.__file__).parents[1] / "sample_data" / "shapes")
+    shapes = str(Path(__file__).parents[1] / "sample_data" / "shapes")
     assert loaded(HELP.format(arguments=["plan", shapes, "--quiet"]), ["pyarrow", "pandas"]) == ["pyarrow"]
 
 

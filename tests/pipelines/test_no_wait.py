@@ -10,7 +10,7 @@ from shardkit.parallel import run_token
 from shardkit.storage import open_folder
 from shardkit.testing import digests_of, write_class_folders
 
-from ..cli.calling import CHECKOUT, IN_PROCESS_RUNNER, call, own_logging
+from ..cli.calling import IN_PROCESS_RUNNER, SAMPLE_DATA, call, own_logging
 from .crashing import interrupt, nothing_left
 
 
@@ -59,7 +59,7 @@ def test_it_publishes_and_of_a_finished_conversion_leaves_nothing(photographs, t
 
 @pytest.mark.usefixtures("goes_on")
 def test_the_program_of_the_flex_template_takes_the_parameters_of_its_launcher(photographs, tmp_path, monkeypatch):
-    page = (CHECKOUT / "pipelines" / "README.md").read_text()
+    page = (SAMPLE_DATA.parent / "pipelines" / "README.md").read_text()
     program = tmp_path / "convert.py"
     program.write_text(page[page.index("# convert.py: ") :].partition("```")[0])
     parameters = [f"--output={tmp_path / 'out'}", IN_PROCESS_RUNNER, f"--source={photographs}", "--max-rejected=1"]
