@@ -19,9 +19,9 @@ _WITH_FOLDER = 2  # parts of a path: a folder and the name
 
 
 def are_moved(folder: Folder, names: Sequence[str], split: str | None) -> bool:
-    """Return whether an image of these names is in the folder, or in one below it."""
+    """Return whether one of these names means one image in the folder, or in one below it."""
     index = NameIndex(folder)
-    return any(_find_all(index, name, split) for name in names)
+    return any(len(_find_all(index, name, split)) == 1 for name in names)
 
 
 def find_moved(columns: CocoColumns, folder: Folder, split: str | None) -> None:
