@@ -178,9 +178,9 @@ _ROWS = (
         "box-json",
         ("JSON of boxes",),
         "one record for each image: BDD100K, VIA (also CSV), CrowdHuman's `.odgt`, SageMaker's and Rekognition's "
-        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K, Edge Impulse, BBBC041, MOT; "
-        "or one file for each image: Supervisely, BDD100K, FUNSD, Mapillary, DeepFashion2: boxes, or classes of an "
-        "image (`label_columns` names the attribute or the job)",
+        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K, Edge Impulse, BBBC041, MOT, "
+        "FiftyOne, Labelbox, Azure AutoML; or one file for each image: Supervisely, BDD100K, FUNSD, Mapillary, "
+        "DeepFashion2, V7 Darwin: boxes, or classes of an image (`label_columns` names the attribute or the job)",
         open="detection.box_json.layout:open_box_json",
         recognise="detection.box_json.layout:has_box_json",
         options=("root", "label_columns"),

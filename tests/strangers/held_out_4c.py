@@ -66,8 +66,6 @@ def _(tree):
 
 @folder(
     "Labelbox: an .ndjson of data rows with a radio answer, the photographs by their external ids",
-    "advised",
-    today="refused",
 )
 def _(tree):
     """docs.labelbox.com, image export: projects, labels, annotations, classifications, radio_answer."""
@@ -109,7 +107,7 @@ def _(tree):
     tree.text("README.dataset.txt", "# Pets > 2024-05-06\nhttps://universe.roboflow.com/x\n")
 
 
-@folder("Azure's AutoML: train_annotations.jsonl and validation_annotations.jsonl over class folders", today="refused")
+@folder("Azure's AutoML: train_annotations.jsonl and validation_annotations.jsonl over class folders")
 def _(tree):
     """learn.microsoft.com, AutoML's JSONL for images; azureml-examples' fridgeObjects."""
     store = "azureml://subscriptions/0/resourcegroups/r/workspaces/w/datastores/d/paths/LocalUpload/0a1b"
@@ -125,7 +123,7 @@ def _(tree):
         )
 
 
-@folder("Azure's AutoML: boxes as fractions topX to bottomY in train_annotations.jsonl", "advised", today="refused")
+@folder("Azure's AutoML: boxes as fractions topX to bottomY in train_annotations.jsonl")
 def _(tree):
     """learn.microsoft.com, AutoML's JSONL for images: object detection."""
     store = "azureml://subscriptions/0/resourcegroups/r/workspaces/w/datastores/d/paths/image_data"
@@ -203,9 +201,7 @@ def _(tree):
     tree.text("flags.txt", "".join(f"{name}\n" for name in names))
 
 
-@folder(
-    "FiftyOneDataset: metadata.json, samples.json with ground_truth and predictions, data/", "advised", today="refused"
-)
+@folder("FiftyOneDataset: metadata.json, samples.json with ground_truth and predictions, data/", "advised")
 def _(tree):
     """docs.voxel51.com, exporting: fiftyone.types.FiftyOneDataset."""
     samples = []
@@ -221,8 +217,6 @@ def _(tree):
 
 @folder(
     "V7 Darwin: images, and annotations/*.json of item, slots and bounding_box in releases/latest",
-    "advised",
-    today="refused",
 )
 def _(tree):
     """docs.v7labs.com/reference/darwin-json, version 2.0."""

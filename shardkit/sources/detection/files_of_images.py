@@ -22,6 +22,7 @@ from shardkit.storage import Entry, Folder
 
 _TRIED = 4  # JSON files of a folder that are tested
 _JSON_FOLDERS = frozenset({"json", "jsons", "labels", "annotations", "annotation", "ann", "labelme"})
+_RELEASE = "releases/latest/annotations"  # of V7 Darwin
 _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "image")
 
 
@@ -40,6 +41,7 @@ def _places(folder: Folder) -> Iterator[str]:
         inner = folders_in(folder, name)
         for one in dict.fromkeys([*(one for one in inner if one.lower() in _JSON_FOLDERS), *inner[:1]]):
             yield join(name, one)
+    yield _RELEASE
 
 
 @dataclass(slots=True)

@@ -17,21 +17,18 @@ from shardkit.storage import Folder
 
 _TRIED = 8  # files that are tested
 _TABLES = (".csv", ".tsv")
-_LISTS = (".json", ".jsonl", ".ndjson")
-_ENDINGS = (*_TABLES, *_LISTS)
 _REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
 
 
 def other_export(folder: Folder, path: str) -> str | None:
     """Return what a file is and which export to choose instead; None if it is of no known tool."""
     kind = posixpath.splitext(path)[1].lower()
-    if kind not in _ENDINGS:
+    if kind not in _TABLES:
         return None
     head = read_head(folder, path) or b""
-    if kind in _TABLES and b"annotation_id" in head and any(word in head for word in _REGIONS):
+    if b"annotation_id" in head and any(word in head for word in _REGIONS):
         return "this is Label Studio's CSV, whose boxes are JSON in a field; export 'JSON' there"
-    is_labelbox = kind in _LISTS and b'"data_row"' in head and b'"projects"' in head
-    return "this is Labelbox's JSON, which its SDK converts to COCO" if is_labelbox else None
+    return None
 
 
 def refuse_other_export(folder: Folder, path: str) -> None:
@@ -65,4 +62,4 @@ def holds_other_export(folder: Folder) -> bool:
 
 
 def _candidates(folder: Folder) -> Iterator[str]:
-    yield from files_in(folder, "", *_ENDINGS)[:_TRIED]
+    yield from files_in(folder, "", *_TABLES)[:_TRIED]

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from shardkit.errors import DataError
@@ -12,11 +10,6 @@ EXPORTS = {
         "project.csv",
         "image,id,label,annotator,annotation_id\n" + LABEL_STUDIO_ROW,
         "export 'JSON' there",
-    ),
-    "Labelbox": (
-        "export.json",
-        json.dumps([{"data_row": {"external_id": "a.jpg"}, "projects": {}}]),
-        "which its SDK converts to COCO",
     ),
 }
 

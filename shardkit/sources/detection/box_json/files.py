@@ -82,7 +82,10 @@ def find_json_files(folder: Folder) -> list[str]:
     names = folders_in(folder)
     in_splits = [join(name, one) for name in names if split_of_folder(name) for one in _OF_SPLITS]
     in_splits = [path for path in in_splits if file_or_folder(folder, path)]
-    for paths in (files_in(folder, "", *_ENDINGS), in_splits, *_label_files(folder, names)):
+    # Azure's AutoML has training-mltable-folder/ and validation-mltable-folder/.
+    of_splits = [name for name in names if split_tokens(name) and not split_of_folder(name)][:_MAX_INNER]
+    beside = [path for name in of_splits for path in files_in(folder, name, *_ENDINGS)]
+    for paths in (files_in(folder, "", *_ENDINGS), in_splits, *_label_files(folder, names), beside):
         if found := [path for path in paths[:_TRIED] if format_of(folder, path)]:
             return found
     return _of_sequences(folder, names)

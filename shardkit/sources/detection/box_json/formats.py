@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
+from shardkit.sources.detection.box_json.exports import parse_automl, parse_fiftyone, parse_labelbox
 from shardkit.sources.detection.box_json.parsers import (
     CREATEML,
     EDGE_IMPULSE,
@@ -74,6 +75,7 @@ class Format:
 _VIA = rb'"shape_attributes"'
 # frame, object, left, top, width, height, flag, class and visibility, or flag and three unknown values
 _MOT = rb"\A[0-9]+,[0-9]+(?:,-?[0-9.]+){4},[01],(?:-1,-1,-1|[0-9]+,[0-9.]+)\s*$"
+_LABELBOX = (rb'"data_row"\s*:', rb'"projects"\s*:')
 _AROUND = "boxes enclose polygons, circles and ellipses"
 # Sharp signs before common ones.
 FORMATS = (
@@ -87,6 +89,21 @@ FORMATS = (
         parse_manifest,
     ),
     Format("Vertex AI's JSON Lines", _LINES, b"{", (rb'"imageGcsUri"',), lines, parse_vertex),
+    Format("Labelbox's data rows", (".jsonl", ".ndjson"), b"{", _LABELBOX, lines, parse_labelbox, _AROUND),
+    Format("Labelbox's array of data rows", _JSON, b"[", _LABELBOX, items, parse_labelbox, _AROUND),
+    Format(
+        "FiftyOne's samples",
+        _JSON,
+        b"{",
+        (rb'"samples"\s*:\s*\[', rb'"filepath"\s*:', rb'"_cls"\s*:'),
+        partial(items, inside="samples"),
+        parse_fiftyone,
+    ),
+    # Other files of image_url and label are tables.
+    Format("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parse_automl),
+    Format(
+        "Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:\s*"azureml:', rb'"label"\s*:'), lines, parse_automl
+    ),
     Format(
         "Dataturks' JSON Lines",
         _LINES,

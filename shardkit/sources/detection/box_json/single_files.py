@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shardkit.layouts import LAYOUTS
-from shardkit.sources.detection.box_json.fields import Box, Fields, at, text_at
+from shardkit.sources.detection.box_json.fields import Box, Fields, at, corner_and_size, text_at
 from shardkit.sources.detection.box_json.files import classes_of
 from shardkit.sources.detection.box_json.formats import Format
 from shardkit.sources.detection.box_json.parsers import parse_bdd
@@ -50,6 +50,15 @@ def _parse_frame(image: JsonImage, record: dict[str, Any], column: str | None) -
 _FORM = Fields((), ("form",), ("label",), Box(("box",), ""), noun="part")
 _MAPILLARY = Fields((), ("objects",), ("label",), Box(("bbox",), "xmin ymin xmax ymax"), (("width",), ("height",)))
 _ITEMS = Fields((), (), ("category_name",), Box(("bounding_box",), ""), noun="item", key="item")
+_DARWIN = Fields(
+    (),
+    ("annotations",),
+    ("name",),
+    Box(("bounding_box",), "x y w h", corner_and_size),
+    (("item", "slots", 0, "width"), ("item", "slots", 0, "height")),
+    "annotation",
+    without_box="annotations without bounding_box (tags, keypoints)",
+)
 _FORMATS = {
     one.title: one
     for one in (
@@ -93,6 +102,15 @@ _FORMATS = {
             (rb'"item[0-9]+"\s*:\s*\{', rb'"category_name"', rb'"bounding_box"\s*:\s*\['),
             items,
             _ITEMS.parse,
+        ),
+        Format(
+            "V7 Darwin's JSON of an image",
+            (".json",),
+            b"{",
+            (rb'"slots"\s*:\s*\[', rb'"item"\s*:\s*\{', rb'"annotations"\s*:\s*\['),
+            items,
+            _DARWIN.parse,
+            "boxes enclose polygons",
         ),
     )
 }
