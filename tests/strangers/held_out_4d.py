@@ -44,7 +44,6 @@ def _(tree):
 @folder(
     "Timelapse: File and RelativePath with backslashes, the same names at each station, its databases",
     "advised",
-    today="refused",
 )
 def _(tree):
     """timelapse.ucalgary.ca: the CSV of all data; a .tdb and a .ddb are SQLite."""

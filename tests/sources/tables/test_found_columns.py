@@ -176,3 +176,25 @@ def test_captions_are_no_classes(tmp_path):
         opened(f"{tmp_path}/t.csv")
     assert "--unlabelled" in command_text(error.value)
     assert "--label-column" not in command_text(error.value)
+
+
+TIMELAPSE = "File,RelativePath,Species\n1.jpg,A\\Check,deer\n1.jpg,B\\Check,fox\n2.jpg,B\\Check,deer\n3.jpg,,fox\n"
+STATIONS = dict.fromkeys(("A/Check/1.jpg", "B/Check/1.jpg", "B/Check/2.jpg", "3.jpg"), b"x")
+
+
+def test_timelapses_two_columns_are_the_path_of_an_image(tmp_path):
+    root = write_tree(tmp_path / "s", {"data.csv": TIMELAPSE.encode(), **STATIONS})
+    rows = read_source(root / "data.csv").rows
+    found = {row["key"]: row["label_name"] for row in rows}
+    assert found == {"A/Check/1.jpg": "deer", "B/Check/1.jpg": "fox", "B/Check/2.jpg": "deer", "3.jpg": "fox"}
+
+
+def test_a_path_that_leads_nowhere_is_not_put_before_the_names_of_images(tmp_path):
+    text = "File,RelativePath,Species\n1.jpg,2024\\May,deer\n2.jpg,../..,fox\n3.jpg,2024\\June,deer\n"
+    images = {f"{number}.jpg": b"x" for number in (1, 2, 3)}
+    root = write_tree(tmp_path / "s", {"data.csv": text.encode(), **images})
+    assert [row["key"] for row in read_source(root / "data.csv").rows] == ["1.jpg", "2.jpg", "3.jpg"]
+    with_one = TIMELAPSE.replace("2.jpg,B\\Check", "2.jpg,..\\..\\B")
+    rows = read_source(write_tree(tmp_path / "t", {"data.csv": with_one.encode(), **STATIONS}) / "data.csv").rows
+    assert {row["key"] for row in rows if row["reason"] is None} == {"A/Check/1.jpg", "B/Check/1.jpg", "3.jpg"}
+    assert [row["reason"] for row in rows if row["reason"]] == ["bad_path"]

@@ -12,19 +12,20 @@ from typing import ClassVar
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.naming import IMAGE_ENDINGS, counted
+from shardkit.naming import IMAGE_ENDINGS, counted, relative_path_problem
 from shardkit.sources.listing import ending
 from shardkit.sources.tables.column_names import is_split, plain
 from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, UTF_8, Line, encoding_of, read_lines
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, TablePart, check_columns
 from shardkit.sources.tables.formats.text_pieces import RecordRule, TextPiece, divide_text
 from shardkit.sources.tables.formats.values import kind_of_text, shown, type_of_kinds
+from shardkit.sources.walking import file_or_folder, join, parent_of
 from shardkit.storage import Folder
 
 _CHUNK_RECORDS = 8192  # records of which each different value is classified once
 _DELIMITERS = (",", ";", "\t", "|")
 _SEPARATOR_LINE = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
-_PANDAS_INDEX = re.compile(r"Unnamed: [0-9]+")  # how pandas calls the index of a file that it wrote and read again
+_PANDAS_INDEX = re.compile(r"Unnamed: [0-9]+")  # an index that pandas wrote and read again
 _DECIMAL_COMMA = re.compile(r"-?[0-9]+(?:,[0-9]+)?")
 _WITH_SPLIT = ("split", "image_uri", "label")
 
@@ -39,6 +40,7 @@ class CsvFile(TableFile):
         spaced: Whether a blank after the delimiter is ignored.
         encoding: Encoding of the text; see `encoding_of`.
         decimals: Columns of numbers such as ``0,5``, which records have as ``0.5``.
+        name_and_folder: The columns of an image's name, in which records have its path, and of its folder; or None.
     """
 
     format_name: ClassVar[str] = "CSV"
@@ -49,11 +51,16 @@ class CsvFile(TableFile):
     spaced: bool
     encoding: str = UTF_8
     decimals: tuple[int, ...] = ()
+    name_and_folder: tuple[int, int] | None = None
 
     @property
     def remark(self) -> str:
         """See TableFile."""
-        return "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
+        encoded = "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
+        if self.name_and_folder is None:
+            return encoded
+        name, folder = (self.columns[i] for i in self.name_and_folder)
+        return f"{encoded}the folders of {name!r} from {folder!r}; "
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """See TableFile; pieces of about 8 MiB."""
@@ -84,15 +91,18 @@ class CsvFile(TableFile):
                     record.line, (), f"it has {counted(number, 'field')}, the table {counted(width, 'column')}"
                 )
             else:
-                yield self._with_points(record) if self.decimals else record
+                yield self._converted(record) if self.decimals or self.name_and_folder else record
 
-    def _with_points(self, record: Record) -> Record:
+    def _converted(self, record: Record) -> Record:
         if record.problem is not None:
             return record
         values = list(record.values)
         for i in self.decimals:
             if _DECIMAL_COMMA.fullmatch(values[i]):
                 values[i] = values[i].replace(",", ".")
+        if self.name_and_folder is not None:
+            name, folder = self.name_and_folder
+            values[name] = _joined(values[folder], values[name])
         return record._replace(values=values)
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
@@ -220,7 +230,25 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     kind = TsvFile if tabs else CsvFile
     num_skipped = bool(declared) + (not found)
     file = kind(folder, path, columns, delimiter, num_skipped, spaced=spaced, encoding=encoding)
+    file = replace(file, name_and_folder=_name_and_folder(file))
     return file if delimiter == "," else replace(file, decimals=_decimals(file))
+
+
+def _joined(folder: str, name: str) -> str:
+    above = folder.strip().replace("\\", "/").strip("/")
+    return f"{above}/{name}" if above and name.strip() else name
+
+
+def _name_and_folder(file: CsvFile) -> tuple[int, int] | None:
+    """Return the columns File and RelativePath of Timelapse, if the first image is where they say."""
+    names = list(map(plain, file.columns))
+    if "file" not in names or "relativepath" not in names:
+        return None
+    found = names.index("file"), names.index("relativepath")
+    first = next((one.values for one in file.records(0) if one.problem is None and one.values[found[0]].strip()), None)
+    path = join(parent_of(file.path), _joined(first[found[1]], first[found[0]])) if first else ""
+    entry = None if relative_path_problem(path) else file_or_folder(file.folder, path)
+    return None if entry is None or entry.is_folder else found
 
 
 def _decimals(file: CsvFile) -> tuple[int, ...]:
