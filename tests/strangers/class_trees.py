@@ -317,7 +317,7 @@ def _(tree):
                     tree.images(path, 1, kind)
 
 
-@folder("captures of a webcam: class folders with session folders inside", "advised")
+@folder("captures of a webcam: class folders with session folders inside")
 def _(tree):
     for name in ("fist", "palm"):
         for session in ("session1", "session2"):

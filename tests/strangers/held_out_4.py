@@ -124,7 +124,7 @@ def _(tree):
                 tree.files[f"IDC_regular_ps50_idx5/{path}"] = tree.files[path]
 
 
-@folder("chest CT: classes of train and valid have longer names than those of test", "refused", today="wrong")
+@folder("chest CT: classes of train and valid have longer names than those of test", "refused")
 def _(tree):
     """kaggle.com/datasets/mohamedhanyyy/chest-ctscan-images: classes of test that train has not are no classes."""
     stages = {

@@ -18,7 +18,7 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 
 
 # --- lists
-@folder("VireoFood-172: ready_chinese_food of numbers; TR.txt, VAL.txt, TE.txt of /1/1_1.jpg", today="wrong")
+@folder("VireoFood-172: ready_chinese_food of numbers; TR.txt, VAL.txt, TE.txt of /1/1_1.jpg")
 def _(tree):
     """vireo.cs.cityu.edu.hk/VireoFood172."""
     lists, ingredients = {"TR": "", "VAL": "", "TE": ""}, ""

@@ -71,7 +71,7 @@ def _(tree):
     tree.text("labels.csv", rows)
 
 
-@folder("google_images_download: downloads/<words> and downloads/<words> - thumbnail", "advised", today="wrong")
+@folder("google_images_download: downloads/<words> and downloads/<words> - thumbnail", "advised")
 def _(tree):
     """google-images-download.readthedocs.io: --thumbnail keeps a small picture of each."""
     for name in ("golden retriever", "siamese cat"):
@@ -101,7 +101,7 @@ def _(tree):
     tree.files["OneDrive_1_5-6-2024.zip"] = packed(tree, "zip/", zipped, len("zip/"))
 
 
-@folder("a microscope's plates: A01_s1_w1.TIF, and platemap.csv of compounds by well", "refused", today="wrong")
+@folder("a microscope's plates: A01_s1_w1.TIF, and platemap.csv of compounds by well", "refused")
 def _(tree):
     """bbbc.broadinstitute.org's plates: a table of wells names no image, and w1 and w2 are channels of one."""
     rows = "Plate,Well,Compound,Concentration\n"

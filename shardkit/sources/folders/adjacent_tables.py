@@ -31,6 +31,7 @@ from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
+_NO_NAME = re.compile(r"column [0-9]+")  # of a column without header
 _FEW_RECORDS = 3  # of fewer, nothing repeats
 _FEW_OF_A_FOLDER = 2
 _DIGITS_OF_RANGES = 4
@@ -53,6 +54,7 @@ class AdjacentTable:
         num_each: Number of rows that name files, for each name of the files' folders, on average.
         folder_splits: The splits that the files' folders mean; None if one means none.
         label_columns: Other columns that may hold labels: no splits, numbers of folds, links or texts of one image.
+        inner_folders: If it has no header: the folders of the files, below what is above all of them.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
 
@@ -65,6 +67,7 @@ class AdjacentTable:
     num_each: float = 0
     folder_splits: frozenset[str | None] = frozenset()
     label_columns: frozenset[str] = frozenset()
+    inner_folders: frozenset[str] = frozenset()
     problem: str = ""
 
     @property
@@ -196,7 +199,7 @@ def _is_source(folder: Folder, table: AdjacentTable) -> bool:
 
 def are_classes(table: AdjacentTable) -> bool:
     """Return whether the folders of a table's images look like classes by their own names, too."""
-    return _may_be_classes(sorted(table.image_folders - {""}))
+    return any(_may_be_classes(sorted(names - {""})) for names in (table.image_folders, table.inner_folders))
 
 
 def _may_be_classes(names: list[str]) -> bool:
@@ -258,11 +261,19 @@ def _look_at_head(head: Head, files: ImageNames) -> AdjacentTable:
     labels = frozenset(columns[i] for i in others if _may_be_labels(columns[i], [row[i] for row in rows]))
     table = AdjacentTable(name, columns, columns[column], top, of_folders, label_columns=labels)
     values = {i: {row: rows[row][i] for row in found} for i in others if columns[i] in labels}
+    if all(map(_NO_NAME.fullmatch, labels)):  # nothing says that they are labels, unlike the folders
+        table = replace(table, inner_folders=_inner_folders(found))
     numbers = bool(values) and all(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
     above = {posixpath.dirname(path) for paths in found.values() for path in paths}
     splits = frozenset(next(filter(None, map(split_of_folder, path.split("/"))), None) for path in above)
     num_each = len(found) / len(set(map(_folder_of, found.values())))
     return replace(table, numbers_folders=numbers, folder_splits=splits, num_each=num_each)
+
+
+def _inner_folders(found: Mapping[int, Sequence[str]]) -> frozenset[str]:
+    folders = sorted({posixpath.dirname(path) for paths in found.values() for path in paths})
+    common = posixpath.commonpath(folders) if all(folders) else ""
+    return frozenset(path[len(common) :].strip("/").split("/")[0] for path in folders)
 
 
 def _with_numbers_of_others(tables: list[AdjacentTable]) -> list[AdjacentTable]:

@@ -9,7 +9,9 @@ tiles/tumour/1.jpg, slides/1.jpg       tiles/ alone, or the upper level
 0/a/0a1b.jpg                           neither: the first characters of the files' names
 """
 
+import itertools
 import posixpath
+from collections.abc import Mapping, Sequence
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
@@ -17,7 +19,7 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
-from shardkit.sources.folders.no_classes import are_dates, are_ranges
+from shardkit.sources.folders.no_classes import parts_of_data
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, split_of_name, splits_of
 from shardkit.sources.walking import join
@@ -125,6 +127,31 @@ def trees_alone(
     return changes
 
 
+def refuse_longer_names(classes: Mapping[str, Sequence[str]], place: SourcePlace) -> None:
+    """Refuse splits of which one has longer names for classes of the other: train/cat_of_farms/ and test/cat/.
+
+    Args:
+        classes: The classes of each split, by the folder of the split.
+        place: The tree's place in the source.
+
+    Raises:
+        RefusalError: Each class that only one split has begins the name of one that only the other has.
+    """
+    for short, long in itertools.permutations(classes, 2):
+        only, others = ({*classes[one]} - {*classes[two]} for one, two in ((short, long), (long, short)))
+        pairs = [(name, other) for other in sorted(others) for name in _beginnings(other) if name in only]
+        if only and len(pairs) == len(only) == len({name for name, _ in pairs}):
+            name, other = (printable(join(above, one)) for above, one in zip((short, long), pairs[0], strict=True))
+            more = f", and {len(pairs) - 1} more pairs like them" if len(pairs) > 1 else ""
+            problem = f"{place.shown}: {name}/ and {other}/ may be one class under two names{more}"
+            change = place.tree(FORCED, "each name is a class, which not all splits have")
+            raise RefusalError(problem, [change], remedy="give the folders of a class one name in all splits")
+
+
+def _beginnings(name: str) -> list[str]:
+    return [name[:i] for i, character in enumerate(name) if not character.isalnum()]
+
+
 def innermost(folder: Folder, path: str, excluded: str | None, *, of_split: bool = False) -> str:
     """Return the first folder in a folder that holds images or several folders.
 
@@ -216,7 +243,7 @@ def _several_levels(
 
 def _may_be_classes(names: list[str], inner: dict[str, list[str]]) -> bool:
     """Return whether folders of a lower level may be classes: dates are none, and names that all upper folders have."""
-    if are_dates(names) or are_ranges(names):
+    if parts_of_data(names):
         return False
     repeat = len(inner) > 1 and len({tuple(below) for below in inner.values()}) == 1
     return len(names) > 1 and (repeat or len([name for name in names if not says_nothing(name)]) > 1)

@@ -29,12 +29,13 @@ from shardkit.sources.folders.class_levels import (
     inner_splits,
     innermost,
     refuse_inner_classes,
+    refuse_longer_names,
     refuse_unclear_level,
     trees_alone,
 )
-from shardkit.sources.folders.copies import copies_among, is_same_tree
+from shardkit.sources.folders.copies import copies_among, is_same_tree, refuse_variants
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
-from shardkit.sources.folders.no_classes import refuse_no_classes
+from shardkit.sources.folders.no_classes import refuse_no_classes, refuse_parts_of_data
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import (
     is_of_project,
@@ -47,6 +48,7 @@ from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
+_MAX_WITH_LISTS = 8  # folders of which all but one may hold lists only; more of them are classes
 _FEW = 2  # ordinary folders next to one called "train": with more of them it is a class as they are
 
 
@@ -104,6 +106,9 @@ def read_tree(
     if not names:
         return FlatFolders((LabelRoot("", None),))
     rest = [name for name in names if not is_of_project(name)]
+    if 1 < len(rest) <= _MAX_WITH_LISTS:
+        without = [name for name in rest if not _holds_only_lists(folder, name)]
+        rest = without if len(without) == 1 and len(label_folders(folder, without[0], excluded)) > 1 else rest
     if len(rest) == 1 < len(names) and not splits_of(names) and _is_data(folder, names):
         names = rest
     splits = splits_of(names)
@@ -124,6 +129,11 @@ def read_tree(
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0], place)
     return _labels(folder, names, excluded, place, list(splits))
+
+
+def _holds_only_lists(folder: Folder, name: str) -> bool:
+    """Return whether a folder holds files, and none is an image; an empty one may be a class."""
+    return any(not entry.is_folder for entry in children(folder, name)) and not holds_image(folder, name)
 
 
 def _is_data(folder: Folder, names: list[str]) -> bool:
@@ -164,8 +174,11 @@ def _below_splits(
         ]
         raise RefusalError(problem, commands)
     for root in labelled:
+        refuse_variants(folder, root.path, inner[root], place)
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:NUM_SAMPLED]
         refuse_unclear_level(folder, sampled, excluded, place, are_in_split=True)
+        refuse_parts_of_data(inner[root], place)
+    refuse_longer_names({root.path: inner[root] for root in labelled}, place)
     left_out = (*unlabelled, *(root.path for root in with_images))
     return ClassFolders(
         folder, labelled, excluded, unlabelled_remark(left_out), left_out, unused, skips_unlabelled=True
@@ -200,6 +213,7 @@ def _labels(
             problem = f"{place.shown}: {listed([*copies])} may be copies of what is next to them, with other files"
         without = place.without([*copies], f"without {listed([*copies])}, a copy")
         raise RefusalError(problem, [without, _forced(place)])
+    refuse_variants(folder, "", names, place)
     remark = read_as_classes(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
     remark += unlabelled_remark(left_out)
@@ -208,6 +222,7 @@ def _labels(
     without_images = all(inner[name] and not has_images(folder, name) for name in sampled)
     if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
         refuse_inner_classes(folder, inner, excluded, place)
+        refuse_parts_of_data(names, place)
         return ClassFolders(folder, excluded=excluded, remark=remark, splits_below=True, skips_unlabelled=True)
     if split_up := [name for name, below in inner.items() if len(set(splits_of(below).values())) > 1]:
         problem = (
@@ -216,6 +231,7 @@ def _labels(
         )
         raise RefusalError(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
     refuse_unclear_level(folder, sampled, excluded, place)
+    refuse_parts_of_data(names, place)
     if without_images and sampled:
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"

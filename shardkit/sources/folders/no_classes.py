@@ -9,13 +9,21 @@ from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.matching import SAYS_MASKS
 from shardkit.sources.folders.paired_folders import are_paired
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import mix_splits, says_nothing
+from shardkit.sources.folders.split_folders import mix_splits, number_of_word, says_nothing
 from shardkit.storage import Folder
 
 # Cameras' folders: DCF 2.0, 3.2.3, such as 100APPLE.
 _CAMERA_FOLDER = re.compile(r"[1-9][0-9]{2}[A-Z0-9_]{5}")
 # Years, months and days.
 _DATE = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?:[-_.]?[01][0-9](?:[-_.]?[0-3][0-9])?)?(?![0-9])")
+# What data is divided by: ``Plate1``, ``patient_007``; ``class1``, ``type_2`` and ``s1`` may be classes.
+_PARTS = frozenset(
+    {
+        *("batch", "cam", "camera", "case", "chunk", "clip", "day", "fold", "page", "part", "patient", "plate", "roll"),
+        *("run", "scan", "scene", "seq", "sequence", "session", "set", "shard", "site", "slide", "subject", "trial"),
+        *("user", "vid", "video", "visit", "volume", "week", "month"),
+    }
+)
 _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 
 
@@ -40,16 +48,11 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
             f"{place.shown}: folder names contain a split and another word ({listed(names)}), so the class is unclear"
         )
         raise RefusalError(problem, [forced])
-    what = ""
-    if are_dates(names):
-        what = "look like camera folders or dates, not like classes"
-    elif are_ranges(names):
-        what = "look like ranges of numbers, not like classes"
-    elif len(names) > 1 and all(map(says_nothing, names)) and all(has_images(folder, name) for name in names):
-        what = "have names that say nothing about the images in them"
-    if what and all(has_images(folder, name) for name in names):
-        return f"{listed(names)} {what}"
-    if what:
+    what = parts_of_data(names)
+    are_silent = len(names) > 1 and all(map(says_nothing, names))
+    if (what or are_silent) and all(has_images(folder, name) for name in names):
+        return f"{listed(names)} {what or 'have names that say nothing about the images in them'}"
+    if what and not are_numbered(names):  # folders in numbered ones may be classes, or splits
         raise RefusalError(f"{place.shown}: {listed(names)} {what}", [unlabelled, forced])
     if are_paired(folder, names):
         problem = (
@@ -66,6 +69,39 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
         remedy = "merge the drawings of an image into one mask of class numbers with the image's name"
         raise RefusalError(problem, [without, forced], remedy=remedy)
     return ""
+
+
+def parts_of_data(names: Sequence[str]) -> str:
+    """Return why folders are parts of data and no classes, as the end of a sentence; '' if they may be classes."""
+    if are_dates(names):
+        return "look like camera folders or dates, not like classes"
+    if are_ranges(names):
+        return "look like ranges of numbers, not like classes"
+    if are_numbered(names):
+        return "are numbered parts of the data, not classes"
+    return ""
+
+
+def refuse_parts_of_data(names: list[str], place: SourcePlace) -> None:
+    """Refuse the folders of a split that are called by dates or by numbers of parts.
+
+    Args:
+        names: The names of all folders in the split.
+        place: The tree's place in the source.
+
+    Raises:
+        RefusalError: They are.
+    """
+    if what := parts_of_data(names):
+        unlabelled = place.whole({"unlabelled": True}, "images without labels")
+        forced = place.tree(FORCED, "each folder is a class")
+        raise RefusalError(f"{place.shown}: {listed(names)} {what}", [unlabelled, forced])
+
+
+def are_numbered(names: Sequence[str]) -> bool:
+    """Return whether folders are called by one word for parts of data, and numbers: ``Plate1``, ``Plate2``."""
+    found = {number_of_word(name) for name in names}
+    return len(names) > 1 and found <= _PARTS and len(found) == 1
 
 
 def are_dates(names: Sequence[str]) -> bool:

@@ -44,14 +44,15 @@ def are_paired(folder: Folder, names: list[str]) -> bool:
     common = sorted(here.keys() & there.keys())
     if len(common) < _NUM_SAMPLED or len(common) < _MIN_SHARE * max(len(here), len(there)):
         return False
-    return all(_show_the_same(folder, here[name], there[name]) for name in common[:_NUM_SAMPLED])
+    return all(show_the_same(folder, here[name], there[name]) for name in common[:_NUM_SAMPLED])
 
 
 def _plain(path: str, above: str) -> str:
     return _SUFFIX.sub("", posixpath.splitext(path[len(above) + 1 :])[0])
 
 
-def _show_the_same(folder: Folder, first: str, second: str) -> bool:
+def show_the_same(folder: Folder, first: str, second: str) -> bool:
+    """Return whether two images of different sizes or depths show the same, judging by thumbnails."""
     one, other = _header(folder, first), _header(folder, second)
     if one is None or other is None or one == other:
         return False  # photographs of one camera differ in what they show

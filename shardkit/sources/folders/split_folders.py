@@ -133,6 +133,12 @@ def split_of_name(name: str) -> str | None:
     return splits_of([name]).get(name)
 
 
+def number_of_word(name: str) -> str | None:
+    """Return the word of a name that is one word and a number, such as ``plate`` of ``Plate_01``; None for others."""
+    words = _words(name)
+    return words[0] if len(words) == 2 and not words[0].isdigit() and words[1].isdigit() else None
+
+
 def mix_splits(names: Sequence[str]) -> bool:
     """Return whether every name has one split's word next to others, as in ``cats_train`` and ``dogs_test``."""
     found = [{split for word in _words(name) if (split := _split(word))} for name in names]

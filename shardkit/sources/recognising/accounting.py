@@ -55,7 +55,7 @@ def accounted(source: Source, opening: Opening) -> Source:
     source = divided_by_lists(source, files, names, opening)
     if source.label_files is None or not (files or of_images):
         return source
-    claims = [_claim(one, names, opening, source, set(source.label_files)) for one in files]
+    claims = [_claim(one, names, opening, source, are_folders_labels=are_folders_labels) for one in files]
     if are_folders_labels and opening.options.layout is None:
         _refuse_lost_boxes((*of_images, *(one for one in claims if one.path.endswith(".json"))), opening)
     return AccountedSource(source.folder, source, (*claims, *of_images))
@@ -79,9 +79,9 @@ def _url(opening: Opening, path: str) -> str:
     return f"{opening.folder.url}/{path}"
 
 
-def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source, used: set[str]) -> Claim:
+def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source, *, are_folders_labels: bool) -> Claim:
     claim = one.claim(names)
-    if _url(opening, one.path) in used:
+    if _url(opening, one.path) in (source.label_files or ()):
         return replace(claim, is_used=True)
     kind = ending(one.path)
     if one.file is None:
@@ -101,7 +101,7 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
         return replace(claim, gives="splits", why=why)
     if not others:
         return replace(claim, gives="nothing", why="it has only names, and its own name is not that of a split")
-    what = "the labels come from the folders" if not source.label_files else "the labels come from another file"
+    what = "the labels come from the folders" if are_folders_labels else "the labels come from another file"
     if all(is_caption(str(row[i])) for i in others for row in one.rows if row[i] not in {None, ""}):
         claim = replace(claim, gives="nothing")
     return replace(claim, why=f"{what}; its columns are {', '.join(map(repr, (columns[i] for i in others[:5])))}")

@@ -14,6 +14,8 @@ _WORDS = re.compile(
     r"(?:lists?|sets?|splits?|images?|imgs?|files?|data|ids?|labels?)?(?![a-z])"
 )
 _CASES = re.compile(r"(?<=[a-z])(?=[A-Z])")
+# Whole names of files, as of VireoFood-172's TR.txt, VAL.txt and TE.txt.
+_SHORT = {"tr": "train", "trn": "train", "vl": "validation", "te": "test", "tst": "test"}
 # CelebA's list_eval_partition: "0" represents training image, "1" validation, "2" testing.
 _PARTITION = {"0": "train", "1": "validation", "2": "test"}
 _PARTITION_COLUMNS = frozenset({"partition", "evaluationstatus", "splitid", "setid"})
@@ -42,6 +44,8 @@ def split_of_file(path: str) -> str | None:
     has no ending: ``a. Training Set/``.
     """
     stem = posixpath.basename(path[:-1]) if path.endswith("/") else posixpath.splitext(posixpath.basename(path))[0]
+    if not path.endswith("/") and (split := _SHORT.get(stem.lower())):
+        return split
     words = _WORDS.findall(_CASES.sub("_", stem).lower())
     splits = {"train" if word == "trainval" else split_of_folder(word) for word in words}
     if splits == {"train", "validation"}:

@@ -1,7 +1,9 @@
 import re
 import time
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources.folders.class_folders import ClassFolders
@@ -11,7 +13,7 @@ from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import Entry, WrappedFolder, open_folder
-from shardkit.testing import upload
+from shardkit.testing import encoded, upload
 from shardkit.testing.refusals import command_text
 
 from .tree_sources import KINDS, commands_in, made, read
@@ -376,6 +378,36 @@ REFUSED = {
         "1_mask.png in train/a/ is a mask",
         ["SOURCE OUT --ignore '*_mask*'", FORCED],
     ),
+    "plates": (
+        ["Plate1/1.jpg", "Plate1/2.jpg", "Plate2/3.jpg"],
+        "Plate1/, Plate2/ are numbered parts of the data",
+        [UNLABELLED, FORCED],
+    ),
+    "plates with a folder in each": (
+        ["Plate1/images/1.jpg", "Plate1/images/2.jpg", "Plate2/images/3.jpg"],
+        "Plate1/, Plate2/ are numbered parts of the data",
+        [UNLABELLED, FORCED],
+    ),
+    "patients of a split": (
+        ["train/patient_01/1.jpg", "train/patient_02/2.jpg", "test/patient_03/3.jpg", "test/patient_04/4.jpg"],
+        "patient_03/, patient_04/ are numbered parts of the data",
+        [UNLABELLED, FORCED],
+    ),
+    "thumbnails next to their classes": (
+        ["cat/1.jpg", "cat - thumbnail/1.jpg", "dog/2.jpg"],
+        "the images of cat - thumbnail/ have the names of those of cat/",
+        ["SOURCE OUT --ignore '/cat - thumbnail/'", FORCED],
+    ),
+    "small pictures in a split": (
+        ["train/cat/1.jpg", "train/small_cat/1.png", "train/dog/2.jpg", "test/cat/3.jpg"],
+        "the images of small_cat/ have the names of those of cat/",
+        ["SOURCE OUT --ignore /train/small_cat/", FORCED],
+    ),
+    "longer names in one split": (
+        ["train/cat_of_farms/1.jpg", "train/dog/2.jpg", "test/cat/3.jpg", "test/dog/4.jpg"],
+        "test/cat/ and train/cat_of_farms/ may be one class under two names",
+        [FORCED],
+    ),
     "masks next to images without labels (DeepGlobe)": (
         ["1_sat.jpg", "1_mask.png", "2_sat.jpg", "2_mask.png"],
         "1_mask.png is a mask by its name",
@@ -396,6 +428,36 @@ def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, senten
     with pytest.raises(CallError, match=re.escape(sentence)) as caught:
         open_source(url)
     assert commands_in(command_text(caught.value).replace(url, "SOURCE")) == commands
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("class1", "class2"),
+        ("type_1", "type_2"),
+        ("c0", "c1"),
+        ("stage1", "stage2"),
+        ("cat", "cat small"),  # with other images
+        ("cat", "cat wild", "dog", "dog wild"),
+    ],
+)
+def test_numbered_classes_and_classes_of_classes_are_read(names, tmp_path):
+    files = {f"{name}/{i}{name.count('small')}.jpg": b"x" for name in names for i in range(3)}
+    assert {label for _, label in read(made(tmp_path, "folder", files))[1].values()} == {*names}
+
+
+def test_versions_of_images_are_seen_whatever_their_folders_are_called(tmp_path):
+    files = {}
+    for seed, name in enumerate(("cat", "dog")):
+        files[f"{name}/1.png"] = encoded(grain(seed, 64), "PNG")
+        files[f"{name} (web)/1.png"] = encoded(grain(seed, 64).resize((16, 16)), "PNG")
+    with pytest.raises(CallError, match=r"the images of cat \(web\)/ have the names of those of cat/"):
+        open_source(made(tmp_path, "folder", files))
+
+
+def grain(seed, side):
+    pixels = np.random.default_rng(seed).integers(0, 256, (8, 8), np.uint8)
+    return Image.fromarray(pixels).resize((side, side))
 
 
 @pytest.mark.parametrize("kind", KINDS)
