@@ -13,6 +13,7 @@ from shardkit.reject_reasons import ANNOTATED_SIZE
 
 Box = tuple[float, float, float, float]
 _FLOAT32 = struct.Struct("<4f")
+_MASK = "mask"
 _Point = tuple[float, float]
 
 # EXIF orientation: from (y, x) in the stored picture to (y, x) in the upright one (EXIF 2.3, 4.6.4 A).
@@ -56,11 +57,20 @@ def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -
         return 1
     if (width, height) == (info.width, info.height):
         return info.orientation
-    wanted = " x ".join(map(str, upright_size(info)))
-    raise BadImage(
-        ANNOTATED_SIZE,
-        f"The {what} is {width} x {height} pixels, the image {wanted}; are they the same image?",
-    )
+    wanted = upright_size(info)
+    there = f"{wanted[0]} x {wanted[1]}"
+    question = "are they the same image?"
+    if what != _MASK and _have_same_shape((width, height), wanted):
+        question = (
+            f"if the image was resized after it was annotated, multiply the boxes by {wanted[0] / width:g} and write "
+            f"{there} as their size"
+        )
+    raise BadImage(ANNOTATED_SIZE, f"The {what} is {width} x {height} pixels, the image {there}; {question}")
+
+
+def _have_same_shape(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Return whether a picture of one size may have been resized to the other, whose sides are rounded."""
+    return abs(one[0] * other[1] - one[1] * other[0]) <= max(*one, *other)
 
 
 def mask_orientation(mask: MaskInfo, info: ImageInfo) -> int:
@@ -69,7 +79,7 @@ def mask_orientation(mask: MaskInfo, info: ImageInfo) -> int:
     Raises:
         BadImage: "annotated_size": the mask and the image differ in size.
     """
-    return annotated_orientation(mask.width, mask.height, info, "mask")
+    return annotated_orientation(mask.width, mask.height, info, _MASK)
 
 
 def place_objects(

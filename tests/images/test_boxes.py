@@ -60,3 +60,16 @@ def test_verify_accepts_every_box_that_convert_keeps(orientation):
         ["cat"],
     )
     assert list(example_problems(example.encode(stored), None, contents, deep=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("annotated", "advice"),
+    [
+        ((2560, 1920), "multiply the boxes by 0.25 and write 640 x 480 as their size"),
+        ((2561, 1921), "multiply the boxes by 0.249902"),  # resizing rounds the sides
+        ((2560, 1440), "are they the same image"),
+    ],
+)
+def test_boxes_of_another_size_are_refused_with_the_factor_if_the_shape_is_the_same(annotated, advice):
+    with pytest.raises(images.BadImage, match=advice):
+        placed([10.0, 20.0, 30.0, 40.0], size=annotated)

@@ -17,7 +17,7 @@ SPLIT_COLUMNS = ("split", "ml_use", "set", "partition", "subset")
 LIKELY_IMAGE_COLUMNS = (
     *("img", "image_name", "image_file", "image_filename", "img_name", "img_path", "file", "fname", "filenames"),
     *("filepaths", "file_paths", "image_id", "img_id", "image_index", "images", "photo", "photo_id", "picture"),
-    *("isic_id", "id", "id_code", "name", "key", "uuid"),
+    *("img_filename", "isic_id", "id", "id_code", "name", "key", "uuid"),
 )
 LIKELY_LABEL_COLUMNS = (
     *("category_name", "class_label", "classification", "species", "breed", "variety", "diagnosis", "dx", "emotion"),
