@@ -21,6 +21,7 @@ from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.sources.claims.claim import Claim
+from shardkit.sources.folders.split_folders import are_splits
 
 if TYPE_CHECKING:
     from shardkit.conversion.planning.plan import Plan
@@ -29,6 +30,7 @@ _MOST_OFFERED = 4
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
 _BLIND = frozenset({"unlabelled", "label_pattern"})
 _BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
+_STORES = ("gs://", "s3://")
 
 Planned = Callable[[Change], "Plan"]
 
@@ -68,6 +70,9 @@ def _one_work_folder() -> Iterator[None]:
 def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
     """Return a refusal with the changes that work; if none works, it says what comes in the way of the first."""
     found = _planned_changes(refusal.changes, call, planned)
+    if found and all(one.is_blind for one in found):  # a file may hold the labels, and its command asks which
+        answers = [one for one in _answered_twice(refusal.changes, planned) if not _is_blind(one)]
+        found = [*_planned_changes(answers, call, planned), *found]
     if clean := [one for one in found if not one.mixed and one.num_examples]:
         found = [one for one in found if one in clean or one.num_examples is None]
     lost = _lost_labels(found)
@@ -155,6 +160,8 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
         except (ShardkitError, OSError):
             continue
         if (len(plan.classes) == 1 and not _confirms(change)) or _rejects_too_many(plan, call.changed(change)):
+            continue
+        if change.options.get("layout") == "class-folders" and are_splits(plan.classes):
             continue
         names = frozenset(split.name for split in plan.splits)
         is_whole = call.changed(change).sources == call.sources
@@ -246,8 +253,11 @@ def values_with(call: Call, change: Change) -> dict[str, Any]:
 
 def _can_be_planned(change: Change, call: Call) -> bool:
     words = [one for value in change.options.values() for one in (value if isinstance(value, tuple) else (value,))]
-    has_blank = any(str(word).rpartition("=")[2] in _PLACEHOLDERS for word in words)
-    return not has_blank and not change.starts_anew and change.command in {None, call.command}
+    values = [str(word).rpartition("=")[2] for word in words]
+    has_blank = not _PLACEHOLDERS.isdisjoint(values)
+    # A store that the user's sources are not in may be out of reach: its client tries for a minute or more.
+    leaves = any(one.startswith(_STORES) for one in values) and not any(one.startswith(_STORES) for one in call.sources)
+    return not has_blank and not leaves and not change.starts_anew and change.command in {None, call.command}
 
 
 def _confirms(change: Change) -> bool:

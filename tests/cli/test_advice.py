@@ -7,6 +7,7 @@ import pytest
 
 import shardkit
 from shardkit.errors import CallError
+from shardkit.storage.remote import RemoteFolder
 from shardkit.testing import picture, write_tree
 
 from ..sources.folders.test_class_trees import REFUSED as TREES
@@ -97,6 +98,22 @@ UNREAD = {  # files of labels next to images
     "a table without a header": {"a/labels/boxes.csv": "0.jpg,1,2,9,9\n1.jpg,1,2,9,9\n"},
     "a JSON of unknown form": {"a/labels/boxes.json": '{"v": {"x": ["0.jpg", 1], "y": ["1.jpg", 2]}}'},
 }
+
+
+def test_advice_for_local_images_asks_no_store(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(RemoteFolder, "stat", lambda folder, path: asked.append(f"{folder.url}/{path}"))
+    rows = "".join(f"gs://our-bucket/photos/{i}.jpg,{'cat' if i % 2 else 'dog'}\n" for i in range(4))
+    files = {"labels.csv": f"image,label\n{rows}", **dict.fromkeys(f"photos/{i}.jpg" for i in range(4))}
+    refused = call("plan", written(tmp_path, files) / "labels.csv")
+    assert [command[2] for command in commands(refused.stderr)] == ["--path-prefix", "--root"], refused.stderr
+    assert not asked
+
+
+def test_folders_of_splits_are_not_offered_as_classes(tmp_path):
+    files = [f"ISIC_{part}_Data/{i}.jpg" for part in ("Train", "Test") for i in range(2)]
+    refused = call("plan", written(tmp_path, dict.fromkeys(files)))
+    assert [command[2:] for command in commands(refused.stderr)] == [["--unlabelled"]]
 
 
 @pytest.mark.parametrize("name", UNREAD)

@@ -200,7 +200,7 @@ def _(tree):
         tree.text(f"{name}.csv", content)
 
 
-@folder("bone age: id, boneage and male, each part twice in itself, a test of sexes only", "advised", today="refused")
+@folder("bone age: id, boneage and male, each part twice in itself, a test of sexes only", "advised")
 def _(tree):
     """kaggle.com/datasets/kmader/rsna-bone-age."""
     rows = "id,boneage,male\n"

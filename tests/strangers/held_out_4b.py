@@ -38,7 +38,6 @@ def _(tree):
 @folder(
     "VeRi-776: vehicle and camera in the names, image_train, image_query, image_test, train_label.xml",
     "advised",
-    today="refused",
 )
 def _(tree):
     """github.com/JDAI-CV/VeRidataset: vehicles of the test are others; the label is the name's first part."""
@@ -61,9 +60,7 @@ def _(tree):
     tree.text("VeRi/train_label.xml", f'<?xml version="1.0" encoding="gb2312"?>\n{items}')
 
 
-@folder(
-    "PaddleOCR: rec_gt_train.txt and rec_gt_test.txt of paths from a folder above, a tab and the text", today="refused"
-)
+@folder("PaddleOCR: rec_gt_train.txt and rec_gt_test.txt of paths from a folder above, a tab and the text")
 def _(tree):
     """paddlepaddle.github.io/PaddleOCR, text recognition: train_data/rec/train/word_001.jpg and its text."""
     for part, count in (("train", 6), ("test", 3)):
@@ -181,7 +178,6 @@ def _(tree):
 @folder(
     "CVC-ClinicDB: Original and Ground Truth as PNG and again as TIF, metadata.csv of all four",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/balraj98/cvcclinicdb."""

@@ -10,14 +10,11 @@ from .tree import FOLDERS
 
 # No folder may be read wrong with exit code 0.
 WRONG = 0
-# Google's storage is asked for our-bucket before the advice is printed, which takes 80 s without a network.
-SLOW = "Vertex AI: CSV of training"
 
 
 def _folders():
     for number, folder in enumerate(FOLDERS):
-        marks = [pytest.mark.slow] if folder.name.startswith(SLOW) else []
-        yield pytest.param(number, marks=marks, id=folder.name)
+        yield pytest.param(number, id=folder.name)
 
 
 @pytest.mark.parametrize("number", _folders())

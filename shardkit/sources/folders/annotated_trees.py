@@ -19,7 +19,7 @@ from shardkit.sources.folders.masks.instances import refuse_instances
 from shardkit.sources.folders.masks.matching import pairs_in_one_folder
 from shardkit.sources.folders.masks.pairs import find_pairs
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.folders.split_folders import says_nothing, splits_of
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
@@ -57,9 +57,11 @@ def refuse_annotated(
         paths = [join(name, one) for name, inner in below for one in inner] or names
         masks = [path for path in sign.folders if are_masks(folder, images_below(folder, path))]
         if masks and len(masks) < len(names):
+            rest = [name for name in names if name not in masks]
             meaning = f"each folder is a class, without the masks in {listed(masks)}"
             without = place.whole({"ignore": _globs(masks, place)}, meaning)
-            changes = [*_datasets_alone(folder, names, place), *readings_of_masks(folder, paths, place), without]
+            changes = [*_datasets_alone(folder, names, place), *readings_of_masks(folder, paths, place)]
+            changes += [] if len(rest) > 1 and all(map(says_nothing, rest)) else [without]
             raise UnrecognisedError(problem, _different(changes), remedy=remedy)
         # images/images/cat/ next to resized/
         is_inner = any("/" in one for one in sign.folders)
@@ -119,7 +121,15 @@ def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> l
         place: The tree's place in the source.
     """
     changes: list[Change] = []
-    if any(part.masks is not None for part in find_pairs(folder, is_explicit=True)):
+    pairs = [part for part in find_pairs(folder, is_explicit=True) if part.masks is not None]
+    if pairs:
+        tops = [part.images.split("/")[0] for part in pairs if part.split is None and not part.with_splits]
+        if len(set(tops)) == len(pairs) > 1:  # PNG/ and TIF/ may hold the same images
+            changes += (
+                one
+                for top in tops
+                for one in place.inside([top], f"only the images in {printable(top)}/ with their masks")
+            )
         changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
     globs = []
     for path in paths[:NUM_SAMPLED]:

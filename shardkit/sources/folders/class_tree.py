@@ -152,10 +152,11 @@ def _below_splits(
     roots = [LabelRoot(innermost(folder, name, excluded, of_split=True), split) for name, split in splits.items()]
     inner = {root: label_folders(folder, root.path, excluded) for root in roots}
     labelled = tuple(root for root in roots if inner[root])
-    if len(roots) == 1 and labelled and splits_of(inner[roots[0]]).keys() == set(inner[roots[0]]):
+    # train/{train,test}/…, or train_data/rec/{train,test}/…
+    if len(roots) == 1 and labelled and _hold_splits(folder, roots[0].path, inner[roots[0]], excluded):
         is_alone = not unlabelled and not unused and not has_images(folder, "")
         if is_alone and not has_images(folder, roots[0].path):
-            return Wrapper(roots[0].path)  # train/{train,test}/…
+            return Wrapper(roots[0].path)
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
         problem = f"{place.shown}: {listed(nested)} itself contains split folders: {listed(inner[labelled[0]])}"
@@ -183,6 +184,10 @@ def _below_splits(
     return ClassFolders(
         folder, labelled, excluded, unlabelled_remark(left_out), left_out, unused, skips_unlabelled=True
     )
+
+
+def _hold_splits(folder: Folder, path: str, inner: list[str], excluded: str | None) -> bool:
+    return splits_of(inner).keys() == set(inner) or bool(inner_splits(folder, path, excluded))
 
 
 def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | Wrapper:

@@ -120,7 +120,7 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
         if not (are_alike or are_one) or len(set(found.values())) == 1:
             found = {name: split for name, split in found.items() if not rests.get(name)}
     if "train" in found.values():
-        found |= {name: "test" for name in names if name.lower() in _SEARCHED}
+        found |= {name: "test" for name in names if _is_searched(name)}
         plain = {split for name, split in found.items() if name.lower() not in _EVALUATION}
         if "test" not in plain or "validation" not in plain:
             other = "test" if "validation" in plain else "validation"
@@ -139,10 +139,22 @@ def number_of_word(name: str) -> str | None:
     return words[0] if len(words) == 2 and not words[0].isdigit() and words[1].isdigit() else None
 
 
+def are_splits(names: Sequence[str]) -> bool:
+    """Return whether all names mean splits by words among others, as ``ISIC_Train_Data`` next to ``ISIC_Test_Data``."""
+    found = splits_of(names)
+    return len(found) == len(names) and len(set(found.values())) > 1 and not all(map(split_of_folder, names))
+
+
 def mix_splits(names: Sequence[str]) -> bool:
     """Return whether every name has one split's word next to others, as in ``cats_train`` and ``dogs_test``."""
     found = [{split for word in _words(name) if (split := _split(word))} for name in names]
     return all(len(one) == 1 for one in found) and len(set().union(*found)) > 1
+
+
+def _is_searched(name: str) -> bool:
+    """Return whether a name is one of re-identification, such as ``query`` or ``image_query``."""
+    words = _words(name)
+    return not _SEARCHED.isdisjoint(words) and not _meaning([word for word in words if word not in _SEARCHED])
 
 
 def _words(name: str) -> list[str]:

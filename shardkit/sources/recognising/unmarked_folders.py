@@ -85,7 +85,8 @@ def open_unmarked_folder(
             and all(table.folder_column for table in beside.naming)
             and not beside.repeat_folders_of_splits
         ):
-            return _open_split_lists(folder, beside, options)
+            with offering(place):
+                return _open_split_lists(folder, beside, options)
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
             continue
@@ -98,7 +99,7 @@ def open_unmarked_folder(
         if isinstance(found, Copies):
             raise HasCopies(tuple(f"/{join(place.above, name)}/" for name in found.names))
         if isinstance(found, FlatFolders):
-            source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
+            source: Source = open_flat_folders(folder, found, excluded, place, remarks + beside.remark)
         else:
             _refuse_data_files(folder, place, beside.remark)
             for one in unrelated:
@@ -221,8 +222,15 @@ def _open_table(
         options = replace(options, label_columns=tuple(table.others))
     # The table's file as SOURCE would lose lists of splits, and a column of images that its values tell.
     is_usual = named_like([table.image_column], (*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS))
-    with contextlib.nullcontext() if is_usual and not _has_splits(folder) else offering(place):
-        opened = open_table_in(folder, table.name, options)
+    try:
+        with contextlib.nullcontext() if is_usual and not _has_splits(folder) else offering(place):
+            opened = open_table_in(folder, table.name, options)
+    except RefusalError as error:
+        refusal = error.refusal
+        if with_masks := readings_of_masks(folder, [], place):  # the table names masks, too
+            changes = [*with_masks, *refusal.changes]
+            raise RefusalError(refusal.problem, changes, remedy=refusal.remedy, appendix=refusal.appendix) from error
+        raise
     named = opened if options.classes is not None else with_class_names(opened, folder)
     return _noted(named, folder, beside, f"that {table.name} does not name")
 

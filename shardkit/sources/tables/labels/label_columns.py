@@ -1,10 +1,12 @@
 """Find the columns of labels: by usual names if the values agree, or as one column for each class."""
 
+import posixpath
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from shardkit.errors import CallError, DataError
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
@@ -153,7 +155,7 @@ def _none(
     profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
     # Fewer different values first: a class has many images.
     for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
-        if _fits(profiles[i], options) and not _holds_captions(prefix, i):
+        if _fits(profiles[i], options) and not _holds_captions(prefix, i) and not _names_images(prefix, i):
             choices += _of_column(file.columns[i], profiles[i], options)
     if len(indicators) > 1 and not have_one_each(prefix, indicators) and not are_uncertain(prefix, indicators):
         names = [file.columns[i] for i in indicators]
@@ -166,6 +168,12 @@ def _none(
     if not choices:
         return DataError(f"{problem}; name it with {named('label_columns')}")
     return refuse(problem, source, choices[:_MAX_CHOICES])
+
+
+def _names_images(prefix: Sequence[Record], column: int) -> bool:
+    """Return whether all values of a column are names of images, such as masks."""
+    texts = [str(value) for record in prefix if (value := record.values[column]) not in (None, "")]
+    return bool(texts) and all(posixpath.splitext(text)[1].lower() in IMAGE_ENDINGS for text in texts)
 
 
 def _holds_captions(prefix: Sequence[Record], column: int) -> bool:
