@@ -5,6 +5,7 @@ import json
 import pytest
 
 from shardkit.errors import DataError
+from shardkit.refusals import RefusalError
 from shardkit.testing import read_source, write_tree
 
 
@@ -41,6 +42,18 @@ def test_fiftyone_has_boxes_as_fractions_and_splits_as_tags(tmp_path):
     assert [rows[name]["split"] for name in ("a.jpg", "b.jpg")] == ["train", "validation"]
     assert rows["b.jpg"]["objects"] == []
     assert [row["reason"] for key, row in rows.items() if "record 3" in key] == ["bad_annotation"]  # nobody looked at c
+
+
+def test_boxes_next_to_a_class_may_be_guesses_so_the_field_is_asked_for(tmp_path):
+    truth = {"_cls": "Classification", "label": "dog"}
+    samples = [sample(f"{name}.jpg", truth=truth, guesses=detections([0.25, 0.5, 0.5, 0.25])) for name in "abc"]
+    files = {"samples.json": json.dumps({"samples": samples}).encode()}
+    with pytest.raises(RefusalError, match="2 attributes may give the classes") as refused:
+        rows_of(tmp_path, files)
+    assert [change.options["label_columns"] for change in refused.value.refusal.changes] == [("guesses",), ("truth",)]
+    assert {row["label_name"] for row in rows_of(tmp_path, files, label_columns=("truth",)).values()} == {"dog"}
+    found = rows_of(tmp_path, files, label_columns=("guesses",))
+    assert {found_box(row)[0] for row in found.values()} == {"cat"}
 
 
 def test_samples_without_fiftyones_types_are_not_fiftyones(tmp_path):

@@ -132,7 +132,7 @@ def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_lea
         why = next((f"; record {image.number}: {image.bad}" for image in first if image.bad), "")
         msg = f"{url}: its first records name no image{why}"
         raise DataError(msg)
-    attribute, column = classes_of(url, first, options.label_columns)
+    attribute, column = classes_of(url, first, options.label_columns, has_own_fields=kind.has_own_fields)
     places = image_places(folder, path, options, may_leave=may_leave)
     located = find_paths(with_image, [*places, *_deeper_places(places, path)])
     if located is None:
@@ -154,7 +154,9 @@ def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_lea
     )
 
 
-def classes_of(url: str, images: Sequence[JsonImage], chosen: Sequence[str]) -> tuple[str | None, str | None]:
+def classes_of(
+    url: str, images: Sequence[JsonImage], chosen: Sequence[str], *, has_own_fields: bool = False
+) -> tuple[str | None, str | None]:
     """Return the attribute of images that gives their classes, None for boxes; and what gives the boxes' classes."""
     attributes = {name: None for image in images for name in image.attributes}
     columns = {name: None for image in images for name in image.columns}
@@ -167,6 +169,8 @@ def classes_of(url: str, images: Sequence[JsonImage], chosen: Sequence[str]) -> 
         given = ", ".join(repr(one) for one in (*columns, *attributes)) or "none"
         msg = f"{url}: nothing gives classes by the name {name!r}; there are {given}"
         raise DataError(msg)
+    if has_own_fields and columns and attributes:
+        return None, _one_of(url, (*columns, *attributes), "gives the classes")
     if len(columns) > 1:
         usual = [name for one in _USUAL for name in columns if name.lower() == one][:1]
         return None, usual[0] if usual else _one_of(url, tuple(columns), "gives the classes of the boxes")

@@ -46,6 +46,7 @@ class Format:
         remark: What the user should know about what is read; '' for nothing.
         parse_corners: The parser for boxes that are two corners, in a format whose boxes are usually a corner and a
             size; None if no file has such boxes.
+        has_own_fields: Whether users name its fields, so that boxes may be guesses of a model and classes the truth.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Format:
     parse: Callable[[JsonImage, dict[str, Any], str | None], None]
     remark: str = ""
     parse_corners: Callable[[JsonImage, dict[str, Any], str | None], None] | None = None
+    has_own_fields: bool = False
 
     def fits(self, name: str, head: bytes | None) -> bool:
         """Return whether a file is of this format, judging by its name and its beginning."""
@@ -98,6 +100,7 @@ FORMATS = (
         (rb'"samples"\s*:\s*\[', rb'"filepath"\s*:', rb'"_cls"\s*:'),
         partial(items, inside="samples"),
         parse_fiftyone,
+        has_own_fields=True,
     ),
     # Other files of image_url and label are tables.
     Format("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parse_automl),
