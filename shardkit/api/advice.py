@@ -22,6 +22,7 @@ from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.sources.claims.claim import Claim
 from shardkit.sources.folders.split_folders import are_splits
+from shardkit.storage import STORES
 
 if TYPE_CHECKING:
     from shardkit.conversion.planning.plan import Plan
@@ -30,7 +31,6 @@ _MOST_OFFERED = 4
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
 _BLIND = frozenset({"unlabelled", "label_pattern"})
 _BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
-_STORES = ("gs://", "s3://")
 
 Planned = Callable[[Change], "Plan"]
 
@@ -256,7 +256,7 @@ def _can_be_planned(change: Change, call: Call) -> bool:
     values = [str(word).rpartition("=")[2] for word in words]
     has_blank = not _PLACEHOLDERS.isdisjoint(values)
     # A store that the user's sources are not in may be out of reach: its client tries for a minute or more.
-    leaves = any(one.startswith(_STORES) for one in values) and not any(one.startswith(_STORES) for one in call.sources)
+    leaves = any(one.startswith(STORES) for one in values) and not any(one.startswith(STORES) for one in call.sources)
     return not has_blank and not leaves and not change.starts_anew and change.command in {None, call.command}
 
 

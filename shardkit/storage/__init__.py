@@ -8,11 +8,12 @@ from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, Wrappe
 from shardkit.storage.local import FileIdentity, LocalFolder, write_fully
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.opening import open_folder
-from shardkit.storage.remote import RemoteFolder
+from shardkit.storage.remote import STORES, RemoteFolder
 from shardkit.storage.store_errors import is_out_of_space, os_errors_as, raise_store_failure, unreadable
 
 __all__ = [
     "COPY_BYTES",
+    "STORES",
     "TEMPORARY",
     "Entry",
     "FileIdentity",

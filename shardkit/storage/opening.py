@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shardkit.errors import CallError
 from shardkit.storage.folder import Folder
 from shardkit.storage.local import LocalFolder
-from shardkit.storage.remote import RemoteFolder
+from shardkit.storage.remote import STORES, RemoteFolder
 
 
 def open_folder(url: str) -> Folder:
@@ -21,7 +21,7 @@ def open_folder(url: str) -> Folder:
         return LocalFolder(os.path.abspath(os.path.expanduser(url)))
     if scheme == "file":
         return LocalFolder(os.path.abspath("/" + rest.lstrip("/")))
-    if scheme in {"s3", "gs"}:
+    if url.startswith(STORES):
         return RemoteFolder(url.rstrip("/"))
     msg = f"{url!r}: shardkit reads and writes local folders, s3:// and gs://, not {scheme}://"
     raise CallError(msg)

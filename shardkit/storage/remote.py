@@ -19,6 +19,7 @@ from shardkit.storage.amazon import ANSWERS_EVERYTHING
 from shardkit.storage.folder import TEMPORARY, Entry, Folder
 from shardkit.storage.store_errors import store_errors
 
+STORES = ("gs://", "s3://")  # beginnings of the URLs that are read and written
 UPLOAD_BYTES = 16 << 20  # 16 MiB: in gs:// each part costs a request, and its size must be a multiple of 256 KiB
 _VALID_SECONDS = 60.0  # a pipeline opens a folder for each task: one question a minute for all of them
 _believed: dict[tuple[str, str], float] = {}  # when the answers of a kind were believed, by kind and bucket

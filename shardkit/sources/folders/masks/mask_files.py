@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardkit.reject_reasons import BAD_MASK, NO_LABEL, NO_SPLIT
-from shardkit.sources.folders.masks.matching import MASK_SUFFIX, split_inside
+from shardkit.sources.folders.masks.matching import MASK_SUFFIX, split_inside, stem_in_part
 from shardkit.sources.folders.masks.part import Part
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import RecordProblem, unicode_problem
@@ -74,7 +74,7 @@ def split_below(below: str, part: Part) -> str | None:
 
 
 def common_stem(below: str, part: Part, suffix: str) -> str | None:
-    """Return what an image and its mask have in common; images/val/1.jpg and masks/validation/1.png are a pair too.
+    """Return what an image and its mask have in common.
 
     Args:
         below: Path below the part's folder.
@@ -84,9 +84,5 @@ def common_stem(below: str, part: Part, suffix: str) -> str | None:
     Returns:
         The stem; None if it does not end so.
     """
-    stem = posixpath.splitext(below)[0]
-    if not stem.endswith(suffix):
-        return None
-    stem = stem.removesuffix(suffix)
-    first, separator, rest = stem.partition("/")
-    return f"{split_inside(first) or first}/{rest}" if part.with_splits and separator else stem
+    stem = stem_in_part(below, part)
+    return stem.removesuffix(suffix) if stem.endswith(suffix) else None

@@ -124,9 +124,9 @@ def matched(folder: Folder, part: Part) -> Part | None:
 def with_ends(folder: Folder, part: Part) -> Part | None:
     """Return a pair of folders with the ends of its images' and masks' names; None if the names do not agree."""
     images, masks = ([*itertools.islice(images_below(folder, path), _NUM_MATCHED)] for path in part.folders)
-    names = {_name_in_part(path, part.masks or "", part) for path in masks}
+    names = {stem_in_part(path[len(part.masks or "") + 1 :], part) for path in masks}
     bare = {MASK_SUFFIX.sub("", name) for name in names}
-    stems = [_name_in_part(path, part.images, part) for path in images]
+    stems = [stem_in_part(path[len(part.images) + 1 :], part) for path in images]
     for suffix in _IMAGE_SUFFIXES:
         found = {stem.removesuffix(suffix) for stem in stems if stem.endswith(suffix)}
         if names and max(len(names & found), len(bare & found)) >= _MIN_MATCHED * len(names):
@@ -145,8 +145,9 @@ def _common_end(stems: Collection[str]) -> str:
     return end[0] if end else ""
 
 
-def _name_in_part(path: str, above: str, part: Part) -> str:
-    stem = posixpath.splitext(path[len(above) + 1 :])[0]
+def stem_in_part(below: str, part: Part) -> str:
+    """Return the stem of a path below the part's folder; images/val/1.jpg and masks/validation/1.png have one."""
+    stem = posixpath.splitext(below)[0]
     first, separator, rest = stem.partition("/")
     return f"{split_inside(first) or first}/{rest}" if part.with_splits and separator else stem
 

@@ -29,7 +29,7 @@ from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_for
 from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.sources.tables.split_words import split_of_file
 from shardkit.sources.walking import join
-from shardkit.storage import Folder, open_folder
+from shardkit.storage import STORES, Folder, open_folder
 
 NUM_LOOKED_UP = 100  # images of the first records that are looked up; usually the first one exists
 _NUM_COUNTED = 20  # images that are looked up to find out whether a column names images at all
@@ -251,7 +251,7 @@ def _refuse_copies(source: str, table_folder: Folder, options: SourceOptions, fi
         return
     old = _beginning(url, place[0])
     choices = [Choice({"path_prefix": (f"{old}={place[1]}",)}, "the images are there")]
-    if url.startswith(("gs://", "s3://")):
+    if url.startswith(STORES):
         choices.append(Choice({"root": old}, "the images are read from the bucket"))
     problem = f"{source}: its images are called {shown(url)} and the like, and are in {place[1]}, too"
     raise refuse(problem, source, choices)
