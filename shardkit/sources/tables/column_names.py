@@ -23,7 +23,7 @@ LIKELY_LABEL_COLUMNS = (
     *("category_name", "class_label", "classification", "species", "breed", "variety", "diagnosis", "dx", "emotion"),
     *("tag", "tags", "cls", "gt", "ground_truth", "level", "grade", "identity", "y"),
     *("class_id", "class_idx", "class_index", "label_id", "label_idx", "label_index", "category_id", "target_id"),
-    *("species_id", "breed_id", "genre", "genres", "finding_labels", "findings", "diagnostic"),
+    *("species_id", "breed_id", "genre", "genres", "finding_labels", "finding", "findings", "diagnostic"),
     # In other languages.
     *("klasse", "kategorie", "bezeichnung", "diagnose", "classe", "catégorie", "étiquette", "espèce", "clase"),
     *("categoría", "categoria", "etiqueta", "especie", "класс", "категория", "метка"),

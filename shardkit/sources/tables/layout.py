@@ -206,7 +206,7 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     if kind == ".parquet":
         return open_parquet(folder, path)
     if kind in EXCEL_ENDINGS:
-        return open_excel(folder, path)
+        return open_excel(folder, path, _known(options))
     if kind == ".json":
         return open_json(folder, path)
     if kind in {".jsonl", ".ndjson"}:

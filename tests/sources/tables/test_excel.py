@@ -77,10 +77,43 @@ def test_the_sheet_with_a_table_is_read_and_named(tmp_path):
     assert rows(path, "key") == [("a.jpg",)]
 
 
+def test_sheets_with_one_header_are_one_table_whose_splits_are_their_names(tmp_path):
+    records = [[HEADER, [f"{name}.jpg", "cat"], [], [f"{name}2.jpg", "dog"]] for name in "ab"]
+    path = book(tmp_path, **dict(zip(("Train", "Test"), records, strict=True)))
+    assert rows(path, "key", "split") == [
+        ("a.jpg", "train"),
+        ("a2.jpg", "train"),
+        ("b.jpg", "test"),
+        ("b2.jpg", "test"),
+    ]
+    assert rows(path, "line") == [(2,), (4,), (6,), (8,)]
+
+
+def test_sheets_of_months_are_one_table_with_titles_above_the_header(tmp_path):
+    months = {month: [[month], ["by hand"], [], HEADER, [f"{month}.jpg", "cat"]] for month in ("May", "June")}
+    path = book(tmp_path, **months)
+    assert rows(path, "key", "feature:sheet") == [("May.jpg", "May"), ("June.jpg", "June")]
+    assert "sheets 'May', 'June', whose names are column 'sheet'" in opened(path).describe()
+
+
+def test_a_table_of_records_without_names_of_columns_has_no_title(tmp_path):
+    path = book(tmp_path, Sheet1=[["a.jpg"], ["b.jpg", "cat"], ["c.jpg", "dog"]])
+    with pytest.raises(DataError, match="line 2: it holds 'cat' to the right"):
+        opened(path)
+
+
+def test_the_sheet_that_names_images_is_read_next_to_one_that_explains_the_classes(tmp_path):
+    path = book(tmp_path, Codes=[["code", "name"], [1, "cat"], [2, "dog"]], Images=[HEADER, ["a.jpg", 1], ["b.jpg", 2]])
+    assert rows(path, "key", "label_name") == [("a.jpg", "1"), ("b.jpg", "2")]
+
+
 @pytest.mark.parametrize(
     ("sheets", "message"),
     [
-        ({"train": [HEADER, ["a", "b"]], "test": [HEADER, ["a", "b"]]}, "the sheets 'train', 'test' hold tables; save"),
+        (
+            {"one": [HEADER, ["a", "b"]], "other": [["id", "age"], ["a", 1]]},
+            "the sheets 'one', 'other' hold tables; save",
+        ),
         ({"train": []}, "the table is empty"),
         ({"train": [HEADER]}, "the table is empty"),
         ({"train": [["image", "image", "label"], ["a", "b", "c"]]}, "the column 'image' occurs twice"),
