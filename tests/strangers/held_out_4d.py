@@ -10,7 +10,7 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 PETS = ("cat", "dog")
 
 
-@folder("a camera's DCIM and labels.xlsx: a title above the header, a sheet for each month", today="refused")
+@folder("a camera's DCIM and labels.xlsx: a title above the header, a sheet for each month")
 def _(tree):
     """Two months of a repair shop's photographs, labelled by hand in Excel."""
     from openpyxl import Workbook

@@ -22,7 +22,7 @@ from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.json_files import json_kind
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, is_invented
 from shardkit.sources.tables.formats.values import is_number
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.tables.roles import read_prefix
@@ -31,7 +31,6 @@ from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
-_NO_NAME = re.compile(r"column [0-9]+")  # of a column without header
 _FEW_RECORDS = 3  # of fewer, nothing repeats
 _FEW_OF_A_FOLDER = 2
 _DIGITS_OF_RANGES = 4
@@ -261,7 +260,7 @@ def _look_at_head(head: Head, files: ImageNames) -> AdjacentTable:
     labels = frozenset(columns[i] for i in others if _may_be_labels(columns[i], [row[i] for row in rows]))
     table = AdjacentTable(name, columns, columns[column], top, of_folders, label_columns=labels)
     values = {i: {row: rows[row][i] for row in found} for i in others if columns[i] in labels}
-    if all(map(_NO_NAME.fullmatch, labels)):  # nothing says that they are labels, unlike the folders
+    if all(map(is_invented, labels)):  # nothing says that they are labels, unlike the folders
         table = replace(table, inner_folders=_inner_folders(found))
     numbers = bool(values) and all(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
     above = {posixpath.dirname(path) for paths in found.values() for path in paths}

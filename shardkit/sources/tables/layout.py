@@ -17,7 +17,7 @@ from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.csv_files import open_csv
+from shardkit.sources.tables.formats.csv_opening import open_csv
 from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, open_excel
 from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet

@@ -77,6 +77,19 @@ TABLES = {
         "#1.jpg,x\n#new/2.jpg,y\n",
         [("#1.jpg", None, "x"), ("#new/2.jpg", None, "y")],
     ),
+    "titles and comments above the names of the columns": (
+        "Inspection 2024;;\n# by hand\nimage;label;age\na.jpg;x;1\n",
+        [("a.jpg", None, "x")],
+    ),
+    "R's names of rows": (
+        '"image","label"\n"1","a.jpg","x"\n"2","b.jpg","y"\n',
+        [("a.jpg", None, "x"), ("b.jpg", None, "y")],
+    ),
+    "a delimiter at the end of records": (
+        "image,label\na.jpg,x,\nb.jpg,y,\n",
+        [("a.jpg", None, "x"), ("b.jpg", None, "y")],
+    ),
+    "columns of blanks": ("image   label\na.jpg   x\nbb.jpg  y\n", [("a.jpg", None, "x"), ("bb.jpg", None, "y")]),
     "TFRecorder's with header": ("split,image_uri,label\nVALIDATION,a.jpg,x\n", [("a.jpg", "validation", "x")]),
     "a column that is called like a split": ("train,path,label\n1,a.jpg,x\n", [("a.jpg", None, "x")]),
     "a class that is called like a column, without header": (
@@ -185,6 +198,11 @@ LATER = [
 ]
 
 
+def test_columns_without_a_header_have_numbers_and_may_be_named(tmp_path):
+    path = write(tmp_path, "a.jpg,x,0\nb.jpg,y,0\n")
+    assert rows(path, "key", "label_name", label_columns=("column 2",)) == [("a.jpg", "x"), ("b.jpg", "y")]
+
+
 @pytest.mark.parametrize(("first", "later", "type_"), LATER)
 def test_a_value_that_comes_late_widens_its_column_and_costs_no_image(first, later, type_, tmp_path):
     path = write(tmp_path, "image,label,extra\n" + f"a.jpg,x,{first}\n" * 1000 + f"b.jpg,x,{later}\na.jpg\n")
@@ -254,13 +272,12 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ),
         ("image,label\n", {}, "no records that can be read; only columns"),
         # Of a table without header, not even a column that the user names may cost the first record.
-        ("0.jpg,k0,x\n1.jpg,k1,x\n", {}, "no header line: line 1 holds '0.jpg', .* its 3 columns, such as image,label"),
-        ("0.jpg,k0,x\n1.jpg,k1,x\n", {"image_column": "0.jpg", "label_columns": ("k0",)}, "no header line"),
-        ("x,k0,0.jpg\nx,k1,1.jpg\n", {"image_column": "0.jpg", "label_columns": ("k0",)}, "no header line"),
+        ("0.jpg,k0,x\n1.jpg,k1,x\n", {"image_column": "0.jpg", "label_columns": ("k0",)}, "there is no column '0.jpg'"),
+        ("0.jpg,k0,x\n1.jpg,k1\n", {}, "no header line: line 1 holds '0.jpg', .* its 3 columns, such as image,label"),
         ("TRAIN,0.jpg,cat,dog\n", {}, "no header line: line 1 holds '0.jpg'"),
         ("TRAIN,gs://b/0,cat,0.1,0.1,,,0.5,0.5,,\n", {}, "no header line: line 1 holds 'TRAIN', .* its 11 columns"),
         (
-            "# made by me\n# twice\nfile,label\n0.jpg,k0\n",
+            "# made by me\n# twice\nphoto by,kind\n0.jpg,k0\n",
             {},
             "line 1 is a comment, '# made by me'; remove all comment",
         ),

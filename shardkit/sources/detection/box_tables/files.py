@@ -14,7 +14,8 @@ from shardkit.sources.detection.box_tables.columns import columns_without_header
 from shardkit.sources.detection.image_paths import split_of, split_tokens
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.csv_files import CsvFile, open_csv, split_records
+from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
+from shardkit.sources.tables.formats.csv_opening import open_csv
 from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.text_files import TextFile

@@ -9,7 +9,7 @@ img/1.jpg   3
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -29,6 +29,7 @@ IMAGE = "image"  # name of the column of images in a file without a header
 LABEL = "label"
 _OF_IMAGES = re.compile(r"(?:image|img|file)_?(?:name|path|file)?s?|names|paths", re.IGNORECASE)
 _OF_LABELS = ("labels", "label", "classes", "targets", "image_labels")
+_INVENTED = re.compile(r"column [0-9]+")
 _LINE = "\n"  # the delimiter of a file whose lines are names
 _BLANKS = " "
 _DELIMITERS = ("\t", ",", ";", "|", _BLANKS)
@@ -102,24 +103,55 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
         MachineError: The disk or the network failed.
     """
     encoding = encoding_of(folder, path)
-    read = islice(read_lines(folder, path, encoding=encoding), _SAMPLE)
-    lines = [one for one in read if not one.text.isspace() and not one.text.startswith("#")]
-    if not lines or any(one.problem or len(one.text) > _LONGEST_LINE for one in lines):
+    if not (texts := _first_lines(folder, path, encoding)):
         return []
-    texts = [one.text for one in lines]
     has_count = len(texts) > 1 and texts[0].strip().isdigit() and not texts[1].strip().isdigit()
     texts = texts[has_count:]
     made = partial(TextFile, folder, path, spaced=False, encoding=encoding)
     found = [made((IMAGE,), _LINE, int(has_count))]
     if companion := _companion(folder, path):
         found.append(made((IMAGE, LABEL), _LINE, 0, companion=companion))
-    for delimiter in _DELIMITERS:
+    return [*found, *_divided(made, texts, _DELIMITERS, has_count, known)]
+
+
+def open_by_blanks(folder: Folder, path: str, known: frozenset[str]) -> TextFile | None:
+    """Return a file as a table with blanks between its fields; None if its lines differ, or name no images.
+
+    Args:
+        folder: The folder of the file.
+        path: The file.
+        known: Usual names of columns in the form of `plain`.
+    """
+    encoding = encoding_of(folder, path)
+    texts = _first_lines(folder, path, encoding)
+    made = partial(TextFile, folder, path, spaced=False, encoding=encoding)
+    found = _divided(made, texts, (_BLANKS,), has_count=False, known=known) if texts else []
+    return next((one for one in found if one.has_header or IMAGE in one.columns), None)
+
+
+def _first_lines(folder: Folder, path: str, encoding: str) -> list[str]:
+    """Return the first lines that are not empty; [] if one is no line of a list."""
+    read = islice(read_lines(folder, path, encoding=encoding), _SAMPLE)
+    lines = [one for one in read if not one.text.isspace() and not one.text.startswith("#")]
+    return [] if any(one.problem or len(one.text) > _LONGEST_LINE for one in lines) else [one.text for one in lines]
+
+
+def _divided(
+    made: Callable[..., TextFile],
+    texts: Sequence[str],
+    delimiters: Sequence[str],
+    has_count: bool,  # noqa: FBT001 - passed on
+    known: frozenset[str],
+) -> list[TextFile]:
+    """Return the ways to divide lines into the same number of fields."""
+    found = []
+    for delimiter in delimiters:
         rows = [_fields(text, delimiter) for text in texts]
         width = len(rows[-1])
         if not 2 <= width <= _MAX_COLUMNS or any(len(row) != width for row in rows):
             continue
         columns = _header(rows, known)
-        names = columns or _invented(rows)
+        names = columns or invented_names(rows)
         num_skipped = has_count + bool(columns)
         found.append(made(names, delimiter, num_skipped, has_header=bool(columns)))
     return found
@@ -150,18 +182,24 @@ def _fields(text: str, delimiter: str) -> list[str]:
 def _header(rows: Sequence[Sequence[str]], known: frozenset[str]) -> tuple[str, ...]:
     """Return the first row if it names the columns: usual names, or no image where all others have one."""
     first, *others = rows
-    if not others or len(set(first)) < len(first) or any(map(_is_image, first)) or all(map(str.isdigit, first)):
+    if not others or len(set(first)) < len(first) or any(map(names_image, first)) or all(map(str.isdigit, first)):
         return ()
-    of_images = any(all(_is_image(row[i]) for row in others) for i in range(len(first)))
+    of_images = any(all(names_image(row[i]) for row in others) for i in range(len(first)))
     return tuple(first) if of_images or any(plain(name) in known for name in first) else ()
 
 
-def _invented(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def invented_names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return names of columns: IMAGE for that with the most images, numbers from 1 for the others."""
-    counts = Counter({i: sum(_is_image(row[i]) for row in rows) for i in range(len(rows[0]))})
+    counts = Counter({i: sum(names_image(row[i]) for row in rows) for i in range(len(rows[0]))})
     image, num = counts.most_common(1)[0]
     return tuple(IMAGE if num and i == image else f"column {i + 1}" for i in range(len(rows[0])))
 
 
-def _is_image(value: str) -> bool:
+def is_invented(name: str) -> bool:
+    """Return whether a name is the number of a column without a header."""
+    return _INVENTED.fullmatch(name) is not None
+
+
+def names_image(value: str) -> bool:
+    """Return whether a value ends as the name of an image."""
     return ending(value) in IMAGE_ENDINGS

@@ -14,7 +14,8 @@ from shardkit.sources.claims.captions import is_caption
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, is_called_like_classes, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
-from shardkit.sources.tables.formats.values import as_text
+from shardkit.sources.tables.formats.text_files import is_invented
+from shardkit.sources.tables.formats.values import as_text, shown
 from shardkit.sources.tables.labels.kinds import FEW_CLASSES, ReadAll, decide_labels
 from shardkit.sources.tables.labels.profile import (
     Profile,
@@ -156,7 +157,7 @@ def _none(
     # Fewer different values first: a class has many images.
     for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
         if _fits(profiles[i], options) and not _holds_captions(prefix, i) and not _names_images(prefix, i):
-            choices += _of_column(file.columns[i], profiles[i], options)
+            choices += _of_column(file.columns[i], profiles[i], options, _example(prefix, i))
     if len(indicators) > 1 and not have_one_each(prefix, indicators) and not are_uncertain(prefix, indicators):
         names = [file.columns[i] for i in indicators]
         choices += [Choice({"label_columns": (name,)}, f"the class is 0 or 1, from column {name!r}") for name in names]
@@ -198,12 +199,16 @@ def _of_indicators(file: TableFile, prefix: Sequence[Record], columns: tuple[int
     return choices
 
 
-def _of_column(name: str, profile: Profile, options: SourceOptions) -> list[Choice]:
+def _example(prefix: Sequence[Record], column: int) -> str:
+    return next((shown(value) for record in prefix if (value := record.values[column]) not in (None, "")), "")
+
+
+def _of_column(name: str, profile: Profile, options: SourceOptions, example: str) -> list[Choice]:
     """Return how a column is read as labels: classes, or a quantity; nothing if it holds neither."""
     if not profile.may_be_label:
         return []
     chosen: dict[str, Any] = {"label_columns": (name,)}
-    as_class = Choice(chosen, f"the label is in column {name!r}")
+    as_class = Choice(chosen, f"the label is in column {name!r}{f', such as {example}' * is_invented(name)}")
     if options.label_type != "auto" or not profile.numbers.are_whole:
         return [as_class]
     if len(profile.numbers.whole) <= max(_FEW_NUMBERS, min(FEW_CLASSES, profile.num_present / _MIN_IMAGES)):
