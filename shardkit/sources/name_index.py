@@ -17,6 +17,7 @@ from shardkit.sources.walking import files_below
 from shardkit.storage import Folder
 
 _DRIVE = re.compile(r"^[A-Za-z]:/")
+UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
 _SHOWN = 100  # characters of a bad path
 
 
@@ -24,6 +25,12 @@ def written_path(text: str) -> str:
     """Return a path as a text means it: with '/', without blanks around it and a drive of Windows."""
     path = text.strip().replace("\\", "/").removeprefix("./")
     return _DRIVE.sub("/", path)
+
+
+def uploaded_name(name: str) -> str:
+    """Return the name that a file had before it was uploaded; '' if it has no prefix of an upload."""
+    found = UPLOAD_PREFIX.match(name)
+    return name[found.end() :] if found else ""
 
 
 def name_key(name: str) -> str:
@@ -99,6 +106,8 @@ class NameIndex:
         found = self._names().get(name)
         if found is None and ending(name) not in IMAGE_ENDINGS:
             found = self._stems().get(name)
+        if found is None and (plain := uploaded_name(name)):
+            return self.find_all(posixpath.join(posixpath.dirname(path), plain))
         if found is None or len(found) == 1:
             return list(found or ())
         best, _ = agreeing_most(found, path)

@@ -137,6 +137,20 @@ def test_all_folders_of_annotations_are_named_with_what_hides_them(tmp_path):
     assert f"or hide annotations/, labels/ with {hiding} {IF_NONE}" in refused.stderr
 
 
+def test_no_change_reads_images_without_a_table_that_names_none_of_them(tmp_path):
+    wells = "Well,Compound\nA01,DMSO\nA02,taxol\n"
+    files = {"map.csv": wells, **dict.fromkeys(f"Plate{i}/A0{j}_s1_w{i}.png" for i in (1, 2) for j in (1, 2))}
+    root = written(tmp_path, files)
+    refused = call("plan", root)
+    assert f"or hide map.csv with --ignore /map.csv {IF_NONE}" in refused.stderr
+    offered = [command[2:] for command in commands(refused.stderr)]
+    assert offered, refused.stderr
+    assert all(words[0] == "--label-pattern" for words in offered)
+    assert refused.stderr.count("; map.csv is not read") == len(offered)
+    hidden = call("plan", root, "--ignore", "/map.csv")
+    assert any("--unlabelled" in words for words in commands(hidden.stderr))
+
+
 def test_captions_and_what_a_camera_says_are_no_labels(tmp_path):
     texts = {f"photos/{i}.txt": f"a dog that runs, number {i}" for i in (0, 1)}
     texts |= {f"photos/{i}.json": '{"title": "0.jpg", "photoTakenTime": {}}' for i in (0, 1)}

@@ -34,7 +34,6 @@ def _(tree):
 
 @folder(
     "Label Studio's CSV: choice and /data/upload/1/0a1b2c3d-IMG_0001.jpg, the photographs with their own names",
-    today="refused",
 )
 def _(tree):
     """labelstud.io/guide/export, CSV of a classification: an upload gets eight digits and a hyphen in front."""

@@ -12,7 +12,7 @@ import numpy as np
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claims.claim import Form
 from shardkit.sources.listing import ending
-from shardkit.sources.name_index import agreeing_most, name_key, path_end, written_path
+from shardkit.sources.name_index import agreeing_most, name_key, path_end, uploaded_name, written_path
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders, find_prefix_folders
 from shardkit.sources.walking import children, file_or_folder, files_below, join
 from shardkit.storage import Entry, Folder
@@ -170,7 +170,9 @@ class ImageNames:
         if self._prefixes is not None and (one := self._prefixes.find(self.folder, posixpath.basename(path))):
             has_ending = ending(path) in IMAGE_ENDINGS
             return Found([one], "name" if has_ending else "name without ending", 1)
-        return None
+        plain = uploaded_name(posixpath.basename(path))
+        found_plain = self.find(plain, by_stem=by_stem) if plain else None
+        return found_plain if found_plain is not None and len(found_plain.paths) == 1 else None
 
     def tells_apart(self, num_parts: int, *, has_ending: bool) -> bool:
         """Return whether the last parts of the paths of all images differ."""

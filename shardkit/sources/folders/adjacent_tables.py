@@ -97,6 +97,11 @@ class AdjacentTables:
     unusable: tuple[AdjacentTable, ...] = ()
 
     @property
+    def unread(self) -> list[AdjacentTable]:
+        """Tables that are not used and may have labels of the images: more than a column, or unreadable."""
+        return [one for one in (*self.unrelated, *self.unusable) if one.problem or len(one.others) > 1]
+
+    @property
     def families(self) -> list[list[tuple[str, str]]]:
         """Names and splits of tables with equal columns, one for each split: two or more in each family."""
         by_columns: dict[tuple[str, ...], list[str]] = {}

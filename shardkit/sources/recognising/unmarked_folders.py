@@ -24,6 +24,7 @@ from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
+from shardkit.sources.recognising.unread_tables import keeping_labels
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
@@ -66,6 +67,7 @@ def open_unmarked_folder(
     """
     options, place = opening.options, _place(opening)
     remarks = ""
+    unread: list[str] = []
     unrelated: list[tuple[Folder, list[str], SourcePlace]] = []
     while True:
         folder, excluded = opening.folder, opening.excluded
@@ -93,13 +95,16 @@ def open_unmarked_folder(
         found = read_tree(folder, excluded, place)
         if isinstance(found, Wrapper):
             remarks += beside.remark
+            unread += [join(place.above, one.name) for one in beside.unread]
             place = replace(place, above=join(place.above, found.name))
             opening = opening.below(found.name)
             continue
         if isinstance(found, Copies):
             raise HasCopies(tuple(f"/{join(place.above, name)}/" for name in found.names))
         if isinstance(found, FlatFolders):
-            source: Source = open_flat_folders(folder, found, excluded, place, remarks + beside.remark)
+            unread += [join(place.above, one.name) for one in beside.unread]
+            with keeping_labels(unread):
+                source: Source = open_flat_folders(folder, found, excluded, place, remarks + beside.remark)
         else:
             _refuse_data_files(folder, place, beside.remark)
             for one in unrelated:

@@ -8,7 +8,6 @@ Coordinates of regions are percent of the image's sides.
 
 import math
 import posixpath
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,8 +17,8 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.detection.rows import Annotation, encodable
 from shardkit.sources.listing import RecordProblem, ending
+from shardkit.sources.name_index import UPLOAD_PREFIX
 
-_UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
 # Keys of JSON-MIN that are not results.
 _OF_TASK = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"})
 CHOICES = "choices"
@@ -126,7 +125,7 @@ def image_path(text: str, *, without_prefix: bool = False) -> str:
     else:
         path = unquote(text)
     above, name = posixpath.split(path.replace("\\", "/"))
-    return posixpath.join(above, _UPLOAD_PREFIX.sub("", name, count=1) if without_prefix else name)
+    return posixpath.join(above, UPLOAD_PREFIX.sub("", name, count=1) if without_prefix else name)
 
 
 def labels_of(value: dict[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord, ending, unicode_problem
-from shardkit.sources.name_index import NameIndex, name_key
+from shardkit.sources.name_index import NameIndex, name_key, uploaded_name
 from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders
 from shardkit.sources.walking import join, list_if_allowed
@@ -49,6 +49,8 @@ class NameResolver:
             with_endings = files.get(f"{name_key(name)}/", [])
             # Stems that differ only in case: prefer the exact one.
             found = [one for one in with_endings if posixpath.splitext(one)[0] == name] or with_endings
+        if not found and (plain := uploaded_name(name)):
+            return self.find(join(above, plain))
         if len(found) > 1:
             msg = f"{shown(key)} may be {found[0]} or {found[1]}; write the file's whole name"
             raise BadRecord(BAD_PATH, msg)
