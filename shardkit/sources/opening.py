@@ -99,7 +99,7 @@ def open_source(
         unpacker.undo()
         raise
     globs += copies
-    return IgnoringSource(source.folder, source, globs) if globs else source
+    return IgnoringSource(source.folder, source, globs, copies) if globs else source
 
 
 def _open_without_copies(

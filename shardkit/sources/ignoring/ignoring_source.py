@@ -23,13 +23,21 @@ class IgnoringSource(WrappedSource):
 
     Attributes:
         globs: The globs.
+        copies: Those of folders that repeat what is next to them, which the user has not written.
     """
 
     globs: tuple[IgnoreGlob, ...]
+    copies: tuple[IgnoreGlob, ...] = ()
+
+    @property
+    def wanted(self) -> tuple[IgnoreGlob, ...]:
+        """The globs that the user has written."""
+        return tuple(one for one in self.globs if one not in self.copies)
 
     def describe(self) -> str:
-        """See Source."""
-        return f"{self.inner.describe()}; ignored: {', '.join(printable(one.text) for one in self.globs)}"
+        """See Source; the source itself says which folders are copies."""
+        ignored = ", ".join(printable(one.text) for one in self.wanted)
+        return f"{self.inner.describe()}; ignored: {ignored}" if ignored else self.inner.describe()
 
     @property
     def has_added_part(self) -> bool:
@@ -89,7 +97,7 @@ def ignored_phrase(glob: IgnoreGlob) -> str:
 
 
 def unmatched_notes(source: Source, skipped: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each glob that matched nothing, such as one with a typing mistake.
+    """Return a sentence for each glob of the user that matched nothing, such as one with a typing mistake.
 
     Args:
         source: The source.
@@ -97,5 +105,5 @@ def unmatched_notes(source: Source, skipped: Mapping[str, int]) -> list[str]:
     """
     if not isinstance(source, IgnoringSource):
         return []
-    unmatched = [glob.text for glob in source.globs if ignored_phrase(glob) not in skipped]
+    unmatched = [glob.text for glob in source.wanted if ignored_phrase(glob) not in skipped]
     return [f"{named('ignore', printable(text))} matches nothing in the source" for text in unmatched]
