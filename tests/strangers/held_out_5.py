@@ -20,9 +20,7 @@ def copied(tree, above):
         tree.files[f"{above}/{path}"] = tree.files[path]
 
 
-@folder(
-    "waste classification: DATASET of TRAIN and TEST with O and R, and all of it again in dataset/", today="refused"
-)
+@folder("waste classification: DATASET of TRAIN and TEST with O and R, and all of it again in dataset/")
 def _(tree):
     """kaggle.com/datasets/techsash/waste-classification-data."""
     for part, split, count in (("TRAIN", "train", 4), ("TEST", "test", 2)):
@@ -48,7 +46,7 @@ def _(tree):
         tree.images(f"OriginalDataset/{name}/{name.lower()}_{{}}.jpg", 2, name)
 
 
-@folder("leapGestRecog: gestures below ten people, all of it again two folders deeper", "advised", today="refused")
+@folder("leapGestRecog: gestures below ten people, all of it again two folders deeper", "advised")
 def _(tree):
     """kaggle.com/datasets/gti-upm/leapgestrecog."""
     for person in ("00", "01", "02"):
@@ -117,9 +115,7 @@ def _(tree):
     parts(tree, "{part}/{name}/0{}00 (4).jpg", ("FAKE", "REAL"), {("train", "train"): 5, ("test", "test"): 2})
 
 
-@folder(
-    "VisDA-2017: train and validation of classes with image_list.txt each, test/trunk00 without labels", today="wrong"
-)
+@folder("VisDA-2017: train and validation of classes with image_list.txt each, test/trunk00 without labels")
 def _(tree):
     """github.com/VisionLearningGroup/taskcv-2017-public: a line is a path and a number."""
     for part, stem, ending, count in (("train", "src_1_02691156", "png", 4), ("validation", "val", "jpg", 2)):
@@ -224,7 +220,7 @@ def _(tree):
     tree.text("LICENSE", "Creative Commons Attribution-ShareAlike 4.0\n")
 
 
-@folder("fisheries: train of eight codes, test_stg1 flat, sample_submission_stg1.csv of shares", today="advised")
+@folder("fisheries: train of eight codes, test_stg1 flat, sample_submission_stg1.csv of shares")
 def _(tree):
     """kaggle.com/competitions/the-nature-conservancy-fisheries-monitoring."""
     names = ("ALB", "BET", "DOL", "NoF", "OTHER")
@@ -236,11 +232,8 @@ def _(tree):
     tree.text("sample_submission_stg1.csv", rows)
 
 
-@folder(
-    "cervical cancer: train twice in itself, additional_Type_1_v2 of more of the same classes, a test",
-    "advised",
-    today="refused",
-)
+@folder("cervical cancer: train twice in itself, additional_Type_1_v2 of more of the same classes, a test",
+    "advised", today="refused")
 def _(tree):
     """kaggle.com/competitions/intel-mobileodt-cervical-cancer-screening."""
     rows = "image_name,Type_1,Type_2,Type_3\n"
@@ -253,9 +246,7 @@ def _(tree):
     tree.text("sample_submission.csv", rows)
 
 
-@folder(
-    "MRL eyes: s0001/s0001_00001_0_0_1_0_0_01.png, the fifth part is whether the eye is open", "advised", today="wrong"
-)
+@folder("MRL eyes: s0001/s0001_00001_0_0_1_0_0_01.png, the fifth part is whether the eye is open", "advised", today="wrong")
 def _(tree):
     """mrl.cs.vsb.cz/eyedataset: annotation.txt explains the parts of a name."""
     for person in (1, 2):

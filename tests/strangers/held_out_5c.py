@@ -32,11 +32,8 @@ def _(tree):
         tree.text(f"{part}/see_bboxes.m", "load digitStruct.mat\nfor i = 1:length(digitStruct)\nend\n")
 
 
-@folder(
-    "car object detection: training_images, testing_images, a table of corners without a class",
-    "advised",
-    today="right",
-)
+@folder("car object detection: training_images, testing_images, a table of corners without a class",
+    "advised", today="right")
 def _(tree):
     """kaggle.com/datasets/sshikamaru/car-object-detection: images without a car have no row."""
     rows = "image,xmin,ymin,xmax,ymax\n"
@@ -69,10 +66,7 @@ def _(tree):
         tree.text(f"CARPK_devkit/data/ImageSets/{part}.txt", lines)
 
 
-@folder(
-    "xView: xView_train.geojson of bounds_imcoords and type_id, train_images of .tif, val_images without",
-    today="refused",
-)
+@folder("xView: xView_train.geojson of bounds_imcoords and type_id, train_images of .tif, val_images without", today="refused")
 def _(tree):
     """xviewdataset.org."""
     features = []
@@ -107,10 +101,7 @@ def _(tree):
     tree.text("readme.txt", "ACFR Multifruit 2016\n")
 
 
-@folder(
-    "global wheat 2021: competition_train.csv, _val and _test of BoxesString with no_box, metadata_dataset.csv",
-    today="refused",
-)
+@folder("global wheat 2021: competition_train.csv, _val and _test of BoxesString with no_box, metadata_dataset.csv", today="refused")
 def _(tree):
     """zenodo.org/records/5092309: corners in pixels, semicolons between boxes."""
     tables = dict.fromkeys(("train", "val", "test"), "image_name,BoxesString,domain\n")
@@ -170,9 +161,7 @@ def _(tree):
     tree.text("models/my_ssd_resnet50_v1_fpn/pipeline.config", "model {\n  ssd {\n    num_classes: 2\n  }\n}\n")
 
 
-@folder(
-    "OIDv4_ToolKit: OID/Dataset/train/Cat/*.jpg and Label/*.txt of a name and four corners, csv_folder", today="refused"
-)
+@folder("OIDv4_ToolKit: OID/Dataset/train/Cat/*.jpg and Label/*.txt of a name and four corners, csv_folder", today="refused")
 def _(tree):
     """github.com/EscVM/OIDv4_ToolKit: a folder for each class that was asked for."""
     for part, split, start in (("train", "train", 0), ("validation", "validation", 6)):
@@ -187,11 +176,8 @@ def _(tree):
     tree.text("OID/csv_folder/class-descriptions-boxable.csv", "/m/01yrx,Cat\n/m/0bt9lr,Dog\n")
 
 
-@folder(
-    "labelme2yolo: YOLODataset with dataset.yaml of Windows below the labelled images and their .json",
-    "advised",
-    today="wrong",
-)
+@folder("labelme2yolo: YOLODataset with dataset.yaml of Windows below the labelled images and their .json",
+    "advised", today="wrong")
 def _(tree):
     """github.com/rooneysh/Labelme2YOLO: it copies the images as .png into train and val."""
     for number in range(8):
@@ -258,9 +244,7 @@ def _(tree):
     tree.text("via_export_coco.json", json.dumps(notes))
 
 
-@folder(
-    "Labelbox of 2021: a JSON of Labeled Data, External ID and objects with a bbox of top and left", today="refused"
-)
+@folder("Labelbox of 2021: a JSON of Labeled Data, External ID and objects with a bbox of top and left", today="refused")
 def _(tree):
     """docs.labelbox.com's export of version 1; one task was skipped."""
     rows = []
@@ -305,11 +289,8 @@ def _(tree):
         tree.text(f"{part}.txt", lines)
 
 
-@folder(
-    "aerial tiles: Tile 1 to Tile 3 of images and masks with the same names, classes.json of colours",
-    "advised",
-    today="refused",
-)
+@folder("aerial tiles: Tile 1 to Tile 3 of images and masks with the same names, classes.json of colours",
+    "advised", today="refused")
 def _(tree):
     """kaggle.com/datasets/humansintheloop/semantic-segmentation-of-aerial-imagery."""
     hexes = {"Water": "#E2A929", "Land (unpaved area)": "#8429F6", "Road": "#6EC1E4"}

@@ -12,11 +12,8 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 
 
 # --- masks
-@folder(
-    "NuInsSeg: organs with tissue images, mask binary, label masks, distance maps and overlay",
-    "advised",
-    today="refused",
-)
+@folder("NuInsSeg: organs with tissue images, mask binary, label masks, distance maps and overlay",
+    "advised", today="refused")
 def _(tree):
     """github.com/masih4/NuInsSeg; kaggle.com/datasets/ipateam/nuinsseg."""
     for organ in ("human bladder", "mouse liver"):
@@ -73,9 +70,7 @@ def _(tree):
             tree.drawing(f"{stem}-labelled.png", values)
 
 
-@folder(
-    "Label Studio's brush: task-1-annotation-1-by-1-tag-Crack-0.png beside the photographs", "refused", today="wrong"
-)
+@folder("Label Studio's brush: task-1-annotation-1-by-1-tag-Crack-0.png beside the photographs", "refused", today="wrong")
 def _(tree):
     """labelstud.io/guide/export, Brush labels to PNG: the name of the image is only in the JSON, which is not here."""
     for number in range(1, 6):
@@ -95,9 +90,7 @@ def _(tree):
     tree.files["MyProject.ilp"] = b"\x89HDF\r\n\x1a\n" + bytes(64)
 
 
-@folder(
-    "Cellpose: 001_img.png, 001_img_cp_masks.png that number the cells, 001_img_seg.npy", "advised", today="refused"
-)
+@folder("Cellpose: 001_img.png, 001_img_cp_masks.png that number the cells, 001_img_seg.npy", "advised", today="refused")
 def _(tree):
     """cellpose.readthedocs.io/en/latest/outputs: 0 is no cell."""
     for number in range(5):
@@ -170,7 +163,7 @@ def _(tree):
         tree.files[f"Scans/{name}/Scan_20240507.pdf"] = b"%PDF-1.4\n"
 
 
-@folder("an intern's folders: ok_batch1, ok_batch2, crack_batch1, crack_batch2", "advised", today="wrong")
+@folder("an intern's folders: ok_batch1, ok_batch2, crack_batch1, crack_batch2", "advised", today="refused")
 def _(tree):
     """Each week another folder; a batch is no kind of part."""
     for name in ("crack", "ok"):
@@ -187,7 +180,7 @@ def _(tree):
                 tree.image(f"labelled/{person}/{name}/{2 * number + place:04}.jpg", name)
 
 
-@folder("a webcam's script: train and val without folders, ok_… and crack_… in the names", "advised", today="refused")
+@folder("a webcam's script: train and val without folders, ok_… and crack_… in the names", "advised")
 def _(tree):
     """cv2.imwrite(f"{part}/{label}_{time}.png", frame)."""
     for part, split, count in (("train", "train", 4), ("val", "validation", 2)):
@@ -195,7 +188,7 @@ def _(tree):
             tree.images(f"{part}/{name}_2024-05-06_10-1{{}}-{len(part)}2.png", count, name, split)
 
 
-@folder("Russian: Обучение, Проверка, Тест", today="refused")
+@folder("Russian: Обучение, Проверка, Тест")
 def _(tree):
     """Training, check, test."""
     for part, split, count in (("Обучение", "train", 4), ("Проверка", "validation", 2), ("Тест", "test", 2)):
@@ -220,9 +213,7 @@ def _(tree):
                 tree.files[path.replace("_v2", "_v1")] = tree.files[path]
 
 
-@folder(
-    "a microscope's days: 2024-05-06/alive, 2024-05-06/dead, 2024-05-07/alive, one day without dead", today="refused"
-)
+@folder("a microscope's days: 2024-05-06/alive, 2024-05-06/dead, 2024-05-07/alive, one day without dead")
 def _(tree):
     """A day for each session; its number is in no name."""
     for day in ("2024-05-06", "2024-05-07", "2024-05-08"):
@@ -231,9 +222,7 @@ def _(tree):
                 tree.images(f"microscope/{day}/{name}/well_{day[-1]}{{}}.tif", 3, name)
 
 
-@folder(
-    "bing-image-downloader: dataset/red panda/Image_1.jpg, one of them is a page of HTML", "advised", today="refused"
-)
+@folder("bing-image-downloader: dataset/red panda/Image_1.jpg, one of them is a page of HTML", "advised")
 def _(tree):
     """github.com/gurugaurav/bing_image_downloader: some sites answer with a page."""
     for name in ("brown bear", "red panda"):

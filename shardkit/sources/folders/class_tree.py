@@ -13,7 +13,6 @@ and of the label folders the first few.
 import posixpath
 from dataclasses import dataclass
 
-from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
@@ -31,25 +30,23 @@ from shardkit.sources.folders.class_levels import (
     refuse_inner_classes,
     refuse_longer_names,
     refuse_unclear_level,
-    trees_alone,
 )
 from shardkit.sources.folders.copies import copies_among, is_same_tree, refuse_variants
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
-from shardkit.sources.folders.no_classes import refuse_no_classes, refuse_parts_of_data
+from shardkit.sources.folders.mixed_folders import are_classes, refusal_of_mixture, refuse_others
+from shardkit.sources.folders.no_classes import are_days_of_classes, refuse_no_classes, refuse_parts_of_data
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import (
     is_of_project,
     is_unlabelled,
-    mentioned_split,
-    mentions_split,
     splits_of,
 )
+from shardkit.sources.folders.unlabelled_tests import tests_in_parts, unlabelled_tests
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
 _MAX_WITH_LISTS = 8  # folders of which all but one may hold lists only; more of them are classes
-_FEW = 2  # ordinary folders next to one called "train": with more of them it is a class as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +114,17 @@ def read_tree(
     if splits and ordinary:
         # Folders such as docs/ hold no images; class folders do.
         ordinary = [name for name in ordinary if holds_image(folder, name)]
+        splits |= unlabelled_tests(folder, ordinary, [*splits], excluded)
+        ordinary = [name for name in ordinary if name not in splits]
     if splits and not ordinary:
         unused = tuple(name for name in names if name not in splits and not is_unlabelled(name))
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
         return _below_splits(folder, excluded, place, splits, unlabelled, unused)
-    if splits and not _are_classes(folder, list(splits), ordinary):
+    if splits and not are_classes(folder, list(splits), ordinary):
         copies = copies_among(folder, names)
         if ordinary == [*copies] and all(is_same_tree(folder, *one) for one in copies.items()):
             return Copies(tuple(copies))
-        raise _mixed_level(folder, place, list(splits), ordinary, excluded)
+        raise refusal_of_mixture(folder, place, list(splits), ordinary, excluded)
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0], place)
     return _labels(folder, names, excluded, place, list(splits))
@@ -151,6 +150,9 @@ def _below_splits(
 ) -> ClassFolders | FlatFolders | Wrapper:
     roots = [LabelRoot(innermost(folder, name, excluded, of_split=True), split) for name, split in splits.items()]
     inner = {root: label_folders(folder, root.path, excluded) for root in roots}
+    without = tests_in_parts({root: inner[root] for root in roots})
+    unlabelled = [*unlabelled, *(root.path for root in without)]
+    roots = [root for root in roots if root not in without]
     labelled = tuple(root for root in roots if inner[root])
     # train/{train,test}/…, or train_data/rec/{train,test}/…
     if len(roots) == 1 and labelled and _hold_splits(folder, roots[0].path, inner[roots[0]], excluded):
@@ -207,9 +209,13 @@ def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | 
 def _labels(
     folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
 ) -> ClassFolders | FlatFolders | Copies:
+    if are_days_of_classes(folder, names, excluded):
+        roots = tuple(LabelRoot(name, None) for name in names)
+        remark = f"; note: {listed(names)} look like dates, and the folders in them are the classes"
+        return ClassFolders(folder, roots, excluded, remark, level=2)
     if why := refuse_no_classes(folder, names, place):
         return FlatFolders(tuple(LabelRoot(name, None) for name in names), why=why)
-    _refuse_others(folder, names, excluded, place)
+    refuse_others(folder, names, excluded, place)
     if copies := copies_among(folder, names):
         if len(copies) < len(names) and all(is_same_tree(folder, *one) for one in copies.items()):
             return Copies(tuple(copies))
@@ -241,57 +247,6 @@ def _labels(
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
-
-
-def _refuse_others(folder: Folder, names: list[str], excluded: str | None, place: SourcePlace) -> None:
-    """Refuse folders of a project, such as docs/, and of test images, next to folders with classes.
-
-    Raises:
-        RefusalError: There are some; the changes leave them out.
-    """
-    others, what = [name for name in names if is_of_project(name)], "a class"
-    if not others and len(names) <= _FEW:
-        others, what = [name for name in names if mentions_split(name)], "a class, but like a split"
-    rest = [name for name in names if name not in others]
-    if not others or not rest:
-        return
-    shown = [name for name in others if holds_image(folder, name)] or others
-    does = "does" if len(shown) == 1 else "do"
-    problem = f"{place.shown}: {listed(shown)} next to {listed(rest)} {does} not look like {what}"
-    changes = [place.without(others, f"without {listed(shown)}"), _forced(place)]
-    if divided := [name for name in shown if inner_splits(folder, name, excluded)]:  # split-folders writes output/
-        beside = tuple(name for name in names if name not in divided)
-        changes = [*trees_alone(folder, divided, excluded, place, beside), *changes]
-    if "split" in what and len(others) == len(rest) == 1 and (split := mentioned_split(others[0])):
-        inner = [set(label_folders(folder, name, None)) for name in names]
-        if len(inner[0] & inner[1]) > 1:
-            rest_split = "test" if split == "train" else "train"
-            splits = {name: split if name in others else rest_split for name in (*rest, *others)}
-            meaning = f"{listed(rest)} is {rest_split}, {listed(others)} is {split}"
-            changes = [*place.as_splits(splits, meaning), *changes]
-    raise RefusalError(problem, changes)
-
-
-def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool:
-    """Return whether the only folder with a split's name is a class: pictures of trains, never of tests."""
-    is_train = [name.lower() for name in splits] == ["train"]
-    return is_train and (len(ordinary) > _FEW or has_images(folder, splits[0]))
-
-
-def _mixed_level(
-    folder: Folder, place: SourcePlace, splits: list[str], ordinary: list[str], excluded: str | None
-) -> CallError:
-    are = "is" if len(ordinary) == 1 else "are"
-    problem = f"{place.shown}: {listed(splits)} may be splits or classes: {listed(ordinary)} {are} next to them"
-    commands = [_forced(place)]
-    if len(ordinary) > 1:
-        commands.insert(0, place.without(splits, f"{listed(ordinary)} are classes; {listed(splits)} left out"))
-    if len(splits) > 1 or label_folders(folder, splits[0], excluded):
-        commands.insert(0, place.without(ordinary, f"splits; {listed(ordinary)} left out"))
-    if divided := [name for name in ordinary if inner_splits(folder, name, excluded)]:
-        beside = tuple(name for name in (*splits, *ordinary) if name not in divided)
-        commands = [*trees_alone(folder, divided, excluded, place, beside), *commands]
-    return RefusalError(problem, commands)
 
 
 def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Change:

@@ -1,15 +1,18 @@
 """Recognise folders whose names cannot be those of classes: dates, ranges of numbers, a camera's folders, drawings."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from shardkit.refusals import RefusalError
+from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, listed
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.matching import SAYS_MASKS
 from shardkit.sources.folders.paired_folders import are_paired
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import mix_splits, number_of_word, says_nothing
+from shardkit.sources.folders.split_folders import mix_splits, number_of_word, numbered_end, says_nothing, splits_of
+from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
 # Cameras' folders: DCF 2.0, 3.2.3, such as 100APPLE.
@@ -48,6 +51,10 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
             f"{place.shown}: folder names contain a split and another word ({listed(names)}), so the class is unclear"
         )
         raise RefusalError(problem, [forced])
+    if batches := _batches(names):
+        remedy = "put the images of a class into one folder"
+        problem = f"{place.shown}: {listed(batches)} are named like parts of one class"
+        raise RefusalError(problem, [forced], remedy=remedy)
     what = parts_of_data(names)
     are_silent = len(names) > 1 and all(map(says_nothing, names))
     if (what or are_silent) and all(has_images(folder, name) for name in names):
@@ -69,6 +76,29 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
         remedy = "merge the drawings of an image into one mask of class numbers with the image's name"
         raise RefusalError(problem, [without, forced], remedy=remedy)
     return ""
+
+
+def are_days_of_classes(folder: Folder, names: Sequence[str], excluded: str | None) -> bool:
+    """Return whether folders are dates, and the same folders of images are in several of them.
+
+    Args:
+        folder: The folder that they are in.
+        names: The names of all folders in it.
+        excluded: Path of the output; None for none.
+    """
+    if len(names) < 2 or not are_dates(names) or any(has_images(folder, name) for name in names):
+        return False
+    inner = {name: label_folders(folder, name, excluded) for name in names}
+    counts = Counter(name for below in inner.values() for name in below)
+    # 2019/01/ is a month.
+    repeated = [name for name, count in counts.items() if count > 1 and not says_nothing(name) and not name.isdecimal()]
+    are_odd = bool(splits_of([*counts])) or bool(parts_of_data([*counts]))
+    return (
+        all(inner.values())
+        and len(repeated) > 1
+        and not are_odd
+        and all(has_images(folder, join(day, name)) for day, below in inner.items() for name in below)
+    )
 
 
 def parts_of_data(names: Sequence[str]) -> str:
@@ -116,6 +146,16 @@ def are_ranges(names: Sequence[str]) -> bool:
     """Return whether folders are called by the number of their first image: ``00000``, ``01000``, ``02000``."""
     are_padded = len({len(name) for name in names}) == 1 and any(name.startswith("0") for name in names)
     return len(names) > 1 and are_padded and all(name.isdecimal() and int(name) % _RANGE_STEP == 0 for name in names)
+
+
+def _batches(names: Sequence[str]) -> list[str]:
+    """Return the folders of one class if all are called by a class, a word for parts of data and a number."""
+    ends = {name: end for name in names if (end := numbered_end(name)) and end[1] in _PARTS}
+    counts = Counter(ends.values())
+    if len(ends) < len(names) or len({rest for rest, _ in counts}) < 2:
+        return []
+    repeated = max(counts, key=lambda end: counts[end])
+    return [name for name in names if ends[name] == repeated] if counts[repeated] > 1 else []
 
 
 def _drawings(folder: Folder, names: list[str]) -> list[str]:

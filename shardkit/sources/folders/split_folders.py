@@ -19,9 +19,9 @@ _ALSO = {
     "validate": "validation",
     # In other languages, without accents.
     **dict.fromkeys(("entrainement", "entrenamiento", "addestramento", "treinamento", "treino"), "train"),
-    **dict.fromkeys(("训练", "訓練", "学習", "학습", "обучение"), "train"),
+    **dict.fromkeys(("训练", "訓練", "学習", "학습", "обучение", "тренировка", "обучающая"), "train"),
     **dict.fromkeys(("validierung", "validacion", "validacao", "convalida"), "validation"),
-    **dict.fromkeys(("验证", "驗證", "検証", "검증"), "validation"),
+    **dict.fromkeys(("验证", "驗證", "検証", "검증", "проверка", "валидация"), "validation"),
     **dict.fromkeys(("prueba", "pruebas", "teste", "测试", "測試", "テスト", "테스트", "тест"), "test"),
 }
 # Words that say nothing about the content: with a split's word, they are a split.
@@ -137,6 +137,12 @@ def number_of_word(name: str) -> str | None:
     """Return the word of a name that is one word and a number, such as ``plate`` of ``Plate_01``; None for others."""
     words = _words(name)
     return words[0] if len(words) == 2 and not words[0].isdigit() and words[1].isdigit() else None
+
+
+def numbered_end(name: str) -> tuple[str, str] | None:
+    """Return what is before the last word and number of a name, and the word: of ``ok_batch1`` ok and batch."""
+    words = _words(name)
+    return (" ".join(words[:-2]), words[-2]) if len(words) > 2 and words[-1].isdigit() else None
 
 
 def are_splits(names: Sequence[str]) -> bool:

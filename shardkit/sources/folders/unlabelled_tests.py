@@ -1,0 +1,44 @@
+"""Find the folders of test images without labels next to folders of labelled ones.
+
+train/cat/1.jpg, test_stg1/2.jpg               competitions: the labels of the test are secret
+train/cat/1.jpg, test/part0/2.jpg, test/part1/3.jpg
+"""
+
+from collections.abc import Mapping, Sequence
+
+from shardkit.sources.folders.class_folders import LabelRoot, label_folders
+from shardkit.sources.folders.split_folders import mentioned_split, number_of_word
+from shardkit.storage import Folder
+
+
+def unlabelled_tests(
+    folder: Folder, names: Sequence[str], splits: Sequence[str], excluded: str | None
+) -> dict[str, str]:
+    """Return the folders whose names mention a split for testing and that hold images only, with their splits.
+
+    Args:
+        folder: The folder that they are in.
+        names: The folders with images that are no splits by their names alone.
+        splits: Those that are; in one of them are label folders, or nothing is found.
+        excluded: Path of the output; None for none.
+    """
+    if not any(label_folders(folder, name, excluded) for name in splits):
+        return {}
+    found = {name: split for name in names if (split := mentioned_split(name)) and split != "train"}
+    return {name: split for name, split in found.items() if not label_folders(folder, name, excluded)}
+
+
+def tests_in_parts(inner: Mapping[LabelRoot, Sequence[str]]) -> list[LabelRoot]:
+    """Return the folders of splits whose images are divided by numbers: ``test/part0`` is no class of ``train``.
+
+    Args:
+        inner: Names of the folders in each split's folder.
+    """
+    words = {root: {number_of_word(name) for name in names} for root, names in inner.items() if names}
+    trained = [found for root, found in words.items() if root.split == "train"]
+    return [
+        root
+        for root, found in words.items()
+        if root.split != "train" and len(found) == 1 < len(inner[root]) and None not in found
+        if trained and not any(found & others for others in trained)
+    ]
