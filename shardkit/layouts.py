@@ -27,6 +27,7 @@ Layout = Literal[
     "labelme",
     "label-studio",
     "box-json",
+    "boxes",
     "cvat",
     "masks",
     "webdataset",
@@ -185,6 +186,14 @@ _ROWS = (
         recognise="detection.box_json.layout:has_box_json",
         options=("root", "label_columns"),
         endings=(".odgt", ".manifest"),
+    ),
+    LayoutSpec(
+        "boxes",
+        ("boxes",),
+        "any JSON, JSON Lines, YAML, XML, or text of one image with boxes, if no other layout reads it: the fields are "
+        "found by their names and values, and checked by the images",
+        open="detection.inferred.layout:open_boxes",
+        options=("label_columns",),
     ),
     LayoutSpec(
         "wider-face",

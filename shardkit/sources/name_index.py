@@ -18,6 +18,7 @@ from shardkit.storage import Folder
 
 _DRIVE = re.compile(r"^[A-Za-z]:/")
 UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
+_PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
 _SHOWN = 100  # characters of a bad path
 
 
@@ -70,12 +71,36 @@ def agreeing_most(paths: Sequence[str], text: str) -> tuple[list[str], int]:
     return [path for path, num in num_parts.items() if num == most], most
 
 
+def nearest(paths: Sequence[str], place: str) -> list[str]:
+    """Return those of some images whose folders agree most with those of a file, from the outside and the inside.
+
+    ``train/labels/a/1.txt`` is near ``train/images/a/1.jpg``, which has three folders like it.
+    """
+    own = place.split("/")[:-1]
+    scores = {path: _num_equal(path.split("/")[:-1], own) for path in paths}
+    best = max(scores.values(), default=(0, 0))
+    return [path for path, score in scores.items() if score == best]
+
+
+def _num_equal(some: Sequence[str], others: Sequence[str]) -> tuple[int, int]:
+    """Return how many names are equal, from the first and from the last on; and minus the number of the rest."""
+    least = min(len(some), len(others))
+    first = next((at for at in range(least) if some[at] != others[at]), least)
+    last = next((at for at in range(least - first) if some[-1 - at] != others[-1 - at]), least - first)
+    return first + last, -(len(some) - first - last)
+
+
 class NameIndex:
     """All images below a folder by their names, listed when the first one is asked for: about 300 bytes each."""
 
-    def __init__(self, folder: Folder) -> None:
-        """Keep the folder."""
-        self._folder = folder
+    def __init__(self, folder: Folder, paths: Iterable[str] | None = None) -> None:
+        """Keep the folder.
+
+        Args:
+            folder: The folder.
+            paths: The images, if they are listed already; None to list the folder.
+        """
+        self._folder, self._paths = folder, paths
         self._by_name: dict[str, tuple[str, ...]] | None = None
         self._by_stem: dict[str, tuple[str, ...]] | None = None
 
@@ -113,6 +138,21 @@ class NameIndex:
         best, _ = agreeing_most(found, path)
         return best
 
+    def of_file(self, path: str, said: str = "") -> list[str]:
+        """Return the images that a file of one image may belong to: several only if their folders are as near.
+
+        Such a file has the stem of its image, which counts before the name that it says: files are renamed together
+        with their images. Of images of one name, it belongs to that in the nearest folder.
+
+        Args:
+            path: The file: ``train/labels/1.xml``, ``1.jpg.json`` or ``gt_1.txt``.
+            said: The path or name that the file gives; '' for none.
+        """
+        stem = posixpath.splitext(posixpath.basename(path))[0]
+        by_stem = self.find_all(stem) or self.find_all(_PREFIX.sub("", stem))
+        found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
+        return [one for one in found if one in by_stem] or found
+
     def key(self, text: object) -> str:
         """Return the path of the image that a text means.
 
@@ -130,8 +170,8 @@ class NameIndex:
 
     def _names(self) -> dict[str, tuple[str, ...]]:
         if self._by_name is None:
-            files = files_below(self._folder, "")
-            paths = (path for path, entry in files if ending(entry.name) in IMAGE_ENDINGS and not unicode_problem(path))
+            listed = self._paths if self._paths is not None else (path for path, _ in files_below(self._folder, ""))
+            paths = (path for path in listed if ending(path) in IMAGE_ENDINGS and not unicode_problem(path))
             self._by_name = _grouped((name_key(posixpath.basename(path)), path) for path in paths)
         return self._by_name
 

@@ -93,8 +93,8 @@ def test_a_change_that_gives_one_class_is_not_offered(tmp_path):
 
 
 UNREAD = {  # files of labels next to images
-    "a JSON for each image": {f"a/labels/{i}.json": '{"objects": [{"box": [1, 2, 3, 4]}]}' for i in (0, 1)},
-    "a text for each image": {f"a/labels/gt_{i}.txt": "1,2,9,9,cat" for i in (0, 1)},
+    "a JSON for each image": {f"a/labels/{i}.json": '{"objects": [{"box": [1, 2, 3]}]}' for i in (0, 1)},
+    "a text for each image": {f"a/labels/gt_{i}.txt": "1,2,9,9,5,5,cat" for i in (0, 1)},
     "a table without a header": {"a/labels/boxes.csv": "0.jpg,1,2,9,9\n1.jpg,1,2,9,9\n"},
     "a JSON of unknown form": {"a/labels/boxes.json": '{"v": {"x": ["0.jpg", 1], "y": ["1.jpg", 2]}}'},
 }

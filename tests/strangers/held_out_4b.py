@@ -115,7 +115,7 @@ def _(tree):
         tree.text(f"Obj365_v2/annotations/zhiyuan_objv2_{part}.json", coco(images, ("Person", "Sneakers")))
 
 
-@folder("HRSC2016: AllImages of .bmp, Annotations of HRSC_Object with box_xmin, ImageSets of stems", today="refused")
+@folder("HRSC2016: AllImages of .bmp, Annotations of HRSC_Object with box_xmin, ImageSets of stems")
 def _(tree):
     """mmrotate.readthedocs.io, HRSC2016: Class_ID is the class; sysdata.xml has its name."""
     lists = {"train": "", "val": "", "test": ""}

@@ -91,7 +91,7 @@ def _(tree):
     tree.text(f"{below}/readme.txt", "1-airplane, 2-ship\n")
 
 
-@folder("SODA-A: Annotations/train/*.json of polygons, and a table of image_path, label_path, split", "refused")
+@folder("SODA-A: Annotations/train/*.json of polygons, and a table of image_path, label_path, split")
 def _(tree):
     rows, number = "image_path,label_path,split\n", 0
     categories = [{"id": 0, "name": "airplane"}, {"id": 1, "name": "ship"}]
@@ -111,7 +111,7 @@ def _(tree):
     tree.text("sample_df.csv", rows)
 
 
-@folder("FAIR1M: train/part1, train/part2 and validation of images and labelXml, the same names", "refused")
+@folder("FAIR1M: train/part1, train/part2 and validation of images and labelXml, the same names")
 def _(tree):
     for place, part in enumerate(("train/part1", "train/part2", "validation")):
         for number in range(3):
@@ -236,7 +236,7 @@ def _(tree):
         tree.text(f"splits/{part}.txt", stems)
 
 
-@folder("Bosch traffic lights: train.yaml of boxes, paths that begin with ./rgb", "refused")
+@folder("Bosch traffic lights: train.yaml of boxes, paths that begin with ./rgb")
 def _(tree):
     lines = ""
     for number in range(4):
@@ -395,7 +395,7 @@ def _(tree):
         tree.text(f"{part}/bounding_boxes.labels", json.dumps(content))
 
 
-@folder("LabelMe's web tool: Images/<folder> and Annotations/<folder> of polygons in XML", "refused")
+@folder("LabelMe's web tool: Images/<folder> and Annotations/<folder> of polygons in XML")
 def _(tree):
     for number in range(4):
         boxes, corners = oriented(number, "window", "license plate")

@@ -6,24 +6,24 @@ whether they are background or not yet labelled.
 
 import json
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem, split_of_folder
+from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.detection.paired_files import GroupFiles, PairedFiles
 from shardkit.sources.detection.rows import Annotation, rejected_file, rejected_image
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, encodable_path, ending, rejected_row
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.unlisted_images import images_count
-from shardkit.sources.walking import children, files_below, files_in, folders_in, join, parent_of
+from shardkit.sources.walking import files_below, files_in, folders_in, join, parent_of
 from shardkit.storage import Entry, Folder
 
 _TRIED = 4  # JSON files of a folder that are tested
 _JSON_FOLDERS = frozenset({"json", "jsons", "labels", "annotations", "annotation", "ann", "labelme"})
 _RELEASE = "releases/latest/annotations"  # of V7 Darwin
-_IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "image")
 
 
 def first_files(folder: Folder) -> Iterator[str]:
@@ -44,58 +44,33 @@ def _places(folder: Folder) -> Iterator[str]:
     yield _RELEASE
 
 
-@dataclass(slots=True)
 class ImageFinder:
-    """Finds the images of such files; lists each folder once.
+    """Finds the images of such files.
 
     Attributes:
-        folder: The source.
-        images: Path and entry of all images.
+        names: All images by their names.
     """
 
-    folder: Folder
-    images: list[tuple[str, Entry]] = field(default_factory=list)
-    _listed: dict[str, dict[str, Entry]] = field(default_factory=dict)
-    _by_stem: dict[str, tuple[str, Entry] | None] = field(default_factory=dict)
+    def __init__(self, folder: Folder, images: Iterable[tuple[str, Entry]]) -> None:
+        """Keep path and entry of all images.
 
-    def find(self, json_path: str, image_path: str) -> tuple[str, Entry] | None:
-        """Return path and entry of a file's image; None if it is nowhere.
-
-        It is where the file says; else it has the name that the file says, or the file's own stem, and is next to the
-        file or in a folder of images next to the file's folder; else it is the only image of the file's stem.
+        Args:
+            folder: The source.
+            images: Path and entry of each image.
         """
-        place = parent_of(json_path)
-        said = posixpath.normpath(join(place, image_path)) if image_path else ""
-        if said and not relative_path_problem(said) and (found := self._in(parent_of(said), posixpath.basename(said))):
-            return found
-        stem = posixpath.splitext(posixpath.basename(json_path))[0]
-        name = posixpath.basename(image_path)
-        for folder in (place, *_image_folders(place)):
-            # Files may have been renamed together with their images: the stem counts before the name.
-            found = self._of_stem(folder, stem) or (self._in(folder, name) if name else None)
-            if found:
-                return found
-        if not self._by_stem:
-            for image in self.images:
-                key = posixpath.splitext(image[1].name)[0]
-                self._by_stem[key] = None if key in self._by_stem else image
-        return self._by_stem.get(stem)
+        self.images = dict(images)
+        self.names = NameIndex(folder, self.images)
 
-    def _in(self, path: str, name: str) -> tuple[str, Entry] | None:
-        entry = self._files(path).get(name)
-        return (join(path, name), entry) if entry else None
+    def find(self, path: str, said: str) -> tuple[str, Entry] | None:
+        """Return path and entry of a file's image; None if it is nowhere, or several are as near.
 
-    def _of_stem(self, path: str, stem: str) -> tuple[str, Entry] | None:
-        files = self._files(path)
-        kinds = sorted(IMAGE_ENDINGS)
-        name = next((stem + kind for kind in ("", *kinds, *map(str.upper, kinds)) if stem + kind in files), None)
-        return (join(path, name), files[name]) if name else None
-
-    def _files(self, path: str) -> dict[str, Entry]:
-        if path not in self._listed:
-            entries = children(self.folder, path)
-            self._listed[path] = {one.name: one for one in entries if ending(one.name) in IMAGE_ENDINGS}
-        return self._listed[path]
+        Args:
+            path: The file.
+            said: The path or name that it says; '' for none.
+        """
+        exact = posixpath.normpath(join(parent_of(path), said)) if said else ""
+        found = [exact] if exact in self.images else self.names.of_file(path, said)
+        return (found[0], self.images[found[0]]) if len(found) == 1 else None
 
 
 @dataclass(slots=True)
@@ -107,28 +82,17 @@ class ImageFiles(GroupFiles[str, tuple[str, Entry]]):
 
 def walk(folder: Folder, label_ending: str) -> ImageFiles:
     """List all files of a source."""
-    labels, files = [], ImageFiles("", "", finder=ImageFinder(folder))
+    labels, images, skipped = [], [], dict[str, int]()
     for path, entry in files_below(folder, ""):
         kind = ending(entry.name)
         if kind == label_ending:
             labels.append((path, entry))
         elif kind in IMAGE_ENDINGS:
-            files.finder.images.append((path, entry))
+            images.append((path, entry))
         else:
-            count_skipped(files.skipped, kind)
-    files.pairs, files.num_parsed, files.num_files = labels, len(labels), len(labels)
-    return files
-
-
-def _image_folders(place: str) -> list[str]:
-    """Return the folders of images next to a folder of such files, with the same folders below them."""
-    parts = place.split("/") if place else []
-    found = [join(parent_of(place), name) for name in _IMAGE_FOLDERS] if place else list(_IMAGE_FOLDERS)
-    for i, part in enumerate(parts):
-        if part.lower() in _JSON_FOLDERS:
-            found += ["/".join([*parts[:i], name, *parts[i + 1 :]]) for name in _IMAGE_FOLDERS]
-            found.append("/".join([*parts[:i], *parts[i + 1 :]]))
-    return list(dict.fromkeys(found))
+            count_skipped(skipped, kind)
+    finder = ImageFinder(folder, images)
+    return ImageFiles("", "", labels, len(labels), len(labels), skipped, finder=finder)
 
 
 class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
@@ -145,9 +109,9 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
     max_bytes = 64 << 20  # 64 MiB: the file may hold the image itself
 
     def split_of(self, path: str, image: str) -> str | None:
-        """Return the split of an image, by its path and that of its file: the last folder that is called like one."""
-        del path
-        return next(filter(None, map(split_of_name, image.split("/")[-2::-1])), None)
+        """Return the split of an image: the last folder that is called like one, of its path or else of its file's."""
+        folders = (*image.split("/")[-2::-1], *path.split("/")[-2::-1])
+        return next(filter(None, map(split_of_name, folders)), None)
 
     def refusal(self, found: Annotation) -> str | None:
         """Return why an image is not read, as the end of a sentence about its file; None if it is."""
@@ -167,7 +131,7 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
     def rest_rows(self, files: ImageFiles) -> Iterator[ListingRow]:
         """See PairedFiles; images without a file are only counted."""
         stems = {_stem(path) for path, _ in files.pairs}
-        images = (path for path, _ in files.finder.images)
+        images = files.finder.images
         unnamed = sum(stems.isdisjoint((_stem(path), posixpath.basename(path))) for path in images)
         files.skipped |= images_count(unnamed, f"without a {self.noun} of their name")
         return iter(())

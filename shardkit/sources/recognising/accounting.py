@@ -102,6 +102,6 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
     if not others:
         return replace(claim, gives="nothing", why="it has only names, and its own name is not that of a split")
     what = "the labels come from the folders" if are_folders_labels else "the labels come from another file"
-    if all(is_caption(str(row[i])) for i in others for row in one.rows if row[i] not in {None, ""}):
+    if all(is_caption(str(row[i])) for i in others for row in one.rows if row[i] not in (None, "")):
         claim = replace(claim, gives="nothing")
     return replace(claim, why=f"{what}; its columns are {', '.join(map(repr, (columns[i] for i in others[:5])))}")

@@ -8,11 +8,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.layouts import Layout
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
+from shardkit.sources.detection.inferred.layout import open_found
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.annotated_trees import readings_of_masks
 from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree
@@ -80,6 +81,8 @@ def open_unmarked_folder(
             return tables
         beside = look_at_tables(folder, excluded)
         unrelated.append((folder, [table.name for table in beside.unrelated], place))
+        if beside.naming and (boxes := open_found(opening, [table.name for table in beside.naming])):
+            return boxes
         if any(not table.repeats_folders for table in beside.naming):
             return _open_tables(folder, beside, options, place)
         if (
@@ -92,7 +95,16 @@ def open_unmarked_folder(
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
             continue
-        found = read_tree(folder, excluded, place)
+        try:
+            found = read_tree(folder, excluded, place)
+        except (CallError, DataError):
+            if boxes := open_found(opening):
+                return boxes
+            raise
+        # Those below a wrapper may be of a known format.
+        own = [one.name for one in children(folder) if not one.is_folder] if isinstance(found, Wrapper) else None
+        if not isinstance(found, Copies) and (boxes := open_found(opening, own)):
+            return boxes
         if isinstance(found, Wrapper):
             remarks += beside.remark
             unread += [join(place.above, one.name) for one in beside.unread]

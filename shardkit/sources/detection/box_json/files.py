@@ -16,7 +16,15 @@ from shardkit.sources.detection.annotation_files import AnnotationFile, read_rec
 from shardkit.sources.detection.box_json.formats import FORMATS, Format
 from shardkit.sources.detection.box_json.numbers import fitting_format
 from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage
-from shardkit.sources.detection.image_paths import find_paths, image_places, not_near, split_of, split_tokens
+from shardkit.sources.detection.image_paths import (
+    find_paths,
+    image_places,
+    not_near,
+    paths_by_names,
+    split_of,
+    split_tokens,
+)
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
 from shardkit.storage import Folder
@@ -109,12 +117,15 @@ def _label_files(folder: Folder, names: Sequence[str]) -> Iterator[list[str]]:
                 yield files_in(folder, join(name, inner), *_ENDINGS)
 
 
-def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, JsonFile]:
+def open_json_file(
+    folder: Folder, path: str, kind: Format, options: SourceOptions, *, may_leave: bool
+) -> tuple[Folder, JsonFile]:
     """Decide how to read a file, from its first 1,000 images; return the folder that keys start at, and the file.
 
     Args:
         folder: The folder that the file's path starts at.
         path: The file.
+        kind: Its format.
         options: Options of the source: `root` is the folder of the images, the label column what gives classes.
         may_leave: Whether the images may be in the folder above.
 
@@ -122,10 +133,7 @@ def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_lea
         DataError: The file has neither boxes nor classes, or its images are not found.
         CallError: Several attributes may be the classes.
     """
-    url, kind = f"{folder.url}/{path}", format_of(folder, path)
-    if kind is None:
-        msg = f"{url}: the file's format is not known"
-        raise DataError(msg)
+    url = f"{folder.url}/{path}"
     first = list(islice(read_records(folder, path, partial(kind.images, column=None)), _FIRST))
     with_image = [image.image for image in first if image.image]
     if not with_image:
@@ -135,6 +143,8 @@ def open_json_file(folder: Folder, path: str, options: SourceOptions, *, may_lea
     attribute, column = classes_of(url, first, options.label_columns, has_own_fields=kind.has_own_fields)
     places = image_places(folder, path, options, may_leave=may_leave)
     located = find_paths(with_image, [*places, *_deeper_places(places, path)])
+    if located is None and options.root is None and (by_name := paths_by_names(NameIndex(folder), with_image)):
+        located = folder, by_name
     if located is None:
         why = not_near(url, with_image, places)
         msg = f"{why}; give the folder that the images are in with {named('root')}"

@@ -4,7 +4,7 @@ A file with boxes is read as boxes; ``label_columns=NAME`` reads an attribute of
 tells which attribute of the regions, or which labelling job, gives the classes of boxes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,7 +18,7 @@ from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJE
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import ImageRecords, read_records
 from shardkit.sources.detection.box_json.files import JsonFile, find_json_files, format_of, open_json_file
-from shardkit.sources.detection.box_json.formats import FORMATS
+from shardkit.sources.detection.box_json.formats import FORMATS, Format
 from shardkit.sources.detection.box_json.records import JsonImage
 from shardkit.sources.detection.box_json.single_files import find_single_files, open_single_files
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
@@ -142,7 +142,29 @@ def open_box_json(opening: Opening) -> Source:
         titles = ", ".join(one.title for one in FORMATS)
         msg = f"{folder.url if path is None else f'{folder.url}/{path}'}: none of these formats was found: {titles}"
         raise DataError(msg)
-    opened = [open_json_file(folder, one, opening.options, may_leave=path is not None) for one in paths]
+    return open_files(opening, paths, None, BoxJson)
+
+
+def open_files(opening: Opening, paths: Sequence[str], kind: Format | None, source: type["BoxJson"]) -> "BoxJson":
+    """Open files of one format.
+
+    Args:
+        opening: What the user opens.
+        paths: The files.
+        kind: Their format; None for that of each.
+        source: The class of the source.
+
+    Raises:
+        DataError: A file gives neither boxes nor classes, or its images are not found.
+        CallError: Several attributes may be the classes.
+    """
+    folder, path = opening.folder, opening.file
+    opened = []
+    for one in paths:
+        if (own := kind or format_of(folder, one)) is None:
+            msg = f"{folder.url}/{one}: the file's format is not known"
+            raise DataError(msg)
+        opened.append(open_json_file(folder, one, own, opening.options, may_leave=path is not None))
     files = tuple(file for _, file in opened)
     if len({file.attribute for file in files}) > 1:
         names = ", ".join(printable(file.path) for file in files)
@@ -150,4 +172,4 @@ def open_box_json(opening: Opening) -> Source:
         raise DataError(msg)
     if len(files) == 1 and files[0].split == "train":
         files = (replace(files[0], split=None),)  # the only file is often called so: then splits can divide it
-    return BoxJson(opened[0][0], folder, files, path is None and opening.options.root is None)
+    return source(opened[0][0], folder, files, path is None and opening.options.root is None)

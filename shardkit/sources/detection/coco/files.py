@@ -20,7 +20,8 @@ from shardkit.sources.walking import file_or_folder, files_in, folders_in, join,
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
-_FEATURES_OF_OTHERS = rb'"(format_version|shapes|_via_settings|slots)"\s*:'  # our manifest, LabelMe, VIA, Darwin
+# Our manifest, LabelMe, VIA, Darwin, Datumaro.
+_FEATURES_OF_OTHERS = rb'"(format_version|shapes|_via_settings|slots|label_id)"\s*:'
 # COCO's files of other tasks over the same images.
 _KEYPOINTS, _PANOPTIC = "person_keypoints_", "panoptic_"
 _OTHER_TASKS = ("captions_", "image_info_", _PANOPTIC, _KEYPOINTS, "stuff_")

@@ -45,7 +45,8 @@ def is_voc(folder: Folder) -> bool:
         for entry in entries:
             # A special file is rejected when it is listed.
             if _is_xml(entry) and (head := read_head(folder, join(found.annotations, entry.name))) is not None:
-                return looks_like(head, _ANNOTATION)
+                # Objects of other formats have other shapes only.
+                return looks_like(head, _ANNOTATION) and (b"<bndbox>" in head or b"<object>" not in head)
     return False
 
 

@@ -182,7 +182,7 @@ def _refuse_rivals(opening: Opening) -> None:
         RefusalError: There are some.
     """
     files = walk(opening.folder, ".xml")
-    num_images = Counter(posixpath.splitext(entry.name)[0] for _, entry in files.finder.images)
+    num_images = Counter(posixpath.splitext(posixpath.basename(path))[0] for path in files.finder.images)
     num_files = Counter(posixpath.splitext(entry.name)[0] for _, entry in files.pairs)
     twice = {stem for stem, num in num_files.items() if num > num_images[stem] > 0}
     places = sorted({parent_of(path) for path, entry in files.pairs if posixpath.splitext(entry.name)[0] in twice})

@@ -1,0 +1,170 @@
+"""Boxes in files whose format nobody entered: JSON, JSON Lines, YAML, XML, and texts of one image.
+
+What was inferred is said; where it is not certain, the source is refused.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
+from shardkit.naming import printable
+from shardkit.refusals import RefusalError
+from shardkit.sources.context import Opening
+from shardkit.sources.detection.box_json.formats import Format
+from shardkit.sources.detection.box_json.layout import BoxJson, open_files
+from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage
+from shardkit.sources.detection.files_of_images import FilesOfImages
+from shardkit.sources.detection.inferred.finding import Inferred, find_inferred
+from shardkit.sources.detection.inferred.reading import Reading, name_of
+from shardkit.sources.detection.inferred.trees import records, tree_of
+from shardkit.sources.detection.rows import Annotation, detection_schema, encodable
+from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.listing import Source
+from shardkit.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class InferredFiles(FilesOfImages):
+    """A source of files of one image each.
+
+    Attributes:
+        folder: Root of the source.
+        kind: Ending of the files.
+        reading: How they are read.
+        column: The field of the class; None if there is nothing to choose.
+        groups: The root, whose files are one group.
+    """
+
+    folder: Folder
+    kind: str
+    reading: Reading
+    column: str | None = None
+    groups: tuple[str, ...] = ("",)
+
+    layout = LAYOUTS["boxes"].title
+    schema = detection_schema(())
+    noun = "file of boxes"
+
+    @property
+    def annotation_ending(self) -> str:  # type: ignore[override]
+        """See PairedFiles."""
+        return self.kind
+
+    def describe(self) -> str:
+        """See Source."""
+        of_class = f"class: {printable(self.column)}" if self.column else f"all of the class {ONE_CLASS!r}"
+        return f"{self.folder.url}: read every *{self.kind}: boxes: {self.reading.describe()}; {of_class}"
+
+    def parse(self, data: bytes) -> Annotation | str:
+        """See PairedFiles."""
+        tree = tree_of(data, self.kind)
+        if isinstance(tree, str):
+            return tree
+        if not self.reading.is_of(tree):
+            return "it has other fields than the first files"
+        image = JsonImage(number=1)
+        self.reading.parse(image, tree, self.column)
+        return image
+
+
+@dataclass(frozen=True, slots=True)
+class InferredRecords(BoxJson):
+    """A source of files about many images."""
+
+    layout = LAYOUTS["boxes"].title
+
+
+def open_found(opening: Opening, only: Sequence[str] | None = None) -> Source | None:
+    """Return the source of files of boxes below a folder; None if there are none whose boxes fit the images.
+
+    Args:
+        opening: What the user opens.
+        only: See `find_inferred`.
+
+    Raises:
+        DataError: What the files hold is not certain, or they are guesses of a model.
+        RefusalError: Several fields may be the class.
+    """
+    found = find_inferred(opening.folder, only)
+    if found is None:
+        return None
+    where = f"{opening.folder.url}: the boxes in {found.paths[0] if found.paths else f'*{found.kind}'}"
+    _refuse_uncertain(where, found)
+    reading, column = _with_class(where, found.readings[0], opening)
+    if not found.paths:
+        return InferredFiles(opening.folder, found.kind, reading, column)
+    kind = Format(
+        f"{found.kind[1:].upper()} of boxes",
+        (found.kind,),
+        b"",
+        (),
+        partial(records, kind=found.kind, inside=found.inside),
+        reading.parse,
+        reading.describe(),
+    )
+    return open_files(opening, found.paths, kind, InferredRecords)
+
+
+def open_boxes(opening: Opening) -> Source:
+    """Open a folder whose layout the user names.
+
+    Raises:
+        DataError: There are no files whose boxes fit the images, or what they hold is not certain.
+        RefusalError: Several fields may be the class.
+    """
+    source = open_found(opening)
+    if source is None:
+        msg = (
+            f"{opening.folder.url}: there is no file of boxes (.json, .jsonl, .yaml, .xml, or a .txt for each image) "
+            "whose records name images and whose boxes lie within them"
+        )
+        raise DataError(msg)
+    return source
+
+
+def _refuse_uncertain(where: str, found: Inferred) -> None:
+    """Refuse boxes that are guesses, or that can be read in several ways.
+
+    Raises:
+        DataError: They are.
+    """
+    if found.guesses:
+        msg = f"{where} are guesses of a model, not labels: {printable(found.guesses)!r} says how sure it is"
+        raise DataError(msg)
+    if found.scale is not None:
+        msg = (
+            f"{where} may be in pixels or in fractions of the sides times {found.scale:g}: no number is larger, and "
+            "all images are; write them in pixels"
+        )
+        raise DataError(msg)
+    if len(found.readings) > 1:
+        ways = " or ".join(dict.fromkeys(f"{one.box.name} as {one.unit}" for one in found.readings))
+        msg = f"{where} can be read in {len(found.readings)} ways that fit the images: {ways}"
+        remedy = "write them as xmin, ymin, xmax, ymax of a table with a row for each box, or remove the other fields"
+        raise DataError(f"{msg}; {remedy}")
+
+
+def _with_class(where: str, reading: Reading, opening: Opening) -> tuple[Reading, str | None]:
+    """Return a reading with the one field that gives the class, and its name; None if all are of one class.
+
+    Raises:
+        DataError: The user names no such field.
+        RefusalError: Several may be it.
+    """
+    names = {encodable(name_of(way)): way for way in reading.classes}
+    if chosen := opening.options.label_columns:
+        if chosen[0] not in names:
+            given = ", ".join(map(repr, names)) or "none"
+            msg = f"{where} have no class by the name {chosen[0]!r}; there are {given}"
+            raise DataError(msg)
+        return replace(reading, classes=(names[chosen[0]],)), chosen[0]
+    if len(names) > 1:
+        place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+        commands = [
+            place.whole({"layout": "boxes", "label_columns": (name,)}, f"{printable(name)} is the class")
+            for name in names
+        ]
+        raise RefusalError(f"{where} have {len(names)} fields that may give the class", commands)
+    return reading, next(iter(names), None)

@@ -1,0 +1,187 @@
+"""Boxes in formats that nobody entered are read by what the files hold, or refused with what is not certain."""
+
+import json
+from xml.sax.saxutils import escape
+
+import pytest
+
+from ...strangers.boxes import some
+from ...strangers.reading import read
+from ...strangers.tree import HEIGHT, WIDTH, Tree
+
+NUM_IMAGES = 18
+
+
+def made(name, content, boxes_of=some, images="photos/{}.jpg"):
+    """A tree of photographs and one file of all their boxes, which `content` makes of (name, boxes)."""
+    tree = Tree()
+    found = []
+    for number in range(NUM_IMAGES):
+        path = tree.image(images.format(number), boxes=boxes_of(number))
+        found.append((path.rpartition("/")[2], boxes_of(number)))
+    tree.text(name, content(found))
+    return tree
+
+
+def single(kind, content, boxes_of=some):
+    """A tree of photographs and a file of each in a folder of its own, which `content` makes of its boxes."""
+    tree = Tree()
+    for number in range(NUM_IMAGES):
+        tree.image(f"photos/{number}.jpg", boxes=boxes_of(number))
+        tree.text(f"marks/{number}.{kind}", content(boxes_of(number)))
+    return tree
+
+
+def right(tree, tmp_path):
+    reading = read(tree, tmp_path)
+    assert reading.outcome == "right", (reading.wrong, reading.said)
+    return reading.said
+
+
+def refused(tree, tmp_path):
+    reading = read(tree, tmp_path)
+    assert reading.outcome == "refused", (reading.wrong, reading.said)
+    return reading.said
+
+
+def as_json(record_of):
+    return lambda found: json.dumps([record_of(*one) for one in found])
+
+
+def sides(box, *names):
+    return dict(zip(names, box, strict=True))
+
+
+def corners(name, boxes):
+    found = [sides(box, "leftCol", "topRow", "rightCol", "bottomRow", "species") for box in boxes]
+    return {"photo": f"D:\\flight\\{name}", "nests": found}
+
+
+def sizes(name, boxes):
+    found = [
+        {"tag": label, "rect": {"x": a, "y": b, "w": c - a, "h": d - b}, "by": f"user {place}"}
+        for place, (a, b, c, d, label) in enumerate(boxes)
+    ]
+    return {"meta": {"img": name, "n": len(boxes)}, "found": found}
+
+
+def centres(name, boxes):
+    found = [
+        {
+            "class": label,
+            "cx": (a + c) / 2 / WIDTH,
+            "cy": (b + d) / 2 / HEIGHT,
+            "w": (c - a) / WIDTH,
+            "h": (d - b) / HEIGHT,
+        }
+        for a, b, c, d, label in boxes
+    ]
+    return {"file": name, "things": found}
+
+
+def outlines(name, boxes):
+    found = [{"kind": label, "outline": [[a, b], [c, b], [c, d], [a, d]]} for a, b, c, d, label in boxes]
+    return {"image": {"name": name}, "shapes drawn": found}
+
+
+@pytest.mark.parametrize(
+    ("record_of", "said"),
+    [
+        (corners, "xmin, ymin, xmax, ymax in pixels; image: photo"),
+        (sizes, "x, y, width, height in pixels; image: meta/img"),
+        (centres, "x and y of the centre, width, height in fractions of the sides; image: file"),
+        (outlines, "boxes around points in pixels; image: image/name"),
+    ],
+)
+def test_names_and_images_tell_what_numbers_are(record_of, said, tmp_path):
+    assert said in right(made("marks.json", as_json(record_of)), tmp_path)
+
+
+def test_records_may_be_members_lines_or_yaml(tmp_path):
+    def members(found):
+        return json.dumps({"by": "us", "frames": {name: corners(name, boxes) | {"photo": ""} for name, boxes in found}})
+
+    right(made("marks.json", members), tmp_path / "members")
+    lines = made("marks.jsonl", lambda found: "".join(f"{json.dumps(corners(*one))}\n" for one in found))
+    right(lines, tmp_path / "lines")
+    right(made("marks.yaml", as_json(outlines)), tmp_path / "yaml")  # JSON is YAML
+
+
+def test_elements_of_xml(tmp_path):
+    def document(found):
+        frames = ""
+        for name, boxes in found:
+            marks = "".join(
+                f'<mark kind="{escape(label)}"><rect left="{a}" top="{b}" width="{c - a}" height="{d - b}"/></mark>'
+                for a, b, c, d, label in boxes
+            )
+            frames += f"<frame><file>{name}</file>{marks}</frame>"
+        return f"<run><frames>{frames}</frames></run>"
+
+    right(made("marks.xml", document), tmp_path)
+
+
+def test_numbers_of_classes_are_named_by_the_same_file(tmp_path):
+    def document(found):
+        records = [
+            {"file": name, "boxes": [[a, b, c, d] for a, b, c, d, _ in boxes], "labels": []} for name, boxes in found
+        ]
+        for record, (_, boxes) in zip(records, found, strict=True):
+            record["boxes"] = [{"xyxy": list(box[:4]), "class_id": 7 + (box[4] == "dog")} for box in boxes]
+        return json.dumps({"data": records, "classes": [{"id": 7, "name": "cat"}, {"id": 8, "name": "dog"}]})
+
+    right(made("marks.json", document), tmp_path)
+
+
+def test_texts_of_single_images(tmp_path):
+    def lines(boxes):
+        return "".join(f"({a}, {b}), ({c}, {d}), {label}\n" for a, b, c, d, label in boxes)
+
+    said = right(single("txt", lines), tmp_path)
+    assert "xmin, ymin, xmax, ymax in pixels" in said
+
+
+def test_four_numbers_that_may_be_two_things_are_not_read(tmp_path):
+    def small(number):  # corners and sizes both lie in the image
+        return [(2, 3, 10 + number % 3, 12, "cat")]
+
+    def record(name, boxes):
+        return {"file": name, "marks": [{"box": [a, b, c, d], "label": label} for a, b, c, d, label in boxes]}
+
+    said = refused(made("marks.json", as_json(record), small), tmp_path)
+    assert "box as xmin, ymin, xmax, ymax in pixels or box as x, y, width, height in pixels" in said
+
+
+def test_guesses_of_a_model_are_no_labels(tmp_path):
+    def record(name, boxes):
+        found = [
+            sides(box, "xmin", "ymin", "xmax", "ymax", "label") | {"score": 0.9 - a / 50} for a, box in enumerate(boxes)
+        ]
+        return {"file": name, "marks": found}
+
+    assert "'score' says how sure it is" in refused(made("marks.json", as_json(record)), tmp_path)
+
+
+def test_several_classes_are_asked_for(tmp_path):
+    def record(name, boxes):
+        found = [
+            sides(box, "xmin", "ymin", "xmax", "ymax", "label") | {"category": ("red", "blue")[(a + len(name)) % 2]}
+            for a, *box in [(place, *box) for place, box in enumerate(boxes, len(boxes))]
+        ]
+        return {"file": name, "marks": found}
+
+    reading = read(made("marks.json", as_json(record)), tmp_path)
+    assert reading.outcome == "advised", reading.said
+    assert "2 fields that may give the class" in reading.said
+
+
+def test_later_records_that_differ_are_rejected(tmp_path):
+    def record(name, boxes):
+        found = corners(name, boxes)
+        if name in {"3.jpg", "7.jpg"}:
+            found["nests"] = [{**one, "leftCol": None} for one in found["nests"]]
+        return found
+
+    tree = made("marks.json", as_json(record))
+    said = refused(tree, tmp_path)
+    assert "coordinates of a box must be finite numbers" in said
