@@ -161,7 +161,7 @@ def _(tree):
     tree.text("models/my_ssd_resnet50_v1_fpn/pipeline.config", "model {\n  ssd {\n    num_classes: 2\n  }\n}\n")
 
 
-@folder("OIDv4_ToolKit: OID/Dataset/train/Cat/*.jpg and Label/*.txt of a name and four corners, csv_folder", today="refused")
+@folder("OIDv4_ToolKit: OID/Dataset/train/Cat/*.jpg and Label/*.txt of a name and four corners, csv_folder")
 def _(tree):
     """github.com/EscVM/OIDv4_ToolKit: a folder for each class that was asked for."""
     for part, split, start in (("train", "train", 0), ("validation", "validation", 6)):
@@ -197,7 +197,7 @@ def _(tree):
     tree.text("YOLODataset/dataset.yaml", f'train: {below}/train/\nval: {below}/val/\n\nnc: 2\n\nnames: ["cat", "dog"]')
 
 
-@folder("dlib's imglab: training.xml and testing.xml of images with boxes, a stylesheet", today="refused")
+@folder("dlib's imglab: training.xml and testing.xml of images with boxes, a stylesheet")
 def _(tree):
     """github.com/davisking/dlib, tools/imglab."""
     head = "<?xml version='1.0' encoding='ISO-8859-1'?>\n"

@@ -16,7 +16,6 @@ LOSING = {
     "Crack500",
     "ExDark",
     "VehicleID",
-    "dlib's imglab",
     "global wheat 2021",
     "labelme2yolo",
     "xView",
