@@ -232,8 +232,11 @@ def _(tree):
     tree.text("sample_submission_stg1.csv", rows)
 
 
-@folder("cervical cancer: train twice in itself, additional_Type_1_v2 of more of the same classes, a test",
-    "advised", today="refused")
+@folder(
+    "cervical cancer: train twice in itself, additional_Type_1_v2 of more of the same classes, a test",
+    "advised",
+    today="refused",
+)
 def _(tree):
     """kaggle.com/competitions/intel-mobileodt-cervical-cancer-screening."""
     rows = "image_name,Type_1,Type_2,Type_3\n"
@@ -246,7 +249,9 @@ def _(tree):
     tree.text("sample_submission.csv", rows)
 
 
-@folder("MRL eyes: s0001/s0001_00001_0_0_1_0_0_01.png, the fifth part is whether the eye is open", "advised", today="wrong")
+@folder(
+    "MRL eyes: s0001/s0001_00001_0_0_1_0_0_01.png, the fifth part is whether the eye is open", "advised", today="wrong"
+)
 def _(tree):
     """mrl.cs.vsb.cz/eyedataset: annotation.txt explains the parts of a name."""
     for person in (1, 2):

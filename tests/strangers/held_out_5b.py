@@ -22,8 +22,9 @@ def workbook(tree, path, *rows):
 
 
 # --- public tables
-@folder("Messidor-2: a wrapper twice, id_code with endings in another case, three columns of grades",
-    "advised", today="refused")
+@folder(
+    "Messidor-2: a wrapper twice, id_code with endings in another case, three columns of grades",
+    "advised", today="right")
 def _(tree):
     """kaggle.com/datasets/mariaherrerot/messidor2preprocess: four images have no row; .JPG is .jpg on the disk."""
     rows = "id_code,diagnosis,adjudicated_dme,adjudicated_gradable\n"
@@ -73,8 +74,9 @@ def _(tree):
         tree.text(f"{name}.csv", content)
 
 
-@folder("VehicleID: train_list.txt and test_list_800.txt of stems and vehicles, attributes of the vehicles",
-    "advised", today="refused")
+@folder(
+    "VehicleID: train_list.txt and test_list_800.txt of stems and vehicles, attributes of the vehicles",
+    "advised", today="right")
 def _(tree):
     """pkuml.org/resources/pku-vehicleid: img2vid.txt has all images; the vehicles of the test are others."""
     below, lists, every = "VehicleID_V1.0", {"train_list": "", "test_list_800": ""}, ""
@@ -106,8 +108,7 @@ def _(tree):
     tree.files["Dataset_User_Agreement.pdf"] = b"%PDF-1.4\n"
 
 
-@folder("MAMe: data_256, MAMe_dataset.csv of Image file, Medium, Museum and Subset, MAMe_labels.csv",
-    "advised", today="refused")
+@folder("MAMe: data_256, MAMe_dataset.csv of Image file, Medium, Museum and Subset, MAMe_labels.csv", "advised")
 def _(tree):
     """hpai.bsc.es/MAMe-dataset; names of museums are no labels."""
     names = ("Albumen photograph", "Bronze", "Hand-colored etching")
@@ -121,7 +122,7 @@ def _(tree):
     tree.text("MAMe_metadata/MAMe_labels.csv", "".join(f"{number},{name}\n" for number, name in enumerate(names)))
 
 
-@folder("Hotel-ID: train_images by chain, train.csv of image, chain, hotel_id and timestamp", "advised", today="wrong")
+@folder("Hotel-ID: train_images by chain, train.csv of image, chain, hotel_id and timestamp", "advised", today="right")
 def _(tree):
     """kaggle.com/competitions/hotel-id-2021-fgvc8: sample_submission.csv asks for hotel_id."""
     rows, sample = "image,chain,hotel_id,timestamp\n", "image,hotel_id\n"
@@ -136,7 +137,7 @@ def _(tree):
     tree.text("sample_submission.csv", sample)
 
 
-@folder("sorghum: train_cultivar_mapping.csv with a row of .DS_Store, train_images and test", today="advised")
+@folder("sorghum: train_cultivar_mapping.csv with a row of .DS_Store, train_images and test")
 def _(tree):
     """kaggle.com/competitions/sorghum-id-fgvc-9."""
     rows, sample = "image,cultivar\n", "filename,cultivar\n"
@@ -151,8 +152,11 @@ def _(tree):
     tree.text("sample_submission.csv", sample)
 
 
-@folder("iWildCam 2019: train.csv of category_id, file_name, location, seq_id and more, train_images",
-    "advised", today="right")
+@folder(
+    "iWildCam 2019: train.csv of category_id, file_name, location, seq_id and more, train_images",
+    "advised",
+    today="right",
+)
 def _(tree):
     """kaggle.com/competitions/iwildcam-2019-fgvc6."""
     head = "date_captured,file_name,frame_num,id,location,rights_holder,seq_id,seq_num_frames,width,height\n"
@@ -229,7 +233,7 @@ def _(tree):
     tree.text("project-3-at-2024-05-06-10-12-abcdef01.json", json.dumps(tasks))
 
 
-@folder("ML.NET's tutorial: images with tags.tsv and test-tags.tsv without headers, a model of Inception", today="refused")
+@folder("ML.NET's tutorial: images with tags.tsv and test-tags.tsv without headers, a model of Inception")
 def _(tree):
     """github.com/dotnet/samples, machine-learning/tutorials/TransferLearningTF; toaster3.jpg is for a prediction."""
     lists = {"tags": "", "test-tags": ""}
@@ -262,8 +266,11 @@ def _(tree):
 
 
 # --- people's own tables
-@folder("a drone's 100MEDIA and 101MEDIA of the same names, an Excel table of folder, photo, crop",
-    "advised", today="refused")
+@folder(
+    "a drone's 100MEDIA and 101MEDIA of the same names, an Excel table of folder, photo, crop",
+    "advised",
+    today="refused",
+)
 def _(tree):
     """Flights over fields: the camera begins with DJI_0001.JPG in each folder."""
     rows = [("Folder", "Photo", "Crop", "Height (m)")]
@@ -275,8 +282,11 @@ def _(tree):
     workbook(tree, "crops.xlsx", *rows)
 
 
-@folder("a shop: several photographs of an article, whose names begin with its SKU, products.xlsx",
-    "advised", today="refused")
+@folder(
+    "a shop: several photographs of an article, whose names begin with its SKU, products.xlsx",
+    "advised",
+    today="refused",
+)
 def _(tree):
     """4711-2.jpg shows the article 4711; the category is what a shop asks for."""
     rows = [("SKU", "Name", "Category", "Price")]

@@ -12,8 +12,11 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 
 
 # --- masks
-@folder("NuInsSeg: organs with tissue images, mask binary, label masks, distance maps and overlay",
-    "advised", today="refused")
+@folder(
+    "NuInsSeg: organs with tissue images, mask binary, label masks, distance maps and overlay",
+    "advised",
+    today="refused",
+)
 def _(tree):
     """github.com/masih4/NuInsSeg; kaggle.com/datasets/ipateam/nuinsseg."""
     for organ in ("human bladder", "mouse liver"):
@@ -27,7 +30,7 @@ def _(tree):
             tree.unlearnt(f"{organ}/overlay/{stem}.png")
 
 
-@folder("NYU depth: 1.jpg and 1.png of depth in a folder for each scene, tables of pairs", "refused", today="wrong")
+@folder("NYU depth: 1.jpg and 1.png of depth in a folder for each scene, tables of pairs", "refused")
 def _(tree):
     """kaggle.com/datasets/soumikrakshit/nyu-depth-v2: a depth is no class."""
     slope = np.add.outer(7 * np.arange(HEIGHT), 5 * np.arange(WIDTH)).astype(np.uint8)
@@ -70,7 +73,9 @@ def _(tree):
             tree.drawing(f"{stem}-labelled.png", values)
 
 
-@folder("Label Studio's brush: task-1-annotation-1-by-1-tag-Crack-0.png beside the photographs", "refused", today="wrong")
+@folder(
+    "Label Studio's brush: task-1-annotation-1-by-1-tag-Crack-0.png beside the photographs", "refused", today="wrong"
+)
 def _(tree):
     """labelstud.io/guide/export, Brush labels to PNG: the name of the image is only in the JSON, which is not here."""
     for number in range(1, 6):
@@ -90,7 +95,9 @@ def _(tree):
     tree.files["MyProject.ilp"] = b"\x89HDF\r\n\x1a\n" + bytes(64)
 
 
-@folder("Cellpose: 001_img.png, 001_img_cp_masks.png that number the cells, 001_img_seg.npy", "advised", today="refused")
+@folder(
+    "Cellpose: 001_img.png, 001_img_cp_masks.png that number the cells, 001_img_seg.npy", "advised", today="refused"
+)
 def _(tree):
     """cellpose.readthedocs.io/en/latest/outputs: 0 is no cell."""
     for number in range(5):
@@ -252,7 +259,7 @@ def _(tree):
                 tree.image(f"inspection/{name}/part_{10 * place + part:04}/{view}.jpg", name)
 
 
-@folder("a Japanese table in Shift-JIS: ファイル名,分類", today="refused")
+@folder("a Japanese table in Shift-JIS: ファイル名,分類")
 def _(tree):
     """Excel on a Japanese Windows saves CSV in cp932."""
     rows = "ファイル名,分類,備考\n"

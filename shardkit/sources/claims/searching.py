@@ -66,18 +66,17 @@ def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str])
                 heapq.heappush(waiting, (below, depth + 1, next(number), inner))
 
 
-def paths_below(folder: Folder, excluded: str | None, endings: frozenset[str]) -> Iterator[str]:
-    """Yield the files of labels in the first few folders below a folder that hold no images.
+def paths_below(folder: Folder, excluded: str | None, endings: frozenset[str]) -> list[str]:
+    """Return the files of labels in the first few folders below a folder.
+
+    Files next to images count only if there are some in one folder alone: class folders may have a file each.
 
     Args:
         folder: The folder.
         excluded: Path below it that is not searched; None for none.
         endings: The endings.
     """
-    above, has_images = "", True
-    for path in itertools.islice(candidates(folder, excluded, endings), MAX_FILES):
-        place = path.rpartition("/")[0]
-        if place != above:
-            above, has_images = place, any(is_image(entry.name) for entry in children(folder, place))
-        if place and not has_images:
-            yield path
+    paths = [path for path in itertools.islice(candidates(folder, excluded, endings), MAX_FILES) if "/" in path]
+    places = dict.fromkeys(path.rpartition("/")[0] for path in paths)
+    beside = [place for place in places if any(is_image(entry.name) for entry in children(folder, place))]
+    return [path for path in paths if len(beside) == 1 or path.rpartition("/")[0] not in beside]

@@ -22,7 +22,7 @@ from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.json_files import json_kind
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, is_invented
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, is_invented, names_image
 from shardkit.sources.tables.formats.values import is_number
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.tables.roles import read_prefix
@@ -54,6 +54,8 @@ class AdjacentTable:
         folder_splits: The splits that the files' folders mean; None if one means none.
         label_columns: Other columns that may hold labels: no splits, numbers of folds, links or texts of one image.
         inner_folders: If it has no header: the folders of the files, below what is above all of them.
+        coded: Columns of which each value stands for one of a column of texts.
+        target: The column of labels that a form of a competition's answers asks for; '' if none does.
         problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
 
@@ -67,6 +69,8 @@ class AdjacentTable:
     folder_splits: frozenset[str | None] = frozenset()
     label_columns: frozenset[str] = frozenset()
     inner_folders: frozenset[str] = frozenset()
+    coded: frozenset[str] = frozenset()
+    target: str = ""
     problem: str = ""
 
     @property
@@ -152,7 +156,11 @@ def _of_splits(names: Sequence[str]) -> list[tuple[str, str]]:
         for words in (stems, above)
         for splits in [splits_of(sorted(set(words.values())))]
     ]
-    found.append([(name, split) for name in names if (split := split_of_file(name))])
+    by_words = {name: split for name in names if (split := split_of_file(name))}
+    rest = [name for name in names if name not in by_words]
+    if len(rest) == 1 and "train" not in by_words.values() and all(stems[rest[0]] in stems[name] for name in by_words):
+        by_words[rest[0]] = "train"  # tags.tsv next to test-tags.tsv
+    found.append([*by_words.items()])
     pairs = next((one for one in found if len(one) == len(names)), next(filter(None, found), []))
     return pairs if len({split for _, split in pairs}) == len(pairs) else []
 
@@ -175,7 +183,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     if not any(table.image_column for table in tables) and sum(one.is_folder for one in entries) > 1:
         below = (path for path in paths_below(folder, excluded, FILES) if _may_be_table(folder, path))
         tables += [one for one in _look_at(folder, [*below], files) if _is_source(folder, one)]
-    tables = _with_numbers_of_others(tables)
+    tables = _with_targets(_with_numbers_of_others(tables))
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
     naming = [table for table in tables if table.image_column]
@@ -215,7 +223,7 @@ def _may_be_classes(names: list[str]) -> bool:
 
 def _has_no_labels(table: AdjacentTable, tables: Sequence[AdjacentTable]) -> bool:
     """Return whether a table has less columns than that of the training images, or is a form to fill in."""
-    if "submission" in table.name.lower() or not table.label_columns:
+    if _is_form(table) or not table.label_columns:
         return True
     is_test = set(splits_of([posixpath.splitext(table.name)[0]]).values()) == {"test"}
     return is_test and any(table.others < other.others for other in tables)
@@ -271,7 +279,16 @@ def _look_at_head(head: Head, files: ImageNames) -> AdjacentTable:
     above = {posixpath.dirname(path) for paths in found.values() for path in paths}
     splits = frozenset(next(filter(None, map(split_of_folder, path.split("/"))), None) for path in above)
     num_each = len(found) / len(set(map(_folder_of, found.values())))
-    return replace(table, numbers_folders=numbers, folder_splits=splits, num_each=num_each)
+    coded = frozenset(columns[i] for i in values if any(_is_code(rows, i, other) for other in values if other != i))
+    return replace(table, numbers_folders=numbers, folder_splits=splits, num_each=num_each, coded=coded)
+
+
+def _is_code(rows: Sequence[Sequence[Any]], column: int, other: int) -> bool:
+    """Return whether a column has a number for each text of another one."""
+    pairs = {(str(row[column]), str(row[other])) for row in rows}
+    codes, names = {code for code, _ in pairs}, {name for _, name in pairs}
+    are_numbers = all(map(is_number, codes)) and not any(map(is_number, names))
+    return are_numbers and len(pairs) == len(codes) == len(names)
 
 
 def _inner_folders(found: Mapping[int, Sequence[str]]) -> frozenset[str]:
@@ -284,6 +301,25 @@ def _with_numbers_of_others(tables: list[AdjacentTable]) -> list[AdjacentTable]:
     """Return the tables, without numbers of folders where these may be so by chance: each is in one row or two."""
     sure = {one.columns for one in tables if one.numbers_folders and one.num_each >= _FEW_OF_A_FOLDER}
     return [replace(one, numbers_folders=one.numbers_folders and one.columns in sure) for one in tables]
+
+
+def _with_targets(tables: list[AdjacentTable]) -> list[AdjacentTable]:
+    """Return the tables, with the label that Kaggle's ``sample_submission.csv`` asks for in place of their others."""
+    asked = {name for one in tables if _is_form(one) for name in one.columns}
+    found = []
+    for one in tables:
+        common = one.label_columns & asked
+        if len(common) == 1 and not common & one.coded and not _is_form(one):
+            [target] = common
+            repeated = one.folder_column if one.folder_column == target else ""
+            one = replace(one, target=target, folder_column=repeated, label_columns=frozenset([target]))  # noqa: PLW2901
+        found.append(one)
+    return found
+
+
+def _is_form(table: AdjacentTable) -> bool:
+    """Return whether a table is a form to fill in with the answers of a competition."""
+    return "submission" in table.name.lower()
 
 
 def _are_numbers_of_folders(values: Mapping[int, Any], found: Mapping[int, Sequence[str]]) -> bool:
@@ -302,9 +338,11 @@ def _folder_of(paths: Sequence[str]) -> str:
 
 def _may_be_labels(title: str, values: Sequence[Any]) -> bool:
     """Return whether a column may hold labels: it has a usual name for them, or its values repeat or are numbers."""
+    texts = [str(value) for value in values if value not in (None, "")]
+    if texts and all(map(names_image, texts)):  # of masks, of depth
+        return False
     if named_like([title], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):
         return True
-    texts = [str(value) for value in values if value not in (None, "")]
     if holds_splits(title, texts) or _OF_FOLDS.search(title) or all(map(is_web_address, texts)):
         return False
     distinct = set(texts)

@@ -1,5 +1,6 @@
 """Find the list files of a folder, and the split that each of them is for."""
 
+import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -7,13 +8,14 @@ from dataclasses import dataclass
 
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
+from shardkit.sources.claims.searching import paths_below
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.class_names import is_names_file
 from shardkit.sources.lists.list_files import ListFile, names_masks
 from shardkit.sources.lists.list_forms import Bases, find_form
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.tables.layout import open_list_files
-from shardkit.sources.walking import children, folders_in, is_image, join
+from shardkit.sources.walking import children, file_or_folder, folders_in, is_image, join
 from shardkit.storage import Folder
 
 _ENDINGS = LAYOUTS["list"].endings or ()
@@ -130,12 +132,13 @@ def _is_of_classes(folder: Folder, path: str) -> bool:
 
 
 def _candidates(folder: Folder) -> Iterator[str]:
-    num = 0
     entries = children(folder)
-    places = ["", *(one.name for one in entries if one.is_folder and one.name.lower() in _LIST_FOLDERS)]
-    for place in places:
-        for entry in entries if not place else children(folder, place):
-            is_list = not entry.is_folder and ending(entry.name) in _ENDINGS and entry.num_bytes > 0
-            if is_list and num < _MAX_LISTS and not _is_of_classes(folder, join(place, entry.name)):
-                num += 1
-                yield join(place, entry.name)
+    own = ["", *(one.name for one in entries if one.is_folder and one.name.lower() in _LIST_FOLDERS)]
+    found = [join(place, entry.name) for place in own for entry in children(folder, place) if not entry.is_folder]
+    below = [path for path in paths_below(folder, None, frozenset(_ENDINGS)) if path not in found and _word(path)]
+    below = [path for path in below if not folders_in(folder, posixpath.dirname(path))]
+    if "train" in map(split_of_list, below):  # of a folder of lists with another name
+        found += below
+    lists = (path for path in found if ending(path) in _ENDINGS and not _is_of_classes(folder, path))
+    full = (path for path in lists if (entry := file_or_folder(folder, path)) is not None and entry.num_bytes > 0)
+    yield from itertools.islice(full, _MAX_LISTS)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.refusals import UnrecognisedError
 from shardkit.sources.claims.captions import is_caption
@@ -57,6 +58,7 @@ def accounted(source: Source, opening: Opening) -> Source:
         return source
     claims = [_claim(one, names, opening, source, are_folders_labels=are_folders_labels) for one in files]
     if are_folders_labels and opening.options.layout is None:
+        _refuse_pairs(files, names, opening)
         _refuse_lost_boxes((*of_images, *(one for one in claims if one.path.endswith(".json"))), opening)
     return AccountedSource(source.folder, source, (*claims, *of_images))
 
@@ -73,6 +75,31 @@ def _refuse_lost_boxes(claims: Sequence[Claim], opening: Opening) -> None:
             remedy = "write them as one of the layouts in `shardkit help layouts`, or hide them with "
             remedy += f"{named('ignore', claim.glob)} if they hold no labels"
             raise UnrecognisedError(problem, remedy=remedy)
+
+
+def _refuse_pairs(files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> None:
+    """Refuse to read folders as classes next to a table that gives each image another image, such as its depth.
+
+    Raises:
+        UnrecognisedError: There is one.
+    """
+    for one in files:
+        for i in one.others if one.file is not None and len(one.found) > 1 else ():
+            others = {row: names.find(str(one.rows[row][i]), by_stem=False) for row in one.found}
+            if all(
+                other is not None and set(other.paths).isdisjoint(one.found[row].paths) for row, other in others.items()
+            ):
+                row = next(iter(others))
+                pair = f"{printable(str(one.rows[row][i]))} of {printable(str(one.rows[row][one.column]))}"
+                problem = (
+                    f"{opening.url}: {printable(one.path)} gives images other images, such as {pair}, which may be "
+                )
+                problem += "masks or depths and not images of classes"
+                hidden = named("ignore", f"/{one.path}")
+                remedy = (
+                    f"read masks with {named('layout', 'masks')}, or hide the table with {hidden} if the folders are "
+                )
+                raise UnrecognisedError(problem, remedy=f"{remedy}the classes of all of them")
 
 
 def _url(opening: Opening, path: str) -> str:

@@ -235,12 +235,13 @@ def _open_table(
 ) -> Source:
     if options.image_column is None:
         options = replace(options, image_column=table.image_column)
-    if not options.label_columns and len(table.others) == 1:
-        options = replace(options, label_columns=tuple(table.others))
-    # The table's file as SOURCE would lose lists of splits, and a column of images that its values tell.
+    if not options.label_columns and (table.target or len(table.others) == 1):
+        options = replace(options, label_columns=(table.target,) if table.target else tuple(table.others))
+    # The table's file as SOURCE would lose lists of splits, a column of images that its values tell, and far images.
     is_usual = named_like([table.image_column], (*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS))
+    is_beside = "/" not in table.name
     try:
-        with contextlib.nullcontext() if is_usual and not _has_splits(folder) else offering(place):
+        with contextlib.nullcontext() if is_usual and is_beside and not _has_splits(folder) else offering(place):
             opened = open_table_in(folder, table.name, options)
     except RefusalError as error:
         refusal = error.refusal

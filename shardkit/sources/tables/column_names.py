@@ -38,7 +38,7 @@ LIKELY_LABEL_COLUMNS = (
     # In other languages.
     *("klasse", "kategorie", "bezeichnung", "diagnose", "classe", "catégorie", "étiquette", "espèce", "clase"),
     *("categoría", "categoria", "etiqueta", "especie", "класс", "категория", "метка"),
-    *("类别", "标签", "クラス", "ラベル"),
+    *("类别", "标签", "分类", "クラス", "ラベル", "分類", "種類", "カテゴリ"),
 )
 LIKELY_SPLIT_COLUMNS = ("dataset", "data_split", "split_name", "phase", "usage")
 

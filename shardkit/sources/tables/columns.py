@@ -6,9 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT
 from shardkit.sources.columns import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
-from shardkit.sources.listing import BadRecord, ListingRow
+from shardkit.sources.listing import BadRecord, ListingRow, ending, is_ignored
 from shardkit.sources.tables.column_names import is_discard, split_of_text
 from shardkit.sources.tables.formats.records import Record, enumerated
 from shardkit.sources.tables.formats.values import as_text, converter, describe_type, shown, unfit_value
@@ -18,6 +19,7 @@ from shardkit.sources.tables.split_words import number_of_split
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
 _DISCARDED = "records of the split DISCARD"
+_OF_SYSTEMS = "records of files that systems leave behind, such as .DS_Store"
 _UNCERTAIN = "records with an uncertain label (-1)"
 
 
@@ -126,6 +128,10 @@ class Columns:
             return None
         if self.discards is not None and is_discard(record.values[self.discards]):
             return _DISCARDED
+        path = record.values[self.image]
+        name = path.strip().replace("\\", "/").rpartition("/")[2] if isinstance(path, str) else ""
+        if name.strip(".") and is_ignored(name) and ending(name) not in IMAGE_ENDINGS:
+            return _OF_SYSTEMS
         return _UNCERTAIN if self.labels.is_dropped(record.values) else None
 
     def annotation_reader(self) -> AnnotationReader:

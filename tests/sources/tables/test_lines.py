@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.sources.tables.formats import lines
-from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.lines import encoding_of, read_lines
 from shardkit.storage import open_folder
 
 
@@ -52,3 +52,25 @@ def test_lines_that_are_too_long_are_told_and_no_other(tmp_path_factory, longest
         patch.setattr(lines, "MAX_LINE_BYTES", longest)
         found = list(read_lines(open_folder(str(folder)), "x"))
     assert [bool(line.problem) for line in found] == [length + 1 > longest for length in lengths]
+
+
+# text of a table, the encoding that it is written in, and that it is read in
+ENCODINGS = {
+    "German": ("Bild;Möbel\na.jpg;Größe\n", "cp1252", "cp1252"),
+    "French": ("image;espèce\na.jpg;épaulière réélue – 5 €\n", "cp1252", "cp1252"),
+    "Russian": ("файл;класс\na.jpg;Кошка\nb.jpg;СОБАКА №5\n", "cp1251", "cp1251"),
+    "Japanese": ("ファイル名,分類\n部品.jpg,良品\n", "cp932", "cp932"),
+    "UTF-8": ("файл;класс\n", "utf-8", "utf-8"),
+    # Read in another encoding, names of classes would be wrong without an error.
+    "Polish": ("zdjęcie;żółty\n", "cp1250", "utf-8"),
+    "Turkish": ("ağaç;çiçek\n", "cp1254", "utf-8"),
+    "Chinese": ("文件名,类别\n1.jpg,良品\n", "gbk", "utf-8"),
+    "Korean": ("사진,고양이\n", "cp949", "utf-8"),
+    "Greek": ("εικόνα;γάτα\n", "cp1253", "utf-8"),
+}
+
+
+@pytest.mark.parametrize(("text", "written", "read"), ENCODINGS.values(), ids=ENCODINGS.keys())
+def test_the_encoding_of_a_table_is_another_one_only_if_all_its_letters_say_so(text, written, read, tmp_path):
+    (tmp_path / "t.csv").write_bytes(text.encode(written))
+    assert encoding_of(open_folder(str(tmp_path)), "t.csv") == read

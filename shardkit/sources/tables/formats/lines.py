@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, count, repeat
@@ -13,7 +14,21 @@ from shardkit.storage import Folder, os_errors_as
 MAX_LINE_BYTES = 16 << 20  # 16 MiB
 READ_BYTES = 1 << 20  # 1 MiB
 UTF_8, WINDOWS = "utf-8", "cp1252"  # encodings of text
-_WESTERN_SIGNS = "°§€£©®–—‘’“”„…µ²³½¼¾ºª¿¡«»·×"
+_JAPANESE = r"\u3000-\u30ff\u4e00-\u9fff\uff01-\uff60"
+_WESTERN = "àáâãäåæçèéêëìíîïñòóôõöøùúûüœÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜŒß"
+# What lines of each encoding may hold: next to ASCII, Western words have at most two letters of their own in a row;
+# Cyrillic words have no Latin letter, and one capital or all; Japanese text has no half-width kana,
+# and no sign between two Latin letters. Chinese and Korean encodings are not told apart with certainty.
+_LETTERS = {
+    WINDOWS: re.compile(
+        rf"(?:[\x00-\x7f°§€£©®–—‘’“”„…«»·×]|(?<![^\W\d_])[¿¡]|(?<![^\W\d_{_WESTERN}])[µ²³½¼¾ºª](?![^\W\d_])"
+        rf"|[{_WESTERN}]{{1,2}}(?![{_WESTERN}]))*"
+    ),
+    "cp1251": re.compile(
+        r"(?:[\x00-\x7f°§€©®–—“”„…«»·№]|(?<![^\W\d_])(?:[А-ЯЁ]?[а-яё]+|[А-ЯЁ]+)(?![^\W\d_]))*",
+    ),
+    "cp932": re.compile(rf"(?:[\x00-\x7f]|(?<![A-Za-z])[{_JAPANESE}]+|[{_JAPANESE}]+(?![A-Za-z]))*"),
+}
 UTF_8_MARK = codecs.BOM_UTF8
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -109,10 +124,10 @@ def _lines(number: int, pieces: Sequence[bytes], encoding: str, *, may_be_bad: b
 
 
 def encoding_of(folder: Folder, path: str) -> str:
-    """Return WINDOWS if the beginning of a file is text that Excel wrote on Windows in Western Europe, else UTF_8.
+    """Return the encoding of a text file: UTF_8, or that in which Excel writes CSV files on a Windows of some language.
 
-    It is if no line with an umlaut and the like is UTF-8, and all of them are words in the other encoding. A file of
-    UTF-8 with a few damaged lines is not.
+    The encoding is another one only if no line is UTF-8, and all letters are those of the language. A file of UTF-8
+    with a few damaged lines has damaged lines.
 
     Raises:
         MachineError: The disk or the network failed.
@@ -121,18 +136,28 @@ def encoding_of(folder: Folder, path: str) -> str:
         head: bytes = file.read(READ_BYTES)
     if head.isascii() or b"\0" in head or head.startswith((UTF_8_MARK, *UTF_16_MARKS)):
         return UTF_8
-    for piece in head.splitlines():
-        if piece.isascii():
-            continue
-        try:
-            piece.decode(UTF_8)
-        except UnicodeDecodeError:
-            text = piece.decode(WINDOWS, "replace")
-            if not all(char.isascii() or char.isalpha() or char in _WESTERN_SIGNS for char in text):
-                return UTF_8
-        else:
-            return UTF_8
-    return WINDOWS
+    pieces = [piece for piece in head.splitlines() if not piece.isascii()]
+    if len(head) == READ_BYTES:
+        del pieces[-1:]  # which may end inside a letter
+    if any(map(_is_utf_8, pieces)):
+        return UTF_8
+    found = [one for one, letters in _LETTERS.items() if _is_of_language(pieces, one, letters)]
+    return found[0] if len(found) == 1 else UTF_8
+
+
+def _is_utf_8(piece: bytes) -> bool:
+    try:
+        piece.decode(UTF_8)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_of_language(pieces: Sequence[bytes], encoding: str, letters: re.Pattern[str]) -> bool:
+    try:
+        return all(letters.fullmatch(piece.decode(encoding)) for piece in pieces)
+    except UnicodeDecodeError:
+        return False
 
 
 def _utf_8_of_utf_16(first: bytes, read: Callable[[], bytes], url: str) -> Callable[[], bytes]:

@@ -20,7 +20,7 @@ from shardkit.sources.tables.images.moved_paths import (
     refuse_drives,
     refuse_missing,
 )
-from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, has_many_folders, is_file, search_nearby
+from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, is_file, search_nearby
 from shardkit.sources.tables.images.prefix_folders import find_prefix_folders
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, build_keys, root_of
 from shardkit.sources.tables.refusals import Choice, refuse
@@ -117,10 +117,11 @@ def place_images(
         if nearby.is_ambiguous:
             raise _several_folders(source, nearby)
     base = folder if nearby is None else nearby.base
-    is_spread = len(nearby.folders) > _MAX_FOLDERS if nearby else moved is not None or has_many_folders(folder)
-    if not keys.absolute_only and is_spread:
+    if not keys.absolute_only and (nearby is None or len(nearby.folders) > _MAX_FOLDERS):
         index = NameIndex(base)
-        if by_name := [found for found, _ in _named(index, searched, all_of_them=True)]:
+        by_name = [found for found, _ in _named(index, searched, all_of_them=True)]
+        are_different = 1 < len(set(by_name)) == len(searched)
+        if by_name and (nearby is not None or are_different):
             remark = f"; its images were found by their names in the folders below {printable(base.url)}"
             files = [f"{root_of(base)}{key}" for key in by_name]
             return placed(ImageLocation(is_anywhere=True, remark=remark), files, len(searched), base)

@@ -65,11 +65,6 @@ def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> 
     return _search(above, [*parent, *_siblings(above, folder)], paths)
 
 
-def has_many_folders(folder: Folder) -> bool:
-    """Return whether a folder has more folders in it than are searched."""
-    return len(_two_levels(folder)) >= _MAX_FOLDERS
-
-
 def parent_folder(folder: Folder) -> Folder | None:
     """Return the folder above; None for the root of a disk, a bucket or an archive."""
     if not isinstance(folder, LocalFolder | RemoteFolder):

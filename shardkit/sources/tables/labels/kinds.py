@@ -11,6 +11,7 @@ from shardkit.options.words import named
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import is_called_like_classes
 from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.tables.formats.text_files import names_image
 from shardkit.sources.tables.formats.values import is_number, shown
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
 from shardkit.sources.tables.labels.profile import are_uncertain, decide_indicators, is_sure, profile_of, separator_in
@@ -51,6 +52,12 @@ def decide_labels(
     names = tuple(file.columns[i] for i in columns)
     found = [[record.values[i] for record in prefix] for i in columns]
     present = [value for column in found for value in column if value is not None and value != "" and _is_label(value)]
+    if present and all(isinstance(value, str) and names_image(value.strip()) for value in present):
+        problem = f"{file.url}: {column_phrase(names)} names of images such as {shown(present[0])}, which are no labels"
+        remedy = (
+            f"if they are masks, give the folder of both with {named('layout', 'masks')}; else name the label's column"
+        )
+        raise DataError(f"{problem}; {remedy} with {named('label_columns')}")
     separator = options.label_separator
     if separator is not None and (not separator or options.label_type == "number"):
         msg = (
