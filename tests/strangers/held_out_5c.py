@@ -32,8 +32,11 @@ def _(tree):
         tree.text(f"{part}/see_bboxes.m", "load digitStruct.mat\nfor i = 1:length(digitStruct)\nend\n")
 
 
-@folder("car object detection: training_images, testing_images, a table of corners without a class",
-    "advised", today="right")
+@folder(
+    "car object detection: training_images, testing_images, a table of corners without a class",
+    "advised",
+    today="right",
+)
 def _(tree):
     """kaggle.com/datasets/sshikamaru/car-object-detection: images without a car have no row."""
     rows = "image,xmin,ymin,xmax,ymax\n"
@@ -66,7 +69,10 @@ def _(tree):
         tree.text(f"CARPK_devkit/data/ImageSets/{part}.txt", lines)
 
 
-@folder("xView: xView_train.geojson of bounds_imcoords and type_id, train_images of .tif, val_images without", today="refused")
+@folder(
+    "xView: xView_train.geojson of bounds_imcoords and type_id, train_images of .tif, val_images without",
+    today="refused",
+)
 def _(tree):
     """xviewdataset.org."""
     features = []
@@ -101,7 +107,10 @@ def _(tree):
     tree.text("readme.txt", "ACFR Multifruit 2016\n")
 
 
-@folder("global wheat 2021: competition_train.csv, _val and _test of BoxesString with no_box, metadata_dataset.csv", today="refused")
+@folder(
+    "global wheat 2021: competition_train.csv, _val and _test of BoxesString with no_box, metadata_dataset.csv",
+    today="refused",
+)
 def _(tree):
     """zenodo.org/records/5092309: corners in pixels, semicolons between boxes."""
     tables = dict.fromkeys(("train", "val", "test"), "image_name,BoxesString,domain\n")
@@ -176,8 +185,11 @@ def _(tree):
     tree.text("OID/csv_folder/class-descriptions-boxable.csv", "/m/01yrx,Cat\n/m/0bt9lr,Dog\n")
 
 
-@folder("labelme2yolo: YOLODataset with dataset.yaml of Windows below the labelled images and their .json",
-    "advised", today="wrong")
+@folder(
+    "labelme2yolo: YOLODataset with dataset.yaml of Windows below the labelled images and their .json",
+    "advised",
+    today="wrong",
+)
 def _(tree):
     """github.com/rooneysh/Labelme2YOLO: it copies the images as .png into train and val."""
     for number in range(8):
@@ -244,7 +256,9 @@ def _(tree):
     tree.text("via_export_coco.json", json.dumps(notes))
 
 
-@folder("Labelbox of 2021: a JSON of Labeled Data, External ID and objects with a bbox of top and left", today="refused")
+@folder(
+    "Labelbox of 2021: a JSON of Labeled Data, External ID and objects with a bbox of top and left", today="refused"
+)
 def _(tree):
     """docs.labelbox.com's export of version 1; one task was skipped."""
     rows = []
@@ -289,8 +303,11 @@ def _(tree):
         tree.text(f"{part}.txt", lines)
 
 
-@folder("aerial tiles: Tile 1 to Tile 3 of images and masks with the same names, classes.json of colours",
-    "advised", today="refused")
+@folder(
+    "aerial tiles: Tile 1 to Tile 3 of images and masks with the same names, classes.json of colours",
+    "advised",
+    today="refused",
+)
 def _(tree):
     """kaggle.com/datasets/humansintheloop/semantic-segmentation-of-aerial-imagery."""
     hexes = {"Water": "#E2A929", "Land (unpaved area)": "#8429F6", "Road": "#6EC1E4"}
