@@ -93,7 +93,7 @@ def _(tree):
     tree.unlearnt("PBC_dataset_normal_DIB/neutrophil/.DS_169665.jpg")
 
 
-@folder("BACH: Photos of classes with a table of the same, WSI with thumbnails, a test beside it", today="refused")
+@folder("BACH: Photos of classes with a table of the same, WSI with thumbnails, a test beside it", today="advised")
 def _(tree):
     """iciar2018-challenge.grand-challenge.org; microscopy_ground_truth.csv has no header."""
     rows = ""
@@ -210,7 +210,7 @@ def _(tree):
     parts(tree, "{part}/{name}/07Acne0811{}1.jpg", names, {("train", "train"): 4, ("test", "test"): 2})
 
 
-@folder("sign language digits: Dataset/0 to 9, and one example of each digit in Examples", today="advised")
+@folder("sign language digits: Dataset/0 to 9, and one example of each digit in Examples")
 def _(tree):
     """github.com/ardamavi/Sign-Language-Digits-Dataset."""
     for digit in range(5):
@@ -249,9 +249,7 @@ def _(tree):
     tree.text("sample_submission.csv", rows)
 
 
-@folder(
-    "MRL eyes: s0001/s0001_00001_0_0_1_0_0_01.png, the fifth part is whether the eye is open", "advised", today="wrong"
-)
+@folder("MRL eyes: s0001/s0001_00001_0_0_1_0_0_01.png, the fifth part is whether the eye is open", "advised")
 def _(tree):
     """mrl.cs.vsb.cz/eyedataset: annotation.txt explains the parts of a name."""
     for person in (1, 2):

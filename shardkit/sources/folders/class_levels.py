@@ -47,8 +47,9 @@ def refuse_unclear_level(
     inner = {top: label_folders(folder, top, excluded) for top in tops}
     if lower := _lower_levels(folder, tops, excluded):
         is_common = len(tops) > 1 and len(set.intersection(*map(set, inner.values()))) > 1
-        alone = [] if are_in_split or not is_common else trees_alone(folder, tops, excluded, place)
-        raise _several_levels(place, tops, lower, alone)
+        alone = [] if are_in_split else trees_alone(folder, tops, excluded, place)
+        # Of folders with other names, the only one with several may be the dataset, next to Thumbnails/small/.
+        raise _several_levels(place, tops, lower, alone if is_common or len(alone) == 1 else [])
     if not are_in_split:
         _refuse_uneven(folder, inner, excluded, place)
 

@@ -31,14 +31,21 @@ from shardkit.sources.folders.class_levels import (
     refuse_longer_names,
     refuse_unclear_level,
 )
+from shardkit.sources.folders.coded_names import refuse_coded_names
 from shardkit.sources.folders.copies import copies_among, is_same_tree, refuse_variants
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.mixed_folders import are_classes, refusal_of_mixture, refuse_others
-from shardkit.sources.folders.no_classes import are_days_of_classes, refuse_no_classes, refuse_parts_of_data
+from shardkit.sources.folders.no_classes import (
+    are_days_of_classes,
+    parts_of_data,
+    refuse_no_classes,
+    refuse_parts_of_data,
+)
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import (
     is_of_project,
     is_unlabelled,
+    says_nothing,
     splits_of,
 )
 from shardkit.sources.folders.unlabelled_tests import tests_in_parts, unlabelled_tests
@@ -106,8 +113,14 @@ def read_tree(
     if 1 < len(rest) <= _MAX_WITH_LISTS:
         without = [name for name in rest if not _holds_only_lists(folder, name)]
         rest = without if len(without) == 1 and len(label_folders(folder, without[0], excluded)) > 1 else rest
-    if len(rest) == 1 < len(names) and not splits_of(names) and _is_data(folder, names):
-        names = rest
+    if len(rest) == 1 < len(names) and not splits_of(names):
+        if _is_data(folder, names):
+            names = rest
+        elif _is_data_of_classes(folder, rest[0], excluded):
+            others = tuple(name for name in names if name not in rest and holds_image(folder, name))
+            if not any(label_folders(folder, name, excluded) for name in others):
+                root = LabelRoot(rest[0], None)
+                return ClassFolders(folder, (root,), excluded, unlabelled_remark(others), others, skips_unlabelled=True)
     splits = splits_of(names)
     refuse_annotated(folder, names, splits, excluded, place)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
@@ -138,6 +151,14 @@ def _holds_only_lists(folder: Folder, name: str) -> bool:
 def _is_data(folder: Folder, names: list[str]) -> bool:
     """Return whether only one of some folders holds images: the others are those of a program."""
     return sum(holds_image(folder, name) for name in names) == 1 and not has_images(folder, "")
+
+
+def _is_data_of_classes(folder: Folder, name: str, excluded: str | None) -> bool:
+    """Return whether a folder holds data by its name, and folders of images that can only be classes."""
+    inner = label_folders(folder, name, excluded) if says_nothing(name) else []
+    if len(inner) < 2 or splits_of(inner) or parts_of_data(inner) or all(map(says_nothing, inner)):
+        return False
+    return all(has_images(folder, join(name, one)) for one in inner[:NUM_SAMPLED])
 
 
 def _below_splits(
@@ -243,6 +264,7 @@ def _labels(
         raise RefusalError(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
     refuse_unclear_level(folder, sampled, excluded, place)
     refuse_parts_of_data(names, place)
+    refuse_coded_names(folder, sampled, place)
     if without_images and sampled:
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"

@@ -132,6 +132,30 @@ READ = {
         {"train/1.jpg": (None, "train"), "bus/2.jpg": (None, "bus"), "car/3.jpg": (None, "car")},
         {},
     ),
+    "data in a project": (
+        ["data/cat/1.jpg", "data/dog/2.jpg", "docs/figure.png"],
+        CLASS_FOLDERS,
+        {"data/cat/1.jpg": (None, "cat"), "data/dog/2.jpg": (None, "dog")},
+        {"image in docs/ which has no labels": 1},
+    ),
+    "classes in days": (
+        ["2024-05-06/cat/1.jpg", "2024-05-06/dog/1.jpg", "2024-05-07/cat/1.jpg", "2024-05-07/dog/1.jpg"],
+        CLASS_FOLDERS,
+        {f"2024-05-0{day}/{name}/1.jpg": (None, name) for day in (6, 7) for name in ("cat", "dog")},
+        {},
+    ),
+    "test images in numbered parts": (
+        ["train/cat/1.jpg", "train/dog/2.jpg", "test/part0/3.jpg", "test/part1/4.jpg"],
+        SPLITS,
+        {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
+        {"images in test/ which has no labels": 2},
+    ),
+    "test images of a stage": (
+        ["train/cat/1.jpg", "train/dog/2.jpg", "test_stg1/3.jpg"],
+        SPLITS,
+        {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
+        {"image in test_stg1/ which has no labels": 1},
+    ),
     "test images without labels": (
         ["train/cat/1.jpg", "train/dog/2.jpg", "test/3.jpg"],
         SPLITS,
@@ -293,7 +317,7 @@ REFUSED = {
     "other names one level lower": (
         ["animals/cat/1.jpg", "animals/dog/2.jpg", "plants/rose/3.jpg"],
         "animals/, plants/ hold folders such as cat/, dog/, rose/; either of the two levels may be the class",
-        ["SOURCE OUT --class-level 2", FORCED],
+        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/animals OUT"],
     ),
     # https://faculty.cc.gatech.edu/~judy/domainadapt/
     "a level between that says nothing": (
@@ -338,10 +362,25 @@ REFUSED = {
         "docs/ next to cat/, dog/ does not look like a class",
         ["SOURCE OUT --ignore /docs/ --ignore /src/", FORCED],
     ),
-    "data in a project": (
-        ["data/cat/1.jpg", "data/dog/2.jpg", "docs/figure.png"],
-        "docs/ next to data/ does not look like a class",
+    "pets in a project": (
+        ["pets/cat/1.jpg", "pets/dog/2.jpg", "docs/figure.png"],
+        "docs/ next to pets/ does not look like a class",
         ["SOURCE OUT --ignore /docs/", FORCED],
+    ),
+    "codes in the names of each folder's images": (
+        [f"s{person}/s{person}_{i:04}_{i % 2}_{i % 3}_{i // 6}.png" for person in (1, 2) for i in range(12)],
+        "begin with the folder's name and go on with 3 codes, such as s1_0000_0_0_0.png",
+        [
+            *(
+                f"SOURCE OUT --label-pattern '{pattern}'"
+                for pattern in (
+                    "^[^_]*_[^_]*_([^_]+)_[^_]*_[^_]*$",
+                    "^[^_]*_[^_]*_[^_]*_([^_]+)_[^_]*$",
+                    r"^[^_]*_[^_]*_[^_]*_[^_]*_([^_.]+)\.[^_]*$",
+                )
+            ),
+            FORCED,
+        ],
     ),
     "a test set beside classes": (
         ["pets/cat/1.jpg", "pets/dog/2.jpg", "pets_testset/cat_3.jpg"],
@@ -422,6 +461,7 @@ def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, senten
     if kind == "zip":  # no path leads to a folder in it
         commands = [re.sub(r"^SOURCE/\w+ OUT --", "SOURCE OUT --", command) for command in commands]
         others = {"SOURCE/part1 OUT": "SOURCE OUT --ignore /part2/", "SOURCE/part2 OUT": "SOURCE OUT --ignore /part1/"}
+        others["SOURCE/animals OUT"] = "SOURCE OUT --ignore /plants/"
         commands = [others.get(command, command) for command in commands]
         commands = [command for command in commands if not command.startswith("SOURCE/")]
     url = made(tmp_path, kind, files)
