@@ -21,13 +21,14 @@ from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.sources.claims.claim import Claim
-from shardkit.sources.folders.split_folders import are_splits
+from shardkit.sources.folders.split_folders import are_splits, says_nothing, splits_of
 from shardkit.storage import STORES
 
 if TYPE_CHECKING:
     from shardkit.conversion.planning.plan import Plan
 
 _MOST_OFFERED = 4
+_MIN_KEPT = 0.9  # of the images: a change that keeps as many is not worse than one that keeps all
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
 _BLIND = frozenset({"unlabelled", "label_pattern"})
 _BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
@@ -161,7 +162,7 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
             continue
         if (len(plan.classes) == 1 and not _confirms(change)) or _rejects_too_many(plan, call.changed(change)):
             continue
-        if change.options.get("layout") == "class-folders" and are_splits(plan.classes):
+        if change.options.get("layout") == "class-folders" and not _may_be_classes(plan.classes):
             continue
         names = frozenset(split.name for split in plan.splits)
         is_whole = call.changed(change).sources == call.sources
@@ -169,6 +170,12 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
         mixed = frozenset[str]() if "splits" in change.options else _mixed_splits(plan)
         found.append(_Found(change, plan.num_examples, names, len(plan.classes), mixed, claims, _is_blind(change)))
     return found
+
+
+def _may_be_classes(names: Sequence[str]) -> bool:
+    """Return whether folders may be classes: they are no splits, and not one folder around everything."""
+    are_told_apart = len(names) > 1 and not all(map(says_nothing, names))
+    return are_told_apart and not are_splits(names) and {*splits_of(names).values()} <= {"train"}
 
 
 def _rejects_too_many(plan: "Plan", call: Call) -> bool:
@@ -229,10 +236,15 @@ def _ranked(found: Sequence[_Found]) -> tuple[Change, ...]:
     every = frozenset[str]().union(
         *(one.splits for one in found if one.num_examples == most and "splits" not in one.change.options)
     )
-    ranked = sorted(found, key=lambda one: -(most if one.num_examples is None else one.num_examples))
+    ranked = sorted(found, key=lambda one: -_rank(one.num_examples, most))
     shown = ranked[:_MOST_OFFERED]
     differ = len({one.num_classes for one in shown if one.num_classes}) > 1
     return tuple(_told(one, most, every, tells_classes=differ) for one in shown)
+
+
+def _rank(num_examples: int | None, most: int) -> int:
+    """Return the number of images that a change keeps; a few that it rejects do not count."""
+    return most if num_examples is None or num_examples >= _MIN_KEPT * most else num_examples
 
 
 def values_with(call: Call, change: Change) -> dict[str, Any]:

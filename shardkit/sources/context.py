@@ -24,7 +24,7 @@ class Opening:
         output: The output folder, which is not listed if it is inside the source; None if there is none.
         work: Folder for images that listing has to unpack; None if there is none.
         given: Of several sources, the folder of each in the tree and the source as the user gave it.
-        copies: Globs of folders that repeat what is next to them, which `folder` hides.
+        left_out: Globs of what is not read, which `folder` hides; see `class_tree.Without`.
     """
 
     folder: Folder
@@ -34,7 +34,7 @@ class Opening:
     output: Folder | None = None
     work: Folder | None = None
     given: tuple[tuple[str, str], ...] = ()
-    copies: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def file(self) -> str | None:

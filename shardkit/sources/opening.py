@@ -37,7 +37,7 @@ from shardkit.sources.recognising.several_sources import (
     places_of,
 )
 from shardkit.sources.recognising.uniting import whole_or_united
-from shardkit.sources.recognising.unmarked_folders import HasCopies, open_unmarked_folder
+from shardkit.sources.recognising.unmarked_folders import IsReadWithout, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
 from shardkit.sources.recognising.wrappers import without_wrappers
 from shardkit.sources.walking import children, join, listing_once
@@ -92,37 +92,32 @@ def open_source(
                 tree = mount_sources(named_sources, unpacker, output)
                 given = places_of(named_sources)
                 opening = replace(opening, folder=tree, options=replace(options, also=()), given=given)
-                source, copies = _open_without_copies(opening, globs, partial(_open_several, named_sources, tree))
+                source, left_out = _open_without_others(opening, globs, partial(_open_several, named_sources, tree))
             else:
-                source, copies = _open_without_copies(opening, globs, partial(_open_one, unpacker))
+                source, left_out = _open_without_others(opening, globs, partial(_open_one, unpacker))
     except BaseException:
         unpacker.undo()
         raise
-    globs += copies
-    return IgnoringSource(source.folder, source, globs, copies) if globs else source
+    globs += left_out
+    return IgnoringSource(source.folder, source, globs, left_out) if globs else source
 
 
-def _open_without_copies(
+def _open_without_others(
     opening: Opening,
     globs: tuple[IgnoreGlob, ...],
     open_with: Callable[[Opening, tuple[IgnoreGlob, ...]], Source],
 ) -> tuple[Source, tuple[IgnoreGlob, ...]]:
-    """Return the source without folders that repeat what is next to them, and the globs that hide these."""
-    copies: tuple[IgnoreGlob, ...] = ()
+    """Return the source without folders and files that are to be left out, and the globs that hide these."""
+    left_out: tuple[IgnoreGlob, ...] = ()
+    remark = ""
     while True:
         try:
-            source = open_with(replace(opening, copies=tuple(one.text for one in copies)), globs + copies)
-        except HasCopies as found:
-            copies += tuple(map(IgnoreGlob, found.globs))
+            source = open_with(replace(opening, left_out=tuple(one.text for one in left_out)), globs + left_out)
+        except IsReadWithout as found:
+            left_out += tuple(map(IgnoreGlob, found.globs))
+            remark += f"; note: {', '.join(printable(glob[1:]) for glob in found.globs)} {found.why}"
             continue
-        names = ", ".join(printable(one.text.strip("/")) + "/" for one in copies)
-        what = (
-            "repeats files next to it and is not read"
-            if len(copies) == 1
-            else "repeat files next to them and are not read"
-        )
-        remark = f"; note: {names} {what}"
-        return (NotedSource(source.folder, source, remark, source.folder) if copies else source), copies
+        return (NotedSource(source.folder, source, remark, source.folder) if remark else source), left_out
 
 
 def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
@@ -190,7 +185,7 @@ def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) ->
         # Globs with a path are of the tree as it is.
         if opening.options.layout not in _ANY_TREE and not any("/" in glob.text.rstrip("/") for glob in globs):
             for other, note in without_wrappers(_hiding(tree, globs), opening.excluded):
-                with contextlib.suppress(CallError, DataError, HasCopies):
+                with contextlib.suppress(CallError, DataError, IsReadWithout):
                     source = _open_as_it_is(other, opening, globs)
                     return NotedSource(source.folder, source, note, source.folder)
         raise

@@ -16,7 +16,9 @@ from ..sources.tables.test_found_columns import REFUSED as TABLES
 from ..sources.test_opening import ANNOTATED
 from .calling import call
 
-IF_NONE = "if it holds no labels"  # no command leaves out a folder of annotations
+# No command leaves out a folder of annotations, or reads these as the user means them: files have to be moved.
+IF_NONE = "if it holds no labels"
+TO_ARRANGE = ("give the folders of a class one name", "divide the images of every class", "_annotations.csv in train/")
 ENDINGS = (".jpg", ".JPG", ".png", ".gif", ".bmp")
 # name: the files of a source, and the path of SOURCE in it
 SOURCES = {
@@ -29,7 +31,7 @@ SOURCES = {
 }
 
 
-PARTS = [(i, c, j) for i, num in ((1, 3), (2, 5)) for c in ("cat", "dog") for j in range(num)]
+PARTS = [(i, c, j) for i, num in (("anna", 3), ("ben", 5)) for c in ("cat", "dog") for j in range(num)]
 
 
 def written(root, files):
@@ -54,7 +56,7 @@ def test_every_command_of_a_refusal_runs(name, tmp_path):
     result = call("plan", root / source, "--seed", "2")
     assert result.exit_code == 2, result.output
     printed = commands(result.stderr)
-    assert printed or IF_NONE in result.stderr, result.stderr
+    assert printed or any(words in result.stderr for words in (IF_NONE, *TO_ARRANGE)), result.stderr
     for command in printed:
         again = call(*command)
         assert again.exit_code == 0, (command, again.stderr)
@@ -67,7 +69,7 @@ def test_every_call_of_a_refusal_in_python_runs(name, tmp_path, monkeypatch):
     with pytest.raises(CallError) as refused:
         shardkit.plan(f"s/{source}" if source else "s", shards=shardkit.Shards(1), stored=shardkit.Stored(resize=8))
     ways = [line.partition("  #")[0].strip() for line in str(refused.value).splitlines() if line.startswith("  ")]
-    assert ways or IF_NONE in str(refused.value)
+    assert ways or any(words in str(refused.value) for words in (IF_NONE, *TO_ARRANGE))
     for way in ways:
         moved = way.startswith("'")
         call_text = f"plan({way})" if moved else f"plan({f's/{source}' if source else 's'!r}, {way})"
@@ -76,20 +78,47 @@ def test_every_call_of_a_refusal_in_python_runs(name, tmp_path, monkeypatch):
 
 
 def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(tmp_path, monkeypatch):
-    monkeypatch.chdir(written(tmp_path, dict.fromkeys(f"s/part{i}/{c}/{j}.jpg" for i, c, j in PARTS)))
+    monkeypatch.chdir(written(tmp_path, dict.fromkeys(f"s/{i}/{c}/{j}.jpg" for i, c, j in PARTS)))
     *_, level, folders, larger, smaller = call("plan", "s").stderr.splitlines()
     assert level.endswith("--class-level 2         # cat/, dog/ are classes, in every folder")
-    assert folders.endswith("--layout class-folders  # part1/, part2/ are classes")
-    assert larger.endswith("only part2/ is read, which holds cat/, dog/; leaves out 6 of 16 images")
-    assert smaller.endswith("only part1/ is read, which holds cat/, dog/; leaves out 10 of 16 images")
+    assert folders.endswith("--layout class-folders  # anna/, ben/ are classes")
+    assert larger.endswith("only ben/ is read, which holds cat/, dog/; leaves out 6 of 16 images")
+    assert smaller.endswith("only anna/ is read, which holds cat/, dog/; leaves out 10 of 16 images")
+
+
+NO_CLASSES = {  # what would become classes, if each folder was one
+    "one folder around everything": (["photos/1.jpg", "photos/2.jpg"], ["--unlabelled"]),
+    "splits": (["train/1.jpg", "test/2.jpg"], ["--unlabelled"]),
+    "numbered parts of classes": (
+        [f"part{i}/{c}/{i}.jpg" for i in (1, 2) for c in ("cat", "dog")],
+        ["--class-level 2", "", ""],
+    ),
+    "days": (["2019/1.jpg", "2020/2.jpg"], ["--unlabelled"]),
+    "a copy with other files": (["cat/1.jpg", "cat (1)/2.jpg", "dog/3.jpg"], ["--ignore '/cat (1)/'"]),
+    "thumbnails": (["cat/1.jpg", "cat - thumbnail/1.jpg", "dog/2.jpg"], ["--ignore '/cat - thumbnail/'"]),
+    "tiles next to slides": (
+        ["set_tiles_images/tumour/1.jpg", "set_tiles_images/stroma/2.jpg", "set_larger_images/3.jpg"],
+        [""],
+    ),
+    "raw images and what was made of them": (
+        [f"{part}/{c}/{c}{i}.jpg" for part in ("processed", "raw") for c in ("cat", "dog") for i in range(2)],
+        ["", ""],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_CLASSES)
+def test_folders_that_are_no_classes_are_never_offered_as_classes(name, tmp_path):
+    files, wanted = NO_CLASSES[name]
+    refused = call("plan", written(tmp_path, dict.fromkeys(files)))
+    assert [shlex.join(command[2:]) for command in commands(refused.stderr)] == wanted, refused.stderr
 
 
 def test_a_change_that_gives_one_class_is_not_offered(tmp_path):
-    files, says, ways = TREES["images beside splits"]
-    assert len(ways) == 2
+    files = ["train/steam/1.jpg", "bus/2.jpg", "cars/3.jpg"]
     refused = call("plan", written(tmp_path / "source", dict.fromkeys(files)))
-    assert says in refused.stderr
-    assert [command[2:] for command in commands(refused.stderr)] == [["--layout", "class-folders"]]
+    assert "train/ may be splits or classes: bus/, cars/ are next to them" in refused.stderr
+    assert [command[2:] for command in commands(refused.stderr)] == [["--ignore", "/train/"]]
 
 
 UNREAD = {  # files of labels next to images

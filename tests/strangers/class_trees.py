@@ -155,7 +155,7 @@ def _(tree):
     tree.text("imagenette2/noisy_imagenette.csv", rows)
 
 
-@folder("fruits-360: Training and Test, a folder for papers and one of several fruits", "advised")
+@folder("fruits-360: Training and Test, a folder for papers and one of several fruits")
 def _(tree):
     for split, own in (("Training", "train"), ("Test", "test")):
         for name in ("Apple Braeburn", "Banana", "Cherry 1"):
@@ -172,7 +172,7 @@ def _(tree):
             tree.files[f"PlantVillage/PlantVillage/{path.partition('/')[2]}"] = tree.files[path]
 
 
-@folder("The Simpsons: simpsons_dataset twice, a test set with names in the files", "advised")
+@folder("The Simpsons: simpsons_dataset twice, a test set with names in the files")
 def _(tree):
     names = ("bart_simpson", "homer_simpson")
     for name in names:
@@ -183,14 +183,14 @@ def _(tree):
     tree.text("annotation.txt", "./characters/bart_simpson/pic_0000.jpg,57,72,52,72,bart_simpson\n")
 
 
-@folder("rock, paper, scissors: rps and rps-test-set", "advised")
+@folder("rock, paper, scissors: rps and rps-test-set")
 def _(tree):
     for name in ("rock", "paper", "scissors"):
         tree.images(f"rps/{name}/{name}{{}}.png", 3, name, "train")
         tree.images(f"rps-test-set/{name}/test{name}{{}}.png", 2, name, "test")
 
 
-@folder("a project: docs, runs and src beside data", "advised")
+@folder("a project: docs, runs and src beside data")
 def _(tree):
     for name in PETS:
         tree.images(f"data/{name}/{name}{{}}.jpg", 4, name)

@@ -33,7 +33,7 @@ def _(tree):
             tree.unlearnt(f"pets/{name}/@eaDir/{path.rpartition('/')[2]}/SYNOPHOTO_THUMB_M.jpg")
 
 
-@folder("screenshots beside class folders", "advised")
+@folder("screenshots beside class folders")
 def _(tree):
     for name in PETS:
         tree.images(f"{name}/{name}{{}}.jpg", 4, name)

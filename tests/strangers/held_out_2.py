@@ -8,7 +8,7 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 
 
 # --- medicine and biology
-@folder("blood cells: images/TRAIN, TEST and TEST_SIMPLE of cell types, a labels.csv of other images", today="refused")
+@folder("blood cells: images/TRAIN, TEST and TEST_SIMPLE of cell types, a labels.csv of other images")
 def _(tree):
     below = "dataset2-master/dataset2-master"
     for cell in ("EOSINOPHIL", "LYMPHOCYTE", "MONOCYTE"):

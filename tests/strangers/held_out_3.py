@@ -304,7 +304,7 @@ def _(tree):
         tree.unlearnt(f"data/test/images/{number}.jpg")
 
 
-@folder("a folder of results: class folders, confusion.png, loss.png and a model beside them", today="advised")
+@folder("a folder of results: class folders, confusion.png, loss.png and a model beside them")
 def _(tree):
     for label in ("ok", "scratch", "dent"):
         tree.images(f"parts/{label}/{label}{{}}.bmp", 4, label)

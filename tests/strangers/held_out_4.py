@@ -124,7 +124,7 @@ def _(tree):
                 tree.files[f"IDC_regular_ps50_idx5/{path}"] = tree.files[path]
 
 
-@folder("chest CT: classes of train and valid have longer names than those of test", "refused")
+@folder("chest CT: classes of train and valid have longer names than those of test")
 def _(tree):
     """kaggle.com/datasets/mohamedhanyyy/chest-ctscan-images: classes of test that train has not are no classes."""
     stages = {
@@ -152,7 +152,7 @@ def _(tree):
     tree.text("export.pkl", "\x80\x03}")
 
 
-@folder("NCT-CRC-HE: NCT-CRC-HE-100K and CRC-VAL-HE-7K of the same tissues beside each other", "advised")
+@folder("NCT-CRC-HE: NCT-CRC-HE-100K and CRC-VAL-HE-7K of the same tissues beside each other")
 def _(tree):
     """zenodo.org/records/1214456."""
     for part, split, count in (("NCT-CRC-HE-100K", "train", 3), ("CRC-VAL-HE-7K", "validation", 2)):

@@ -11,7 +11,7 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 
 
 # --- factories
-@folder("KolektorSDD: kos01/Part0.jpg and Part0_label.bmp", today="advised")
+@folder("KolektorSDD: kos01/Part0.jpg and Part0_label.bmp")
 def _(tree):
     for item in (1, 2, 3):
         for number in range(3):
@@ -104,7 +104,7 @@ def _(tree):
         tree.text(f"LIP/{part}_id.txt", stems)
 
 
-@folder("CMP facades: base and extended of .jpg, .png and .xml with one name, label_names.txt", today="advised")
+@folder("CMP facades: base and extended of .jpg, .png and .xml with one name, label_names.txt")
 def _(tree):
     for part in ("base", "extended"):
         for number in range(1, 4):
@@ -130,7 +130,7 @@ def _(tree):
             tree.drawing(f"GID/ann_dir/{part}/{stem}_15label.png", values)
 
 
-@folder("OpenEarthMap: regions with images and labels, train.txt and val.txt of all", today="advised")
+@folder("OpenEarthMap: regions with images and labels, train.txt and val.txt of all")
 def _(tree):
     lists = {"train": "", "val": ""}
     for place, region in enumerate(("aachen", "accra", "chiang_mai")):

@@ -5,6 +5,8 @@ import hashlib
 import numpy as np
 
 import shardkit
+from shardkit.naming import split_of_folder
+from shardkit.sources.folders.split_folders import says_nothing
 
 from .tree import HEIGHT, WIDTH, pixels_of
 
@@ -38,6 +40,28 @@ def manifest_splits(dataset):
     from shardkit.dataset.manifest import read_manifest
 
     return [name for name, split in read_manifest(dataset).splits.items() if split.num_examples]
+
+
+def defects(command, meaning, wrong, tree):
+    """What a printed command has wrong that no user can mean, as sentences.
+
+    Another column of labels, another level of classes, or another version of all images is an answer that a user may
+    mean. Images that are no examples among others, images twice, and what is lost without a word are defects.
+    """
+    lost = [what for what in wrong if what.endswith(" is lost")]
+    others = [what for what in wrong if what.endswith(" is no image to learn from")]
+    labels = {what.rpartition(": label '")[2].partition("'")[0] for what in wrong if ": label '" in what}
+    wrappers = {label for label in labels if split_of_folder(label) or all(map(says_nothing, labels))}
+    told = any(word in meaning for word in ("leaves out", "without", "only", "drop"))
+    if others and len(lost) < len(tree.truth) and "--unlabelled" not in command:
+        yield others[0]
+    yield from lost[:1] if not told else ()
+    for what in wrong:
+        label = what.rpartition(": label '")[2].partition("'")[0] if ": label '" in what else ""
+        is_no_class = label and label in wrappers and "class-folders" in command
+        is_lost = "boxes None" in what or ": split " in what or (what.endswith("no mask") and "without" not in meaning)
+        if what.endswith(" is there twice") or is_lost or is_no_class:
+            yield what
 
 
 def _of_example(truth, example, split, manifest):

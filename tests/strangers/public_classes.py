@@ -100,7 +100,7 @@ def _(tree):
         tree.text(f"cell_images/{name}/Thumbs.db", "thumbs")
 
 
-@folder("horse-or-human and validation-horse-or-human in one folder", "advised")
+@folder("horse-or-human and validation-horse-or-human in one folder")
 def _(tree):
     for name in ("horses", "humans"):
         tree.images(f"horse-or-human/{name}/{name}{{:02}}-1.png", 3, name, "train")

@@ -41,7 +41,7 @@ def _(tree):
         pairs(tree, f"{split}_imgs/{split}/{{}}.jpg", f"{split}_mask/{split}/{{}}.png", 3, own, start=start)
 
 
-@folder("LoveDA: Rural and Urban with images_png and masks_png", "advised")
+@folder("LoveDA: Rural and Urban with images_png and masks_png")
 def _(tree):
     for split, own, start in (("Train", "train", 0), ("Val", "validation", 20)):
         for scene, more in (("Rural", 0), ("Urban", 10)):
@@ -121,7 +121,7 @@ def _(tree):
                 tree.drawing(f"{stem}_mask_1.png", grey(classes(number + 9, 2)))
 
 
-@folder("brain MRI: a folder for each patient with *_mask.tif, and data.csv", "advised")
+@folder("brain MRI: a folder for each patient with *_mask.tif, and data.csv")
 def _(tree):
     for place, patient in enumerate(("TCGA_CS_4941_19960909", "TCGA_DU_5849_19950405")):
         stem = f"kaggle_3m/{patient}/{patient}_{{}}"

@@ -19,15 +19,17 @@ class Reading:
         outcome: "right", "advised", "refused", or "wrong".
         said: What shardkit printed.
         wrong: What a conversion that ended with exit code 0 has wrong; by its command, each.
+        meanings: What the printed commands say that they do.
     """
 
     outcome: str
     said: str
     wrong: dict[str, list[str]]
+    meanings: dict[str, str]
 
 
 def read(tree, root):
-    """Convert a tree as somebody would, then by each command that is printed until one reads it right."""
+    """Convert a tree as somebody would, then by each command that is printed."""
     write_tree(root / "source", tree.files)
     given = [_place(root / "source", source) for source in tree.sources]
     output = str(root / "OUT")
@@ -35,24 +37,25 @@ def read(tree, root):
     if first.exit_code == 0:
         wrong = list(mistakes(tree, output))
         said = f"{first.stderr}\n{first.stdout}"
-        return Reading("wrong", said, {"convert": wrong}) if wrong else Reading("right", said, {})
+        return Reading("wrong", said, {"convert": wrong}, {}) if wrong else Reading("right", said, {}, {})
     wrong = {}
-    for command in commands(first.stderr):
+    meanings = {}
+    for command, meaning in printed(first.stderr):
+        meanings[shlex.join(command)] = meaning
         shutil.rmtree(output, ignore_errors=True)
         again = call(*command)
         if again.exit_code == 0:
             wrong[shlex.join(command)] = list(mistakes(tree, output)) if os.path.exists(output) else ["no OUT"]
-            if not wrong[shlex.join(command)]:
-                return Reading("advised", first.stderr, wrong)
         else:
             wrong[shlex.join(command)] = [f"exit code {again.exit_code}: {again.stderr}"]
-    return Reading("refused", first.stderr, wrong)
+    return Reading("refused" if all(wrong.values()) else "advised", first.stderr, wrong, meanings)
 
 
-def commands(stderr):
-    """The words of the commands that a refusal printed, without the program."""
-    lines = [line for line in stderr.splitlines() if line.startswith("  shardkit ")]
-    return [shlex.split(line, comments=True)[1:] for line in lines]
+def printed(stderr):
+    """The words of the commands that a refusal printed, without the program, and the comments on them."""
+    for line in stderr.splitlines():
+        if line.startswith("  shardkit "):
+            yield shlex.split(line, comments=True)[1:], line.rpartition("  # ")[2]
 
 
 def _place(root, source):

@@ -13,6 +13,7 @@ from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_annotated_data, says_annotations
 from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.class_levels import innermost, trees_alone
+from shardkit.sources.folders.copies import are_versions
 from shardkit.sources.folders.first_images import NUM_SAMPLED, holds_image, listed
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.instances import refuse_instances
@@ -60,8 +61,9 @@ def refuse_annotated(
             rest = [name for name in names if name not in masks]
             meaning = f"each folder is a class, without the masks in {listed(masks)}"
             without = place.whole({"ignore": _globs(masks, place)}, meaning)
-            changes = [*_datasets_alone(folder, names, place), *readings_of_masks(folder, paths, place)]
-            changes += [] if len(rest) > 1 and all(map(says_nothing, rest)) else [without]
+            alone = _datasets_alone(folder, names, place)
+            changes = [*alone, *readings_of_masks(folder, [] if alone else paths, place)]
+            changes += [] if alone or (len(rest) > 1 and all(map(says_nothing, rest))) else [without]
             raise UnrecognisedError(problem, _different(changes), remedy=remedy)
         # images/images/cat/ next to resized/
         is_inner = any("/" in one for one in sign.folders)
@@ -83,8 +85,7 @@ def refuse_annotated(
             )
             without = place.whole({"ignore": (found[1],)}, "each folder is a class, without the masks")
             with_masks = readings_of_masks(folder, [], place)
-            forced = [] if with_masks else [place.tree(FORCED, "each folder is a class, and masks are images")]
-            raise RefusalError(problem, [*with_masks, without, *forced])
+            raise RefusalError(problem, [*with_masks, without])
 
 
 def _datasets_alone(folder: Folder, names: Sequence[str], place: SourcePlace) -> list[Change]:
@@ -124,13 +125,14 @@ def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> l
     pairs = [part for part in find_pairs(folder, is_explicit=True) if part.masks is not None]
     if pairs:
         tops = [part.images.split("/")[0] for part in pairs if part.split is None and not part.with_splits]
-        if len(set(tops)) == len(pairs) > 1:  # PNG/ and TIF/ may hold the same images
+        if len(set(tops)) == len(pairs) > 1 and are_versions(folder, tops):  # PNG/ and TIF/
             changes += (
                 one
                 for top in tops
                 for one in place.inside([top], f"only the images in {printable(top)}/ with their masks")
             )
-        changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
+        else:
+            changes.append(place.tree({"layout": "masks"}, "images with their masks, without classes of images"))
     globs = []
     for path in paths[:NUM_SAMPLED]:
         above = posixpath.basename(path)

@@ -65,6 +65,21 @@ PLAIN = (LabelRoot("", None),)
 
 
 @dataclass(frozen=True, slots=True)
+class NamedFolder:
+    """A label folder whose name is not the label: ``cats_train``, or one that other splits have under a shorter name.
+
+    Attributes:
+        path: The folder.
+        split: The split of its images; None for that of the folder around it.
+        label_name: Their label.
+    """
+
+    path: str
+    split: str | None
+    label_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClassFolders(Source):
     """A tree in which the name of a folder is the label.
 
@@ -79,6 +94,7 @@ class ClassFolders(Source):
         level: Level of the label folders below the source or its splits, from 1.
         splits_below: Whether the folders in each label folder are the splits.
         skips_unlabelled: Whether label folders called ``unlabeled`` and the like are left out, too.
+        named: Label folders whose names are not the labels.
     """
 
     folder: Folder
@@ -91,11 +107,12 @@ class ClassFolders(Source):
     level: int = 1
     splits_below: bool = False
     skips_unlabelled: bool = False
+    named: tuple[NamedFolder, ...] = ()
 
     @property
     def with_splits(self) -> bool:
         """Whether folders give the splits."""
-        return self.splits_below or any(root.split is not None for root in self.roots)
+        return self.splits_below or any(one.split for one in self.roots) or any(one.split for one in self.named)
 
     @property
     def layout(self) -> str:
@@ -117,12 +134,15 @@ class ClassFolders(Source):
         """See Source."""
         label = "<folder>/" * (self.level - 1) + "<label>"
         levels = "<label>/<split>" if self.splits_below else f"<split>/{label}" if self.with_splits else label
+        if any(one.split for one in self.named):
+            levels = "<label and split>"
         return f"{self.folder.url}: read as {levels}/…/image{self.remark}"
 
     def parts(self) -> list[Part | LeftOut]:
         """Return one part for each label folder, one for the images next to these folders, one for unlabelled ones."""
         parts: list[Part | LeftOut] = []
         left_out = list(self.left_out)
+        named = {one.path: one for one in self.named}
         for root in self.roots:
             for name in label_folders(self.folder, root.path, self.excluded):
                 path = join(root.path, name)
@@ -130,6 +150,8 @@ class ClassFolders(Source):
                     left_out.append(path)
                 elif self.splits_below:
                     parts += self._splits_in(path, name)
+                elif one := named.get(path):
+                    parts.append(Part(path, one.split or root.split, one.label_name, recursive=True))
                 else:
                     parts.append(Part(path, root.split, name, recursive=True))
             parts.append(Part(root.path, root.split, None, recursive=False))
@@ -261,6 +283,16 @@ def _classes_or_splits(folder: Folder, excluded: str | None) -> ClassFolders:
         roots = tuple(LabelRoot(name, split) for name, split in exact.items() if name not in bare)
         return ClassFolders(folder, roots, excluded, unlabelled_remark(bare), tuple(bare))
     return ClassFolders(folder, excluded=excluded, remark=read_as_classes(list(exact), names))
+
+
+def named_remark(named: Sequence[NamedFolder]) -> str:
+    """Return the note that folders are read as other classes than their names say; '' for none."""
+    if not named:
+        return ""
+    first = named[0]
+    more = f", and {len(named) - 1} more like it" if len(named) > 1 else ""
+    split = f" in {first.split}" if first.split else ""
+    return f"; note: {printable(first.path)}/ is read as the class {first.label_name!r}{split}{more}"
 
 
 def unlabelled_remark(paths: Sequence[str]) -> str:

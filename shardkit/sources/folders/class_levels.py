@@ -17,11 +17,12 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.folders.class_folders import label_folders
+from shardkit.sources.folders.class_folders import NamedFolder, label_folders
+from shardkit.sources.folders.copies import refuse_versions
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.no_classes import parts_of_data
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, split_of_name, splits_of
+from shardkit.sources.folders.split_folders import is_unlabelled, says_images, says_nothing, split_of_name, splits_of
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
@@ -47,6 +48,8 @@ def refuse_unclear_level(
     inner = {top: label_folders(folder, top, excluded) for top in tops}
     if lower := _lower_levels(folder, tops, excluded):
         is_common = len(tops) > 1 and len(set.intersection(*map(set, inner.values()))) > 1
+        if is_common and not are_in_split:
+            refuse_versions(folder, tops, place)
         alone = [] if are_in_split else trees_alone(folder, tops, excluded, place)
         # Of folders with other names, the only one with several may be the dataset, next to Thumbnails/small/.
         raise _several_levels(place, tops, lower, alone if is_common or len(alone) == 1 else [])
@@ -67,10 +70,7 @@ def _refuse_inner_splits(folder: Folder, tops: list[str], excluded: str | None, 
             )
             if len(tops) > 1:
                 problem += ", but a dataset each"
-            raise RefusalError(
-                problem,
-                [*trees_alone(folder, tops, excluded, place), place.tree(FORCED, f"{listed(tops)} are classes")],
-            )
+            raise RefusalError(problem, trees_alone(folder, tops, excluded, place))
 
 
 def inner_splits(folder: Folder, top: str, excluded: str | None) -> list[str]:
@@ -128,25 +128,29 @@ def trees_alone(
     return changes
 
 
-def refuse_longer_names(classes: Mapping[str, Sequence[str]], place: SourcePlace) -> None:
-    """Refuse splits of which one has longer names for classes of the other: train/cat_of_farms/ and test/cat/.
+def longer_names(classes: Mapping[str, Sequence[str]], place: SourcePlace) -> list[NamedFolder]:
+    """Return the folders of splits that have longer names for the classes of others: train/cat_of_farms/, test/cat/.
+
+    Each class that only one split has begins the name of one that only the other has.
 
     Args:
         classes: The classes of each split, by the folder of the split.
         place: The tree's place in the source.
 
     Raises:
-        RefusalError: Each class that only one split has begins the name of one that only the other has.
+        RefusalError: Only one folder has a longer name, and may be another class.
     """
+    found: dict[str, NamedFolder] = {}
     for short, long in itertools.permutations(classes, 2):
         only, others = ({*classes[one]} - {*classes[two]} for one, two in ((short, long), (long, short)))
         pairs = [(name, other) for other in sorted(others) for name in _beginnings(other) if name in only]
         if only and len(pairs) == len(only) == len({name for name, _ in pairs}):
             name, other = (printable(join(above, one)) for above, one in zip((short, long), pairs[0], strict=True))
-            more = f", and {len(pairs) - 1} more pairs like them" if len(pairs) > 1 else ""
-            problem = f"{place.shown}: {name}/ and {other}/ may be one class under two names{more}"
-            change = place.tree(FORCED, "each name is a class, which not all splits have")
-            raise RefusalError(problem, [change], remedy="give the folders of a class one name in all splits")
+            if len(pairs) == 1:
+                problem = f"{place.shown}: {name}/ and {other}/ may be one class under two names"
+                raise RefusalError(problem, remedy="give the folders of a class one name in all splits")
+            found |= {path: NamedFolder(path, None, one) for one, last in pairs for path in [join(long, last)]}
+    return list(found.values())
 
 
 def _beginnings(name: str) -> list[str]:
@@ -195,11 +199,7 @@ def _refuse_prefixes(folder: Folder, tops: list[str], place: SourcePlace) -> Non
             "like classes"
         )
         remedy = "if a table has the labels, write the images' paths into it, such as 0/a/0a1b.jpg"
-        changes = [
-            place.whole({"unlabelled": True}, "images without labels"),
-            place.tree(FORCED, "each folder is a class"),
-        ]
-        raise RefusalError(problem, changes, remedy=remedy)
+        raise RefusalError(problem, [place.whole({"unlabelled": True}, "images without labels")], remedy=remedy)
 
 
 def _lower_levels(folder: Folder, tops: list[str], excluded: str | None) -> dict[int, list[str]]:
@@ -238,8 +238,8 @@ def _several_levels(
         place.tree({"class_level": level}, f"{listed(names)} are classes, in every folder")
         for level, names in lower.items()
     ]
-    upper = place.tree(FORCED, f"{listed(tops)} are classes")
-    return RefusalError(problem, [changes[0], upper, *changes[1:], *others])
+    upper = [] if parts_of_data(tops) else [place.tree(FORCED, f"{listed(tops)} are classes")]
+    return RefusalError(problem, [changes[0], *upper, *changes[1:], *others])
 
 
 def _may_be_classes(names: list[str], inner: dict[str, list[str]]) -> bool:
@@ -270,6 +270,7 @@ def _refuse_uneven(folder: Folder, inner: dict[str, list[str]], excluded: str | 
         f"{place.shown}: {listed(deep)} {'holds' if len(deep) == 1 else 'hold'} folders such as "
         f"{listed(inner[deep[0]])}, and {listed(flat)} only images, so the class may be at either level"
     )
-    raise RefusalError(
-        problem, [*trees_alone(folder, deep, excluded, place), place.tree(FORCED, "each folder at the top is a class")]
-    )
+    changes = trees_alone(folder, deep, excluded, place)
+    if not all(map(says_images, inner)):
+        changes.append(place.tree(FORCED, "each folder at the top is a class"))
+    raise RefusalError(problem, changes)

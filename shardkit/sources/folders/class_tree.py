@@ -17,35 +17,39 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.annotated_trees import refuse_annotated
+from shardkit.sources.folders.beside_classes import (
+    Without,
+    decide_about_others,
+    few_loose_images,
+    other_test_sets,
+    reading_without,
+)
 from shardkit.sources.folders.class_folders import (
     ClassFolders,
     LabelRoot,
+    NamedFolder,
     label_folders,
+    named_remark,
     read_as_classes,
     unlabelled_remark,
 )
 from shardkit.sources.folders.class_levels import (
     inner_splits,
     innermost,
+    longer_names,
     refuse_inner_classes,
-    refuse_longer_names,
     refuse_unclear_level,
 )
 from shardkit.sources.folders.coded_names import refuse_coded_names
 from shardkit.sources.folders.copies import copies_among, is_same_tree, refuse_variants
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
-from shardkit.sources.folders.mixed_folders import are_classes, refusal_of_mixture, refuse_others
-from shardkit.sources.folders.no_classes import (
-    are_days_of_classes,
-    parts_of_data,
-    refuse_no_classes,
-    refuse_parts_of_data,
-)
+from shardkit.sources.folders.mixed_folders import are_classes, refusal_of_mixture
+from shardkit.sources.folders.no_classes import are_days_of_classes, refuse_no_classes, refuse_parts_of_data
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import (
     is_of_project,
     is_unlabelled,
-    says_nothing,
+    splits_in_names,
     splits_of,
 )
 from shardkit.sources.folders.unlabelled_tests import tests_in_parts, unlabelled_tests
@@ -82,20 +86,9 @@ class FlatFolders:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Copies:
-    """Folders that repeat what is next to them, file by file: the tree is read without them.
-
-    Attributes:
-        names: The folders.
-    """
-
-    names: tuple[str, ...]
-
-
 def read_tree(
     folder: Folder, excluded: str | None, place: SourcePlace
-) -> ClassFolders | FlatFolders | Wrapper | Copies:
+) -> ClassFolders | FlatFolders | Wrapper | Without:
     """Decide how a tree is read that no other layout recognises.
 
     Args:
@@ -113,14 +106,8 @@ def read_tree(
     if 1 < len(rest) <= _MAX_WITH_LISTS:
         without = [name for name in rest if not _holds_only_lists(folder, name)]
         rest = without if len(without) == 1 and len(label_folders(folder, without[0], excluded)) > 1 else rest
-    if len(rest) == 1 < len(names) and not splits_of(names):
-        if _is_data(folder, names):
-            names = rest
-        elif _is_data_of_classes(folder, rest[0], excluded):
-            others = tuple(name for name in names if name not in rest and holds_image(folder, name))
-            if not any(label_folders(folder, name, excluded) for name in others):
-                root = LabelRoot(rest[0], None)
-                return ClassFolders(folder, (root,), excluded, unlabelled_remark(others), others, skips_unlabelled=True)
+    if len(rest) == 1 < len(names) and not splits_of(names) and _is_data(folder, names):
+        names = rest
     splits = splits_of(names)
     refuse_annotated(folder, names, splits, excluded, place)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
@@ -129,6 +116,14 @@ def read_tree(
         ordinary = [name for name in ordinary if holds_image(folder, name)]
         splits |= unlabelled_tests(folder, ordinary, [*splits], excluded)
         ordinary = [name for name in ordinary if name not in splits]
+    if splits and ordinary:
+        more, others = other_test_sets(folder, splits, ordinary, excluded)
+        if others:
+            return reading_without(
+                others, "holds no classes as the splits do and is", "hold no classes as the splits do and are"
+            )
+        splits |= more
+        ordinary = [name for name in ordinary if name not in more]
     if splits and not ordinary:
         unused = tuple(name for name in names if name not in splits and not is_unlabelled(name))
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
@@ -136,10 +131,10 @@ def read_tree(
     if splits and not are_classes(folder, list(splits), ordinary):
         copies = copies_among(folder, names)
         if ordinary == [*copies] and all(is_same_tree(folder, *one) for one in copies.items()):
-            return Copies(tuple(copies))
+            return reading_without([*copies], "repeats files next to it and is", "repeat files next to them and are")
         raise refusal_of_mixture(folder, place, list(splits), ordinary, excluded)
     if len(names) == 1 and not splits:
-        return _one_folder(folder, names[0], place)
+        return _one_folder(folder, names[0], excluded, place)
     return _labels(folder, names, excluded, place, list(splits))
 
 
@@ -151,14 +146,6 @@ def _holds_only_lists(folder: Folder, name: str) -> bool:
 def _is_data(folder: Folder, names: list[str]) -> bool:
     """Return whether only one of some folders holds images: the others are those of a program."""
     return sum(holds_image(folder, name) for name in names) == 1 and not has_images(folder, "")
-
-
-def _is_data_of_classes(folder: Folder, name: str, excluded: str | None) -> bool:
-    """Return whether a folder holds data by its name, and folders of images that can only be classes."""
-    inner = label_folders(folder, name, excluded) if says_nothing(name) else []
-    if len(inner) < 2 or splits_of(inner) or parts_of_data(inner) or all(map(says_nothing, inner)):
-        return False
-    return all(has_images(folder, join(name, one)) for one in inner[:NUM_SAMPLED])
 
 
 def _below_splits(
@@ -183,7 +170,8 @@ def _below_splits(
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
         problem = f"{place.shown}: {listed(nested)} itself contains split folders: {listed(inner[labelled[0]])}"
-        raise RefusalError(problem, [*place.inside(nested, "the splits are in this folder"), _forced(place)])
+        remedy = f"unpack the archive, and give {listed(nested)} as SOURCE" if place.in_archive else ""
+        raise RefusalError(problem, place.inside(nested, "the splits are in this folder"), remedy=remedy)
     flat = [root for root in roots if not inner[root]]
     if not labelled:
         return FlatFolders(tuple(flat), tuple(unlabelled))
@@ -202,49 +190,51 @@ def _below_splits(
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:NUM_SAMPLED]
         refuse_unclear_level(folder, sampled, excluded, place, are_in_split=True)
         refuse_parts_of_data(inner[root], place)
-    refuse_longer_names({root.path: inner[root] for root in labelled}, place)
+    named = longer_names({root.path: inner[root] for root in labelled}, place)
     left_out = (*unlabelled, *(root.path for root in with_images))
-    return ClassFolders(
-        folder, labelled, excluded, unlabelled_remark(left_out), left_out, unused, skips_unlabelled=True
-    )
+    remark = unlabelled_remark(left_out) + named_remark(named)
+    return ClassFolders(folder, labelled, excluded, remark, left_out, unused, skips_unlabelled=True, named=tuple(named))
 
 
 def _hold_splits(folder: Folder, path: str, inner: list[str], excluded: str | None) -> bool:
     return splits_of(inner).keys() == set(inner) or bool(inner_splits(folder, path, excluded))
 
 
-def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | Wrapper:
+def _one_folder(folder: Folder, name: str, excluded: str | None, place: SourcePlace) -> FlatFolders | Wrapper:
     loose = [one.name for one in children(folder) if not one.is_folder and ending(one.name) in IMAGE_ENDINGS]
     kinds = sorted({posixpath.splitext(path)[1] for path in loose})  # globs distinguish .jpg and .JPG
     if kinds and not has_images(folder, name):
         problem = f"{place.shown}: there are images next to the only folder, {printable(name)}/"
         inner = place.without([f"*{kind}" for kind in kinds], f"only the images in {printable(name)}/", files=True)
-        raise RefusalError(
-            problem, [inner, place.whole({"unlabelled": True}, "all images, without labels"), _forced(place)]
-        )
+        raise RefusalError(problem, [inner, place.whole({"unlabelled": True}, "all images, without labels")])
     if kinds:
         return FlatFolders((LabelRoot("", None), LabelRoot(name, None)))
-    return FlatFolders((LabelRoot(name, None),)) if has_images(folder, name) else Wrapper(name)
+    is_flat = has_images(folder, name) and not few_loose_images(folder, name, label_folders(folder, name, excluded))
+    return FlatFolders((LabelRoot(name, None),)) if is_flat else Wrapper(name)
 
 
 def _labels(
     folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
-) -> ClassFolders | FlatFolders | Copies:
+) -> ClassFolders | FlatFolders | Without:
     if are_days_of_classes(folder, names, excluded):
         roots = tuple(LabelRoot(name, None) for name in names)
         remark = f"; note: {listed(names)} look like dates, and the folders in them are the classes"
         return ClassFolders(folder, roots, excluded, remark, level=2)
+    if parts := splits_in_names(names):
+        named = [NamedFolder(name, split, label) for name, (label, split) in parts.items()]
+        return ClassFolders(folder, excluded=excluded, remark=named_remark(named), named=tuple(named))
     if why := refuse_no_classes(folder, names, place):
         return FlatFolders(tuple(LabelRoot(name, None) for name in names), why=why)
-    refuse_others(folder, names, excluded, place)
+    if (found := decide_about_others(folder, names, excluded, place)) is not None:
+        return found
     if copies := copies_among(folder, names):
         if len(copies) < len(names) and all(is_same_tree(folder, *one) for one in copies.items()):
-            return Copies(tuple(copies))
+            return reading_without([*copies], "repeats files next to it and is", "repeat files next to them and are")
         problem = f"{place.shown}: {listed([*copies])} may be a copy of what is next to it, with other files"
         if len(copies) > 1:
             problem = f"{place.shown}: {listed([*copies])} may be copies of what is next to them, with other files"
         without = place.without([*copies], f"without {listed([*copies])}, a copy")
-        raise RefusalError(problem, [without, _forced(place)])
+        raise RefusalError(problem, [without])
     refuse_variants(folder, "", names, place)
     remark = read_as_classes(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
@@ -261,10 +251,14 @@ def _labels(
             f"{place.shown}: {listed(split_up)} {'contains' if len(split_up) == 1 else 'contain'} split folders "
             f"({listed(inner[split_up[0]])}), but other class folders do not"
         )
-        raise RefusalError(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
+        remedy = f"divide the images of every class, or move those of {listed(split_up)} out of the split folders"
+        raise RefusalError(problem, remedy=remedy)
     refuse_unclear_level(folder, sampled, excluded, place)
     refuse_parts_of_data(names, place)
     refuse_coded_names(folder, sampled, place)
+    if loose := few_loose_images(folder, "", names):
+        be, are = ("is an image", "is") if len(loose) == 1 else ("are images", "are")
+        return Without(tuple(loose), f"{be} next to the classes and {are} not read")
     if without_images and sampled:
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"

@@ -9,10 +9,11 @@ from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.first_images import listed
 from shardkit.sources.folders.masks.by_content import images_below
-from shardkit.sources.folders.paired_folders import show_the_same
-from shardkit.sources.folders.source_place import FORCED, SourcePlace
+from shardkit.sources.folders.masks.matching import common_end
+from shardkit.sources.folders.paired_folders import look_alike, show_the_same
+from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import is_ignored
-from shardkit.sources.walking import children, is_folder, join
+from shardkit.sources.walking import children, is_folder, is_image, join
 from shardkit.storage import Folder
 
 _MAX_PROBED = 300  # folders that are asked for a copy of the tree
@@ -25,13 +26,17 @@ _COPY = re.compile(
 # What is made of pictures for another use, next to them: google_images_download's "cat - thumbnail".
 _MADE_OF = frozenset(
     {
-        *("backup", "compressed", "copy", "cropped", "crops", "downscaled", "gray", "grayscale", "grey", "greyscale"),
-        *("lowres", "mini", "preview", "previews", "resize", "resized", "scaled", "small", "thumb", "thumbnail"),
-        *("thumbnails", "thumbs", "tiny"),
+        *("backup", "compressed", "copy", "cropped", "crops", "downscaled", "enhanced", "gray", "grayscale", "grey"),
+        *("greyscale", "lowres", "masked", "mini", "normalised", "normalized", "preprocessed", "preview", "previews"),
+        *("processed", "resize", "resized", "scaled", "segmented", "small", "thumb", "thumbnail", "thumbnails"),
+        *("thumbs", "tiny"),
     }
 )
 _PARTS = re.compile(r"[\W_]+")
+_MAX_BYTES = 1 << 20  # 1 MiB of a file that are compared
 _NUM_NAMES = 50  # images of a folder whose names are compared
+_MAX_COMPARED = 200  # images of a folder whose paths are compared
+_MIN_SHARE = 0.9  # of them that are in both
 _MAX_ENDS = 50  # words that are compared by what their images show
 
 
@@ -55,7 +60,9 @@ def original_of(name: str) -> str | None:
 
 
 def is_same_tree(folder: Folder, copy: str, original: str) -> bool:
-    """Return whether a folder has no file that another one lacks; files are compared by path and size.
+    """Return whether a folder has no file that another one lacks.
+
+    Files are compared by path and size, and the first few by their contents: all BMPs of a camera have one size.
 
     Args:
         folder: The folder that both are in.
@@ -63,6 +70,7 @@ def is_same_tree(folder: Folder, copy: str, original: str) -> bool:
         original: Path of the other folder; '' for `folder` itself.
     """
     pairs = [(copy, original)]
+    num_read = 0
     while pairs:
         here, there = pairs.pop()
         others = {entry.name: entry for entry in children(folder, there)}
@@ -76,6 +84,10 @@ def is_same_tree(folder: Folder, copy: str, original: str) -> bool:
                 pairs.append((join(here, entry.name), join(there, entry.name)))
             elif entry.num_bytes != other.num_bytes:
                 return False
+            elif num_read < _NUM_SAMPLED and is_image(entry.name):
+                num_read += 1
+                if len({folder.read_at_most(join(at, entry.name), _MAX_BYTES) for at in (here, there)}) > 1:
+                    return False
     return True
 
 
@@ -100,7 +112,66 @@ def refuse_variants(folder: Folder, above: str, names: Sequence[str], place: Sou
             f"{printable(name)}/ have the names of those of {printable(of)}/"
         )
         without = place.without(variants, f"without {listed(variants)}")
-        raise RefusalError(problem, [without, place.tree(FORCED, "each folder is a class")])
+        raise RefusalError(problem, [without])
+
+
+def refuse_versions(folder: Folder, tops: Sequence[str], place: SourcePlace) -> None:
+    """Refuse folders with the same classes and the same images in another version, such as color/ and grayscale/.
+
+    The paths in them are the same but for a common end of the names, and the images show the same or the name of one
+    folder says what it is made of.
+
+    Args:
+        folder: The folder that they are in.
+        tops: The names of the first few.
+        place: The folder's place in the source.
+
+    Raises:
+        RefusalError: There are some; the changes read one of them.
+    """
+    ordered = sorted(tops, key=_is_made)
+    first, *others = ordered
+    versions = [name for name in others if _is_version(folder, name, first)]
+    if not versions:
+        return
+    names = [first, *versions]
+    problem = (
+        f"{place.shown}: {listed(names)} hold images of the same names, so they may be versions of the same images"
+    )
+    changes = place.inside(names, "only these images")
+    if place.in_archive:
+        changes = [
+            place.without([other for other in names if other != name], f"only the images in {printable(name)}/")
+            for name in names
+        ]
+    raise RefusalError(problem, changes)
+
+
+def are_versions(folder: Folder, tops: Sequence[str]) -> bool:
+    """Return whether one of some folders holds the images of another in another format: PNG/1.png and TIF/1.tif."""
+    return any(_is_version(folder, *pair, by_ending=True) for pair in itertools.combinations(dict.fromkeys(tops), 2))
+
+
+def _is_made(name: str) -> bool:
+    return not _MADE_OF.isdisjoint(filter(None, _PARTS.split(name.lower())))
+
+
+def _is_version(folder: Folder, one: str, other: str, *, by_ending: bool = False) -> bool:
+    here, there = (_by_name(folder, name) for name in (one, other))
+    common = sorted(here.keys() & there.keys())
+    if len(common) < _NUM_SAMPLED or len(common) < _MIN_SHARE * min(len(here), len(there)):
+        return False
+    if by_ending and all(posixpath.splitext(here[name])[1] != posixpath.splitext(there[name])[1] for name in common):
+        return True
+    return _is_made(one) or all(look_alike(folder, here[name], there[name]) for name in common[:_NUM_SAMPLED])
+
+
+def _by_name(folder: Folder, top: str) -> dict[str, str]:
+    """Return the first images below a folder by their paths in it, without ending and without the end of all names."""
+    paths = list(itertools.islice(images_below(folder, top), _MAX_COMPARED))
+    stems = [posixpath.splitext(path[len(top) + 1 :])[0] for path in paths]
+    end = common_end(stems)
+    return {stem.removesuffix(end): path for stem, path in zip(stems, paths, strict=True)}
 
 
 def _variants_among(folder: Folder, above: str, names: Sequence[str]) -> dict[str, str]:

@@ -20,7 +20,8 @@ from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.data_formats import data_format
 from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.name_fields import form_of
-from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.folders.no_classes import are_numbered
+from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, files_below
@@ -100,9 +101,8 @@ def open_flat_folders(
     if paths:
         shown = " and ".join(f"{printable(path)}/" for path in paths)
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
-        meaning = f"{shown} {'are the classes' if len(paths) > 1 else 'is the only class'}"
-        if len(by_name) < _MAX_READINGS:  # a refusal offers few commands
-            commands.append(place.tree({"layout": "class-folders"}, meaning))
+        if len(by_name) < _MAX_READINGS and are_numbered(paths):  # a refusal offers few commands
+            commands.append(place.tree(FORCED, f"{shown} are the classes"))
     if any(root.path and label_folders(folder, root.path, excluded) for root in flat.roots):
         commands = readings_of_masks(folder, [], place) or commands  # the others would take the masks for images
     examples = " and ".join(map(printable, every[:_EXAMPLES]))

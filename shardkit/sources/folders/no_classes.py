@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, listed
@@ -44,28 +45,31 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
     Raises:
         RefusalError: They are none; the changes are other readings.
     """
-    forced = place.tree(FORCED, "each folder is a class")
     unlabelled = place.whole({"unlabelled": True}, "images without labels")
     if mix_splits(names):
         problem = (
             f"{place.shown}: folder names contain a split and another word ({listed(names)}), so the class is unclear"
         )
-        raise RefusalError(problem, [forced])
+        raise RefusalError(problem, [place.tree(FORCED, "each folder is a class")])
     if batches := _batches(names):
         remedy = "put the images of a class into one folder"
         problem = f"{place.shown}: {listed(batches)} are named like parts of one class"
-        raise RefusalError(problem, [forced], remedy=remedy)
+        raise RefusalError(problem, [place.tree(FORCED, "each folder is a class")], remedy=remedy)
     what = parts_of_data(names)
     are_silent = len(names) > 1 and all(map(says_nothing, names))
     if (what or are_silent) and all(has_images(folder, name) for name in names):
         return f"{listed(names)} {what or 'have names that say nothing about the images in them'}"
     if what and not are_numbered(names):  # folders in numbered ones may be classes, or splits
-        raise RefusalError(f"{place.shown}: {listed(names)} {what}", [unlabelled, forced])
+        raise RefusalError(f"{place.shown}: {listed(names)} {what}", [unlabelled])
     if are_paired(folder, names):
         problem = (
             f"{place.shown}: {listed(names)} hold images of the same names that show the same, so they are no classes"
         )
-        raise RefusalError(problem, [*place.inside(names, "only these images"), forced])
+        remedy = (
+            "an example has one image; convert each folder into a dataset of its own with "
+            f"{named('unlabelled')}, whose keys are the same"
+        )
+        raise RefusalError(problem, remedy=remedy)
     if drawings := _drawings(folder, names):
         problem = (
             f"{place.shown}: {listed(drawings)} {'holds' if len(drawings) == 1 else 'hold'} drawings of few colours, "
@@ -74,7 +78,7 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
         meaning = f"images without labels, without {listed(drawings)}"
         without = place.tree({"unlabelled": True}, meaning, without=tuple(drawings))
         remedy = "merge the drawings of an image into one mask of class numbers with the image's name"
-        raise RefusalError(problem, [without, forced], remedy=remedy)
+        raise RefusalError(problem, [without], remedy=remedy)
     return ""
 
 
@@ -124,8 +128,8 @@ def refuse_parts_of_data(names: list[str], place: SourcePlace) -> None:
     """
     if what := parts_of_data(names):
         unlabelled = place.whole({"unlabelled": True}, "images without labels")
-        forced = place.tree(FORCED, "each folder is a class")
-        raise RefusalError(f"{place.shown}: {listed(names)} {what}", [unlabelled, forced])
+        forced = [place.tree(FORCED, "each folder is a class")] if are_numbered(names) else []
+        raise RefusalError(f"{place.shown}: {listed(names)} {what}", [unlabelled, *forced])
 
 
 def are_numbered(names: Sequence[str]) -> bool:

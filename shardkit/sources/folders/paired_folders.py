@@ -58,6 +58,11 @@ def show_the_same(folder: Folder, first: str, second: str) -> bool:
         return False  # photographs of one camera differ in what they show
     if one[0] != other[0]:
         return True
+    return look_alike(folder, first, second)
+
+
+def look_alike(folder: Folder, first: str, second: str) -> bool:
+    """Return whether two images show the same, judging by thumbnails in grey."""
     small = [_thumbnail(folder, path) for path in (first, second)]
     if small[0] is None or small[1] is None or small[0].std() == 0 or small[1].std() == 0:
         return False

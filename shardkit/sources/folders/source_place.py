@@ -20,7 +20,7 @@ class SourcePlace:
         in_archive: Whether SOURCE is an archive, so that no folder in it can be SOURCE.
         given: Of several sources, the folder of each in the tree and the source as the user gave it.
         ignored: The globs of `ignore` that the user gave: changes that ignore more repeat them.
-        copies: The globs of folders that repeat what is next to them: changes ignore them, or a layout would read them.
+        left_out: The globs of what is not read: changes ignore it, or a layout would read it.
     """
 
     url: str
@@ -28,7 +28,7 @@ class SourcePlace:
     in_archive: bool = False
     given: tuple[tuple[str, str], ...] = ()
     ignored: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -37,7 +37,7 @@ class SourcePlace:
 
     def whole(self, options: Mapping[str, Any], meaning: str) -> Change:
         """Return a change that reads all of SOURCE; `ignore` among the options adds to the user's."""
-        if more := (*self.copies, *options.get("ignore", ())):
+        if more := (*self.left_out, *options.get("ignore", ())):
             options = {**options, "ignore": (*self.ignored, *more)}
         return Change(meaning, options, sources=(self.url,))
 
@@ -48,7 +48,7 @@ class SourcePlace:
             return self.whole({**options, **_ignoring(globs)}, meaning)
         # Globs that begin at SOURCE begin at the tree then.
         above = f"/{self.above}/" if self.above else "/"
-        hidden = (*self.ignored, *self.copies)
+        hidden = (*self.ignored, *self.left_out)
         globs = tuple(f"/{glob.removeprefix(above)}" if glob.startswith(above) else glob for glob in hidden)
         every = (*globs, *(f"/{path}/" for path in without))
         changed = _ignoring(every) if every != self.ignored else {}

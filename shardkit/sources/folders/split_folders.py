@@ -14,6 +14,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
 _GLUED = re.compile(
     r"(train|training|val|valid|validation|test|testing)(?:sets?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
 )
+_SEPARATORS = re.compile(r"[ _.-]+")
 _MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
 _ALSO = {
     "validate": "validation",
@@ -33,6 +34,7 @@ _SAY_NOTHING = frozenset(
         *("sample", "samples", "set", "sets", "small", "split", "subset", "the", "x", "all", "my"),
     }
 )
+_OF_IMAGES = frozenset({"data", "dataset", "datasets", "image", "images", "photos", "pictures"})
 _UNLABELLED = frozenset(
     {
         *("predict", "prediction", "predictions", "pred", "preds", "unlabeled", "unlabelled", "unsup", "unsupervised"),
@@ -67,6 +69,11 @@ def says_nothing(name: str) -> bool:
     words = _words(name)
     # Numbers alone are classes: the only folder in test/ may be 7/.
     return (any(not word.isdigit() for word in words) and not _meaning(words)) or "".join(words) in _NO_CLASS
+
+
+def says_images(name: str) -> bool:
+    """Return whether a folder is called by what it holds, as ``cell_images`` or ``tiles_dataset``; a class is not."""
+    return not _OF_IMAGES.isdisjoint(_words(name))
 
 
 def is_of_project(name: str) -> bool:
@@ -155,6 +162,26 @@ def mix_splits(names: Sequence[str]) -> bool:
     """Return whether every name has one split's word next to others, as in ``cats_train`` and ``dogs_test``."""
     found = [{split for word in _words(name) if (split := _split(word))} for name in names]
     return all(len(one) == 1 for one in found) and len(set().union(*found)) > 1
+
+
+def splits_in_names(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return class and split by name for ``cats_train``, ``cats_test``, ``dogs_train``, ``dogs_test``; {} for others.
+
+    Each class must be in each split.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for name in names:
+        words = [(match[0], _split(match[0].lower())) for match in _WORDS.finditer(name)]
+        splits = [split for _, split in words if split]
+        rest = _SEPARATORS.sub("_", name)
+        for word, split in words:
+            rest = rest.replace(word, "", 1) if split else rest
+        if len(splits) != 1 or not (label := rest.replace("__", "_").strip("_")):
+            return {}
+        found[name] = label, splits[0]
+    num_classes, num_splits = (len({one[i] for one in found.values()}) for i in (0, 1))
+    is_whole = min(num_classes, num_splits) > 1 and len(set(found.values())) == len(names)
+    return found if is_whole and num_classes * num_splits == len(names) else {}
 
 
 def _is_searched(name: str) -> bool:

@@ -23,19 +23,19 @@ class IgnoringSource(WrappedSource):
 
     Attributes:
         globs: The globs.
-        copies: Those of folders that repeat what is next to them, which the user has not written.
+        left_out: Those of what recognising left out, which the user has not written.
     """
 
     globs: tuple[IgnoreGlob, ...]
-    copies: tuple[IgnoreGlob, ...] = ()
+    left_out: tuple[IgnoreGlob, ...] = ()
 
     @property
     def wanted(self) -> tuple[IgnoreGlob, ...]:
         """The globs that the user has written."""
-        return tuple(one for one in self.globs if one not in self.copies)
+        return tuple(one for one in self.globs if one not in self.left_out)
 
     def describe(self) -> str:
-        """See Source; the source itself says which folders are copies."""
+        """See Source; the source itself says what is left out."""
         ignored = ", ".join(printable(one.text) for one in self.wanted)
         return f"{self.inner.describe()}; ignored: {ignored}" if ignored else self.inner.describe()
 

@@ -25,8 +25,9 @@ from shardkit.sources.claims.collecting import naming_files
 from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening, subfolder
 from shardkit.sources.folders.annotated_trees import NO_LAYOUT
+from shardkit.sources.folders.beside_classes import Without
 from shardkit.sources.folders.class_folders import ClassFolders, Part
-from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree
+from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.first_images import holds_image, listed
 from shardkit.sources.folders.flat_folders import guess_pattern
 from shardkit.sources.folders.source_place import SourcePlace
@@ -193,8 +194,9 @@ def _as_class_folders(folder: Folder, url: str, objection: str) -> tuple[FlatFol
         names = dict.fromkeys(part.label_name for part in found.parts() if isinstance(part, Part) and part.label_name)
         may = "may be a class" if len(names) == 1 else "may be classes"
         return None, Candidate("class-folders", f"{listed([*names])} {may}", objection)
-    if isinstance(found, Copies):
-        return None, Candidate("class-folders", _holding_images(folder), f"{listed([*found.names])} repeats others")
+    if isinstance(found, Without):
+        shown = ", ".join(map(printable, found.paths))
+        return None, Candidate("class-folders", _holding_images(folder), f"{shown} {found.why}")
     return found, Candidate("class-folders", "", "no folder in SOURCE may be a class")
 
 

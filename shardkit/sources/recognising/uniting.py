@@ -21,7 +21,7 @@ from shardkit.sources.folders.split_folders import may_mean_split, splits_of
 from shardkit.sources.listing import Source
 from shardkit.sources.recognising.archives_in_folders import is_text
 from shardkit.sources.recognising.united_source import Member, UnitedSource
-from shardkit.sources.recognising.unmarked_folders import HasCopies
+from shardkit.sources.recognising.unmarked_folders import IsReadWithout
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
@@ -93,7 +93,7 @@ def _members(opening: Opening, places: Sequence[_Place], open_folder: _Open) -> 
     for place in places:
         try:
             source = open_folder(opening.below(place.name))
-        except (CallError, DataError, HasCopies):
+        except (CallError, DataError, IsReadWithout):
             return None
         url = source.folder.url.rstrip("/")
         if not _is_annotated(source) or not url.startswith(f"{root}/"):

@@ -16,7 +16,8 @@ from shardkit.sources.context import Opening
 from shardkit.sources.detection.inferred.layout import open_found
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.annotated_trees import readings_of_masks
-from shardkit.sources.folders.class_tree import Copies, FlatFolders, Wrapper, read_tree
+from shardkit.sources.folders.beside_classes import Without
+from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_without_images
 from shardkit.sources.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.folders.source_place import SourcePlace
@@ -36,17 +37,19 @@ from shardkit.sources.walking import children, files_below, folders_in, is_image
 from shardkit.storage import Folder
 
 
-class HasCopies(Exception):  # noqa: N818 - no error: the source is opened again without them
-    """A tree has folders that repeat what is next to them.
+class IsReadWithout(Exception):  # noqa: N818 - no error: the source is opened again without them
+    """A tree is read without some of its folders and files.
 
     Attributes:
         globs: What hides them, as for `ignore`.
+        why: Why, as the end of a sentence with them.
     """
 
-    def __init__(self, globs: tuple[str, ...]) -> None:
-        """Keep the globs."""
-        super().__init__(globs)
+    def __init__(self, globs: tuple[str, ...], why: str) -> None:
+        """Keep the globs and the reason."""
+        super().__init__(globs, why)
         self.globs = globs
+        self.why = why
 
 
 def open_unmarked_folder(
@@ -64,7 +67,7 @@ def open_unmarked_folder(
     Raises:
         CallError: The folder can be read in several ways; the message has the commands.
         DataError: Nothing that shardkit reads is in it.
-        HasCopies: It is to be opened without some folders.
+        IsReadWithout: It is to be opened without some folders.
     """
     options, place = opening.options, _place(opening)
     remarks = ""
@@ -103,7 +106,7 @@ def open_unmarked_folder(
             raise
         # Those below a wrapper may be of a known format.
         own = [one.name for one in children(folder) if not one.is_folder] if isinstance(found, Wrapper) else None
-        if not isinstance(found, Copies) and (boxes := open_found(opening, own)):
+        if not isinstance(found, Without) and (boxes := open_found(opening, own)):
             return boxes
         if isinstance(found, Wrapper):
             remarks += beside.remark
@@ -111,8 +114,8 @@ def open_unmarked_folder(
             place = replace(place, above=join(place.above, found.name))
             opening = opening.below(found.name)
             continue
-        if isinstance(found, Copies):
-            raise HasCopies(tuple(f"/{join(place.above, name)}/" for name in found.names))
+        if isinstance(found, Without):
+            raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
             unread += [join(place.above, one.name) for one in beside.unread]
             with keeping_labels(unread):
@@ -152,7 +155,7 @@ def _place(opening: Opening) -> SourcePlace:
         in_archive=opening.is_in_archive,
         given=opening.given,
         ignored=opening.options.ignore,
-        copies=opening.copies,
+        left_out=opening.left_out,
     )
 
 
@@ -246,8 +249,7 @@ def _open_table(
     except RefusalError as error:
         refusal = error.refusal
         if with_masks := readings_of_masks(folder, [], place):  # the table names masks, too
-            changes = [*with_masks, *refusal.changes]
-            raise RefusalError(refusal.problem, changes, remedy=refusal.remedy, appendix=refusal.appendix) from error
+            raise RefusalError(refusal.problem, with_masks, remedy=refusal.remedy, appendix=refusal.appendix) from error
         raise
     named = opened if options.classes is not None else with_class_names(opened, folder)
     return _noted(named, folder, beside, f"that {table.name} does not name")

@@ -132,12 +132,6 @@ READ = {
         {"train/1.jpg": (None, "train"), "bus/2.jpg": (None, "bus"), "car/3.jpg": (None, "car")},
         {},
     ),
-    "data in a project": (
-        ["data/cat/1.jpg", "data/dog/2.jpg", "docs/figure.png"],
-        CLASS_FOLDERS,
-        {"data/cat/1.jpg": (None, "cat"), "data/dog/2.jpg": (None, "dog")},
-        {"image in docs/ which has no labels": 1},
-    ),
     "classes in days": (
         ["2024-05-06/cat/1.jpg", "2024-05-06/dog/1.jpg", "2024-05-07/cat/1.jpg", "2024-05-07/dog/1.jpg"],
         CLASS_FOLDERS,
@@ -213,6 +207,78 @@ READ = {
         },
         {},
     ),
+    "splits and classes in one name": (
+        ["cats_train/1.jpg", "cats_test/2.jpg", "dogs_train/3.jpg", "dogs_test/4.jpg"],
+        SPLITS,
+        {
+            "cats_train/1.jpg": ("train", "cats"),
+            "cats_test/2.jpg": ("test", "cats"),
+            "dogs_train/3.jpg": ("train", "dogs"),
+            "dogs_test/4.jpg": ("test", "dogs"),
+        },
+        {},
+    ),
+    # https://www.kaggle.com/datasets/mohamedhanyyy/chest-ctscan-images
+    "longer names of several classes in one split": (
+        [
+            *("train/cat_of_farms/1.jpg", "train/dog.T1/2.jpg", "train/fox/3.jpg"),
+            *("test/cat/4.jpg", "test/dog/5.jpg", "test/fox/6.jpg"),
+        ],
+        SPLITS,
+        {
+            "train/cat_of_farms/1.jpg": ("train", "cat"),
+            "train/dog.T1/2.jpg": ("train", "dog"),
+            "train/fox/3.jpg": ("train", "fox"),
+            "test/cat/4.jpg": ("test", "cat"),
+            "test/dog/5.jpg": ("test", "dog"),
+            "test/fox/6.jpg": ("test", "fox"),
+        },
+        {},
+    ),
+    # https://www.tensorflow.org/datasets/catalog/rock_paper_scissors
+    "a split next to the classes that it is of": (
+        ["pets/cat/1.jpg", "pets/dog/2.jpg", "pets_testset/cat/3.jpg", "pets_testset/dog/4.jpg"],
+        SPLITS,
+        {
+            "pets/cat/1.jpg": ("train", "cat"),
+            "pets/dog/2.jpg": ("train", "dog"),
+            "pets_testset/cat/3.jpg": ("test", "cat"),
+            "pets_testset/dog/4.jpg": ("test", "dog"),
+        },
+        {},
+    ),
+    "a test set without labels beside classes": (
+        ["pets/cat/1.jpg", "pets/dog/2.jpg", "pets_testset/cat_3.jpg"],
+        CLASS_FOLDERS,
+        {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+        {},
+    ),
+    # https://www.kaggle.com/datasets/paultimothymooney/blood-cells
+    "two test sets": (
+        [f"{part}/{name}_{part[-1]}.jpg" for part in ("TRAIN", "TEST", "TEST_SIMPLE") for name in ("cat/1", "dog/2")],
+        SPLITS,
+        {
+            "TRAIN/cat/1_N.jpg": ("train", "cat"),
+            "TRAIN/dog/2_N.jpg": ("train", "dog"),
+            "TEST/cat/1_T.jpg": ("test", "cat"),
+            "TEST/dog/2_T.jpg": ("test", "dog"),
+            "TEST_SIMPLE/cat/1_E.jpg": ("test", "cat"),
+            "TEST_SIMPLE/dog/2_E.jpg": ("test", "dog"),
+        },
+        {},
+    ),
+    "data in a project": (
+        ["data/cat/1.jpg", "data/dog/2.jpg", "docs/figure.png"],
+        CLASS_FOLDERS,
+        {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+        {},
+    ),
+    "charts next to classes": (
+        ["cat/1.jpg", "cat/2.jpg", "dog/3.jpg", "confusion.png", "loss.png"],
+        CLASS_FOLDERS,
+        {"cat/1.jpg": (None, "cat"), "cat/2.jpg": (None, "cat"), "dog/3.jpg": (None, "dog")},
+        {"ignored by /confusion.png": 1, "ignored by /loss.png": 1},
+    ),
     "splits in a folder called train": (
         ["train/train/cat/1.jpg", "train/test/cat/2.jpg"],
         SPLITS,
@@ -239,13 +305,13 @@ REFUSED = {
         [r"SOURCE OUT --label-pattern '^(.+)_[0-9]+\.'", UNLABELLED],
     ),
     "numbered photographs": (["IMG.1.jpg", "IMG.2.jpg", "DSC.1.jpg", "DSC.2.jpg"], "DSC.1.jpg", [UNLABELLED]),
-    "one class": (["cats/1.jpg", "cats/2.jpg"], "in cats/", [UNLABELLED, FORCED]),
-    "one class with folders": (["cats/1.jpg", "cats/more/2.jpg"], "in cats/", [UNLABELLED, FORCED]),
-    "splits without labels": (["train/1.jpg", "test/2.jpg"], "in test/ and train/", [UNLABELLED, FORCED]),
+    "one class": (["cats/1.jpg", "cats/2.jpg"], "in cats/", [UNLABELLED]),
+    "one class with folders": (["cats/1.jpg", "cats/more/2.jpg"], "in cats/", [UNLABELLED]),
+    "splits without labels": (["train/1.jpg", "test/2.jpg"], "in test/ and train/", [UNLABELLED]),
     "labels in the names of one split": (
         ["train/cat_1.jpg", "train/cat_2.jpg", "train/dog_1.jpg", "train/dog_2.jpg", "test/7.jpg"],
         "no label folders",
-        [r"SOURCE OUT --label-pattern '^(.+)_[0-9]+\.' --ignore /test/", UNLABELLED, FORCED],
+        [r"SOURCE OUT --label-pattern '^(.+)_[0-9]+\.' --ignore /test/", UNLABELLED],
     ),
     "training images without labels": (
         ["train/1.jpg", "test/cat/2.jpg", "test/dog/3.jpg"],
@@ -253,35 +319,35 @@ REFUSED = {
         ["SOURCE OUT --ignore /train/", UNLABELLED],
     ),
     "images beside splits": (
-        ["train/cat/1.jpg", "test/cat/2.jpg", "extra/3.jpg"],
+        ["train/cat/1.jpg", "train/dog/2.jpg", "test/cat/2.jpg", "extra/3.jpg"],
         "test/, train/ may be splits or classes: extra/ is next to them",
-        ["SOURCE OUT --ignore /extra/", FORCED],
+        ["SOURCE OUT --ignore /extra/"],
     ),
     "test images beside classes": (
         ["cat/1.jpg", "dog/2.jpg", "bus/3.jpg", "test/4.jpg"],
         "test/ may be splits or classes: bus/, cat/, dog/ are next to them",
-        ["SOURCE OUT --ignore /test/", FORCED],
+        ["SOURCE OUT --ignore /test/"],
     ),
     "splits in one class only": (
         ["cat/train/1.jpg", "cat/test/2.jpg", "dog/3.jpg"],
         "cat/ contains split folders (test/, train/), but other class folders do not",
-        [FORCED],
+        [],
     ),
     "a split or a class": (
-        ["train/steam/1.jpg", "bus/2.jpg"],
+        ["train/steam/1.jpg", "train/diesel/2.jpg", "bus/3.jpg"],
         "train/ may be splits or classes: bus/ is next to them",
-        ["SOURCE OUT --ignore /bus/", FORCED],
+        ["SOURCE OUT --ignore /bus/"],
     ),
     "the classes may be one level lower": (
         ["part1/cat/1.jpg", "part1/dog/2.jpg", "part2/cat/3.jpg", "part2/dog/4.jpg"],
         "part1/, part2/ hold folders such as cat/, dog/; either of the two levels may be the class",
-        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/part1 OUT", "SOURCE/part2 OUT"],
+        ["SOURCE OUT --class-level 2", "SOURCE/part1 OUT", "SOURCE/part2 OUT"],
     ),
     "a dataset with splits next to one without": (
         [f"part1/part1/{split}/{name}/1.jpg" for split in ("train", "test") for name in ("cat", "dog")]
         + ["part2/part2/cat/3.jpg", "part2/part2/dog/4.jpg"],
         "part1/ has the splits test/, train/ in it, so part1/, part2/ are no classes, but a dataset each",
-        ["SOURCE/part1 OUT", "SOURCE/part2 OUT", FORCED],
+        ["SOURCE/part1 OUT", "SOURCE/part2 OUT"],
     ),
     "datasets with splits": (
         [f"{part}/{split}/{n}/1.jpg" for part in ("part1", "part2") for split in ("train", "test") for n in ("a", "b")],
@@ -302,17 +368,17 @@ REFUSED = {
     "images beside the folder around everything": (
         ["logo.png", "photo.JPG", "data/cat/1.jpg", "data/dog/2.jpg"],
         "there are images next to the only folder, data/",
-        ["SOURCE OUT --ignore '/*.JPG' --ignore '/*.png'", UNLABELLED, FORCED],
+        ["SOURCE OUT --ignore '/*.JPG' --ignore '/*.png'", UNLABELLED],
     ),
     "images beside one class": (
         ["1.jpg", "cats/2.jpg"],
         "only images such as 1.jpg and 2.jpg in the top folder and cats/",
-        [UNLABELLED, FORCED],
+        [UNLABELLED],
     ),
     "splits in a split, and other images": (
-        ["train/train/cat/1.jpg", "train/test/cat/2.jpg", "predict/3.jpg"],
+        ["train/train/cat/1.jpg", "train/train/dog/2.jpg", "train/test/cat/3.jpg", "predict/4.jpg"],
         "train/ itself contains split folders: test/, train/",
-        ["SOURCE/train OUT", FORCED],
+        ["SOURCE/train OUT"],
     ),
     "other names one level lower": (
         ["animals/cat/1.jpg", "animals/dog/2.jpg", "plants/rose/3.jpg"],
@@ -328,9 +394,9 @@ REFUSED = {
     "the tree unpacked into itself, with other files": (
         ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/3.jpg"],
         "cells/ may be a copy of what is next to it, with other files",
-        ["SOURCE OUT --ignore /cells/cells/", "SOURCE/cells OUT --layout class-folders"],
+        ["SOURCE OUT --ignore /cells/cells/"],
     ),
-    "years": (["2019/1.jpg", "2020/2.jpg"], "look like camera folders or dates", [UNLABELLED, FORCED]),
+    "years": (["2019/1.jpg", "2020/2.jpg"], "look like camera folders or dates", [UNLABELLED]),
     "labels in the names of files in folders of days": (
         [f"2023010{day}/{state}_2023010{day}_0815{i}.bmp" for day in (1, 2) for state in ("OK", "NG") for i in (1, 2)],
         "20230101/, 20230102/ look like camera folders or dates, not like classes",
@@ -349,23 +415,18 @@ REFUSED = {
     "ranges of numbers": (
         ["00000/00001.png", "01000/01001.png", "02000/02001.png"],
         "look like ranges of numbers, not like classes",
-        [UNLABELLED, FORCED],
+        [UNLABELLED],
     ),
     # https://github.com/cvdfoundation/google-landmark
     "first characters of names": (
         ["0/a/0a1.jpg", "1/f/1f2.jpg", "1/e/1e3.jpg"],
         "0/a/ and the like look like the first characters of the files' names",
-        [UNLABELLED, FORCED],
+        [UNLABELLED],
     ),
     "folders of a project": (
         ["cat/1.jpg", "dog/2.jpg", "docs/figure.png", "src/train.py"],
         "docs/ next to cat/, dog/ does not look like a class",
         ["SOURCE OUT --ignore /docs/ --ignore /src/", FORCED],
-    ),
-    "pets in a project": (
-        ["pets/cat/1.jpg", "pets/dog/2.jpg", "docs/figure.png"],
-        "docs/ next to pets/ does not look like a class",
-        ["SOURCE OUT --ignore /docs/", FORCED],
     ),
     "codes in the names of each folder's images": (
         [f"s{person}/s{person}_{i:04}_{i % 2}_{i % 3}_{i // 6}.png" for person in (1, 2) for i in range(12)],
@@ -382,20 +443,10 @@ REFUSED = {
             FORCED,
         ],
     ),
-    "a test set beside classes": (
-        ["pets/cat/1.jpg", "pets/dog/2.jpg", "pets_testset/cat_3.jpg"],
-        "pets_testset/ next to pets/ does not look like a class, but like a split",
-        ["SOURCE OUT --ignore /pets_testset/", FORCED],
-    ),
     "a camera's folders": (
         ["DCIM/100APPLE/1.jpg", "DCIM/101APPLE/2.jpg"],
         "100APPLE/, 101APPLE/ look like camera folders or dates, not like classes",
-        [UNLABELLED, "SOURCE/DCIM OUT --layout class-folders"],
-    ),
-    "splits and classes in one name": (
-        ["cats_train/1.jpg", "cats_test/2.jpg", "dogs_train/3.jpg", "dogs_test/4.jpg"],
-        "folder names contain a split and another word (cats_test/, cats_train/, dogs_test/ and 1 more)",
-        [FORCED],
+        [UNLABELLED],
     ),
     "Market-1501": (
         [f"bounding_box_train/000{i}_c{i % 2}_{i}.jpg" for i in (2, 3)]
@@ -404,18 +455,17 @@ REFUSED = {
         [
             "SOURCE OUT --label-pattern '^[^_]*_([^_]+)_[^_]*$'",
             "SOURCE OUT --unlabelled",
-            FORCED,
         ],
     ),
     "masks next to their images (BUSI)": (
         ["benign/1.png", "benign/1_mask.png", "benign/1_mask_1.png", "malignant/2.png", "malignant/2_mask.png"],
         "1_mask.png in benign/ is a mask",
-        ["SOURCE OUT --ignore '*_mask*'", FORCED],
+        ["SOURCE OUT --ignore '*_mask*'"],
     ),
     "masks next to the images of a split": (
         ["train/a/1.png", "train/a/1_mask.png", "train/b/2.png", "test/a/3.png"],
         "1_mask.png in train/a/ is a mask",
-        ["SOURCE OUT --ignore '*_mask*'", FORCED],
+        ["SOURCE OUT --ignore '*_mask*'"],
     ),
     "plates": (
         ["Plate1/1.jpg", "Plate1/2.jpg", "Plate2/3.jpg"],
@@ -435,17 +485,17 @@ REFUSED = {
     "thumbnails next to their classes": (
         ["cat/1.jpg", "cat - thumbnail/1.jpg", "dog/2.jpg"],
         "the images of cat - thumbnail/ have the names of those of cat/",
-        ["SOURCE OUT --ignore '/cat - thumbnail/'", FORCED],
+        ["SOURCE OUT --ignore '/cat - thumbnail/'"],
     ),
     "small pictures in a split": (
         ["train/cat/1.jpg", "train/small_cat/1.png", "train/dog/2.jpg", "test/cat/3.jpg"],
         "the images of small_cat/ have the names of those of cat/",
-        ["SOURCE OUT --ignore /train/small_cat/", FORCED],
+        ["SOURCE OUT --ignore /train/small_cat/"],
     ),
     "longer names in one split": (
         ["train/cat_of_farms/1.jpg", "train/dog/2.jpg", "test/cat/3.jpg", "test/dog/4.jpg"],
         "test/cat/ and train/cat_of_farms/ may be one class under two names",
-        [FORCED],
+        [],
     ),
     "masks next to images without labels (DeepGlobe)": (
         ["1_sat.jpg", "1_mask.png", "2_sat.jpg", "2_mask.png"],
@@ -523,9 +573,9 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
     url = made(tmp_path, "folder", files)
     with pytest.raises(CallError) as caught:
         open_source(url, SourceOptions(ignore=("/d/f/", "e")))
-    first, _, forced = commands_in(command_text(caught.value).replace(url, "SOURCE"))
+    first, second = commands_in(command_text(caught.value).replace(url, "SOURCE"))
     assert first == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/a/ --ignore /d/b/ --ignore /d/c/"
-    assert forced == "SOURCE/d OUT --layout class-folders --ignore /f/ --ignore e"
+    assert second == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/test/ --ignore /d/train/"
     _, good, bad, skipped = read(url, ignore=("/d/f/", "e", "/d/a/", "/d/b/", "/d/c/"))
     assert good == {"train/cat/1.jpg": ("train", "cat"), "test/cat/2.jpg": ("test", "cat")}
     assert (bad, sum(skipped.values())) == ({}, 5)

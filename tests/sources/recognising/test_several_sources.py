@@ -51,6 +51,10 @@ def test_splits_are_given(parts):
 
 
 def test_names_of_test_sets_are_not_read_silently(parts):
+    read = call("convert", parts / "rps", parts / "rps-test-set", parts / "clear")
+    assert "note: rps/ is read as train, because rps-test-set/ has the same classes" in read.stderr
+    assert keys(parts / "clear")["test"] == sorted(pets("rps-test-set/", 2))
+    write_tree(parts, {"rps-test-set/fox/1.jpg": picture(9)})
     refused = call("convert", parts / "rps", parts / "rps-test-set", parts / "out")
     assert refused.exit_code == 2
     assert f"shardkit convert train={parts}/rps test={parts}/rps-test-set {parts}/out" in refused.stderr

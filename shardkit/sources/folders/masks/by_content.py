@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from shardkit.errors import ShardkitError
 from shardkit.images import BadImage, check_mask
@@ -23,6 +24,8 @@ _MAX_BYTES = 64 << 20  # of a file that is looked at
 _MAX_COLOURS = 64  # of a mask; photographs have more
 _MIN_PIXELS = 4  # for each colour, on average
 _MAX_PIXELS = 1 << 18  # that colours are counted in
+_OF_TWO_CLASSES = 2  # values
+_MIN_SHARE = 0.01  # of the pixels that have a value: less are smooth borders
 _MAX_DEPTH = 3  # levels of folders that are searched for files
 _LARGE = frozenset({"L", "LA", "RGB", "RGBA", "I", "I;16"})  # modes in which white is the greatest number
 
@@ -66,6 +69,11 @@ def are_coloured(folder: Folder, paths: Iterable[str]) -> bool:
     return bool((pixels != pixels[..., :1]).any())
 
 
+def have_several_values(folder: Folder, paths: Iterable[str]) -> bool:
+    """Return whether one of the first few masks has three values or more, which are not those of a smooth border."""
+    return any(_num_values(_read(folder, path)) > _OF_TWO_CLASSES for path in itertools.islice(paths, NUM_SAMPLED))
+
+
 def _read(folder: Folder, path: str) -> bytes:
     try:
         return folder.read_at_most(path, _MAX_BYTES)
@@ -79,14 +87,31 @@ def _is_mask(data: bytes) -> bool:
         return False
     if image.format == "JPEG":
         return _last_of_two(data) is not None
+    sampled = _pixels(image, data)
+    if sampled is None:
+        return False
+    return len(np.unique(sampled, axis=0)) <= min(_MAX_COLOURS, len(sampled) // _MIN_PIXELS)
+
+
+def _num_values(data: bytes) -> int:
+    """Return the number of colours of a mask that each have some share of its pixels."""
+    image = _opened(data)
+    sampled = None if image is None or image.format == "JPEG" else _pixels(image, data)
+    if sampled is None:
+        return 0
+    counts = np.unique(sampled, axis=0, return_counts=True)[1]
+    return int((counts >= _MIN_SHARE * len(sampled)).sum())
+
+
+def _pixels(image: "ImageFile", data: bytes) -> "npt.NDArray[np.generic] | None":
+    """Return some pixels of an image, evenly spaced; None if it is damaged."""
     try:
         with decoding("mask", data):
             pixels = np.asarray(image if image.mode.startswith("I") else image.convert("RGBA"))
     except BadImage:
-        return False
+        return None
     step = max(1, int((pixels.shape[0] * pixels.shape[1] / _MAX_PIXELS) ** 0.5))
-    sampled = pixels[::step, ::step].reshape(-1, *pixels.shape[2:])
-    return len(np.unique(sampled, axis=0)) <= min(_MAX_COLOURS, len(sampled) // _MIN_PIXELS)
+    return pixels[::step, ::step].reshape(-1, *pixels.shape[2:])
 
 
 def _last_of_two(data: bytes) -> int | None:

@@ -38,6 +38,7 @@ from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, cou
 from shardkit.sources.walking import files_below, join
 from shardkit.storage import Entry, Folder
 
+_DESCRIBED = 4  # pairs
 _UNLISTED = "outside the folders of images and masks"
 _OTHER_MASKS = "masks of other kinds"
 _BARE_TESTS = "test images without masks"
@@ -91,8 +92,10 @@ class Masks(CountingSource):
             + (f" (*{part.mask_suffix}{part.mask_ending})" if part.mask_suffix or part.mask_ending else "")
             + (f" as {part.split}" if part.split else ", the split from the folders in them" * part.with_splits)
             + ("" if part.lists is None else f", splits by {part.lists or 'train.txt and the lists next to it'}")
-            for part in self.found
+            for part in self.found[:_DESCRIBED]
         ]
+        if len(self.found) > _DESCRIBED:
+            pairs.append(f"and {len(self.found) - _DESCRIBED} more")
         file, remark = self.mask_classes.file, ""
         if self.found[0].is_cityscapes:
             remark = "; the images of test are left out, because Cityscapes publishes only dummies of their masks"
@@ -208,7 +211,7 @@ def _refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
             place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
             changes = [
                 place.whole({"ignore": tuple(one for one in globs if one != kept)}, f"only those in {kept}")
-                for kept in reversed(globs)
+                for kept in sorted(globs)  # 1st_manual/ before 2nd_manual/ and mask/
             ]
             raise RefusalError(problem, changes)
 

@@ -131,14 +131,14 @@ def with_ends(folder: Folder, part: Part) -> Part | None:
         found = {stem.removesuffix(suffix) for stem in stems if stem.endswith(suffix)}
         if names and max(len(names & found), len(bare & found)) >= _MIN_MATCHED * len(names):
             return replace(part, image_suffix=suffix)
-    ends = _common_end(stems), _common_end(names)
+    ends = common_end(stems), common_end(names)
     common = {stem.removesuffix(ends[0]) for stem in stems} & {name.removesuffix(ends[1]) for name in names}
     if not any(ends) or len(common) < _MIN_MATCHED * len(names):
         return None
     return replace(part, image_suffix=ends[0], mask_suffix=ends[1])
 
 
-def _common_end(stems: Collection[str]) -> str:
+def common_end(stems: Collection[str]) -> str:
     """Return the end of all stems from a separator on, such as ``_training``; '' for none."""
     backwards = posixpath.commonprefix([stem[::-1] for stem in stems]) if len(stems) > 1 else ""
     end = _SUFFIX.search(backwards[::-1])

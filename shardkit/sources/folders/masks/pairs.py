@@ -34,6 +34,7 @@ from shardkit.sources.folders.masks.matching import (
     split_of,
     with_ends,
 )
+from shardkit.sources.folders.masks.numbered_parts import are_parts_of_data, pairs_in_each
 from shardkit.sources.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.listing import ending
@@ -89,6 +90,10 @@ def _without_bare_tests(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 
 def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple[Part, ...]:
     """Return the pairs of folders whose names are not known, and folders that hold images and their masks."""
+    if not is_explicit and are_parts_of_data(folder, names):
+        is_explicit = True
+        if len(names) > MAX_FOLDERS and (found := tuple(pairs_in_each(folder, names))):
+            return found
     if len(names) > MAX_FOLDERS:
         return tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH)) if is_explicit else ()
     found = tuple(pairs_in(folder, "", None))
