@@ -138,7 +138,7 @@ def _(tree):
             tree.images(f"KTH-TIPS2-b/{name}/sample_{sample}/{number}{sample}-scale_2_im_{{}}_col.png", 2, name)
 
 
-@folder("Flickr Material Database: image/<class> and mask/<class> with the same names", "advised", today="wrong")
+@folder("Flickr Material Database: image/<class> and mask/<class> with the same names", "advised")
 def _(tree):
     """people.csail.mit.edu/celiu/CVPR2010/FMD: black and white JPEG drawings of what is material."""
     from .masks import classes, coloured

@@ -290,7 +290,7 @@ def _(tree):
 
 
 # --- public masks
-@folder("Crack500: traincrop of .jpg and .png with one name, train.txt of pairs of paths", today="refused")
+@folder("Crack500: traincrop of .jpg and .png with one name, train.txt of pairs of paths")
 def _(tree):
     """github.com/fyangneil/pavement-crack-detection."""
     lists = {"train": "", "val": "", "test": ""}
@@ -303,11 +303,7 @@ def _(tree):
         tree.text(f"{part}.txt", lines)
 
 
-@folder(
-    "aerial tiles: Tile 1 to Tile 3 of images and masks with the same names, classes.json of colours",
-    "advised",
-    today="refused",
-)
+@folder("aerial tiles: Tile 1 to Tile 3 of images and masks with the same names, classes.json of colours")
 def _(tree):
     """kaggle.com/datasets/humansintheloop/semantic-segmentation-of-aerial-imagery."""
     hexes = {"Water": "#E2A929", "Land (unpaved area)": "#8429F6", "Road": "#6EC1E4"}
@@ -324,7 +320,7 @@ def _(tree):
     tree.text(f"{below}/classes.json", json.dumps({"classes": notes, "tags": []}))
 
 
-@folder("flood areas: Image/0.jpg, Mask/0.png and metadata.csv of pairs", today="refused")
+@folder("flood areas: Image/0.jpg, Mask/0.png and metadata.csv of pairs")
 def _(tree):
     """kaggle.com/datasets/faizalkarim/flood-area-segmentation."""
     rows = "Image,Mask\n"

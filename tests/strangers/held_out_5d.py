@@ -12,11 +12,7 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 
 
 # --- masks
-@folder(
-    "NuInsSeg: organs with tissue images, mask binary, label masks, distance maps and overlay",
-    "advised",
-    today="refused",
-)
+@folder("NuInsSeg: organs with tissue images, mask binary, label masks, distance maps and overlay", "advised")
 def _(tree):
     """github.com/masih4/NuInsSeg; kaggle.com/datasets/ipateam/nuinsseg."""
     for organ in ("human bladder", "mouse liver"):
@@ -50,7 +46,7 @@ def _(tree):
         tree.text(f"nyu_data/data/nyu2_{part}.csv", rows)
 
 
-@folder("CVAT's CamVid: default, defaultannot in colours, default.txt of pairs, label_colors.txt", today="wrong")
+@folder("CVAT's CamVid: default, defaultannot in colours, default.txt of pairs, label_colors.txt")
 def _(tree):
     """docs.cvat.ai, CamVid 1.0: a path in default.txt begins with a slash."""
     colours, lines = np.array([[0, 0, 0], [250, 50, 83], [51, 221, 255]], np.uint8), ""
@@ -73,9 +69,7 @@ def _(tree):
             tree.drawing(f"{stem}-labelled.png", values)
 
 
-@folder(
-    "Label Studio's brush: task-1-annotation-1-by-1-tag-Crack-0.png beside the photographs", "refused", today="wrong"
-)
+@folder("Label Studio's brush: task-1-annotation-1-by-1-tag-Crack-0.png beside the photographs", "refused")
 def _(tree):
     """labelstud.io/guide/export, Brush labels to PNG: the name of the image is only in the JSON, which is not here."""
     for number in range(1, 6):

@@ -135,4 +135,4 @@ def other_test_sets(
         else:
             return {}, []
     is_test = all(split != "train" for split in more.values())
-    return (more, others) if is_test and all(len(inner[one]) > 1 for one in splits) else ({}, [])
+    return (more, others) if is_test and any(len(inner[one]) > 1 for one in splits) else ({}, [])

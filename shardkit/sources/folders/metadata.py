@@ -39,7 +39,7 @@ from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.layout import open_table_file
 from shardkit.sources.tables.paths import KeyBuilder, root_of
 from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns, read_prefix
-from shardkit.sources.walking import file_or_folder, is_dataset
+from shardkit.sources.walking import file_or_folder, is_dataset, is_image
 from shardkit.storage import Folder, os_errors_as
 
 _NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
@@ -186,9 +186,16 @@ def has_metadata(folder: Folder) -> bool:
     paths = [path for path in _metadata_paths(folder, None) if format_of(folder, path) is None]
     try:
         files = [open_table_file(folder, path, SourceOptions()) for path in paths]
-        return any(named_like(one.columns, IMAGE_COLUMNS) and not _describes_classes(folder, one) for one in files)
+        named = [one for one in files if named_like(one.columns, IMAGE_COLUMNS)]
+        return any(not _describes_classes(folder, one) and not _names_images_only(one) for one in named)
     except DataError:
         return True  # opening it raises it again
+
+
+def _names_images_only(file: TableFile) -> bool:
+    """Return whether a table has several columns, and all hold names of images: an image and its mask."""
+    rows = [record.values for record in read_prefix(file)]
+    return len(file.columns) > 1 and all(is_image(str(value)) for row in rows for value in row)
 
 
 def _describes_classes(folder: Folder, file: TableFile) -> bool:

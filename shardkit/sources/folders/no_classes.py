@@ -163,8 +163,12 @@ def _batches(names: Sequence[str]) -> list[str]:
 
 
 def _drawings(folder: Folder, names: list[str]) -> list[str]:
-    """Return the folders that are masks by their names and their images, next to a folder of photographs."""
-    said = [name for name in names if SAYS_MASKS.search(name)][:NUM_SAMPLED]
+    """Return the folders that are masks by their names and their images, next to a folder of photographs.
+
+    Next to photos/ or the like, which is no class either, any folder of drawings is one of masks.
+    """
+    are_named = not any(map(says_nothing, names))
+    said = [name for name in names if SAYS_MASKS.search(name) or not (are_named or says_nothing(name))][:NUM_SAMPLED]
     others = [name for name in names if name not in said][:NUM_SAMPLED]
     found = [name for name in said if are_masks(folder, images_below(folder, name))]
     return found if found and any(not are_masks(folder, images_below(folder, name)) for name in others) else []

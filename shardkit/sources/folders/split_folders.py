@@ -12,7 +12,7 @@ from shardkit.naming import split_of_folder
 # The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
 _GLUED = re.compile(
-    r"(train|training|val|valid|validation|test|testing)(?:sets?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
+    r"(train|training|val|valid|validation|test|testing)(?:sets?|crops?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
 )
 _SEPARATORS = re.compile(r"[ _.-]+")
 _MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)

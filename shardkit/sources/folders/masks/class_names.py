@@ -3,6 +3,7 @@
 label_colors.txt    64 128 64<tab>Animal               CamVid; class numbers are those of the lines, from 0
 class_dict.csv      name,r,g,b / Animal,64,128,64      Kaggle's copies of CamVid, DeepGlobe and others
 labelmap.txt        Animal:64,128,64::                 CVAT's export of masks
+classes.json        {"classes": [{"title": "Animal", "color": "#408040"}]}   Supervisely
 objectInfo150.txt   1<tab>0.1576<tab>…<tab>wall        ADE20K; grey masks, 0 is none of the classes
 config_v1.2.json    {"labels": [{"readable": "Bird"}]} Mapillary Vistas; the masks have class numbers and a palette
 
@@ -29,6 +30,7 @@ from shardkit.storage import Folder
 _ADE = "objectInfo150.txt"
 _ADE_COLUMNS = 6
 _MAX_CONFIG_BYTES = 1 << 20  # 1 MiB
+_HEX = re.compile(r"#([0-9A-Fa-f]{6})")
 _COLOURS_FIRST = re.compile(r"(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})[\s,]+(.*\S)")
 _NAME_FIRST = re.compile(r"(.*\S)\s*[:,]\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?::.*)?")
 _MAX_CLASSES = 256  # a stored mask has 8 bits
@@ -68,8 +70,10 @@ def find_classes(folder: Folder, parts: Sequence[Part]) -> MaskClasses:
     if all(part.is_cityscapes for part in parts):
         return MaskClasses(_TRAIN_IDS if parts[0].mask_suffix.endswith("TrainIds") else _IDS)
     there = {entry.name for entry in children(folder) if not entry.is_folder}
-    if file := next((name for name in COLOUR_FILES if name in there), None):
-        return _with_colours(folder, file)
+    for file in (name for name in COLOUR_FILES if name in there):
+        found = _of_supervisely(folder, file) if file.endswith(".json") else _with_colours(folder, file)
+        if found.colours:
+            return found
     if _ADE in there:
         lines = [one.values for one in read_fields(folder, _ADE, "\t")]
         names = tuple(values[-1] for values in lines if len(values) == _ADE_COLUMNS and values[0].isdecimal())
@@ -99,6 +103,20 @@ def _of_vistas(folder: Folder, file: str) -> MaskClasses:
         )
         raise DataError(msg)
     return MaskClasses(names, "", file)
+
+
+def _of_supervisely(folder: Folder, file: str) -> MaskClasses:
+    """Return the classes of a file of titles and colours; no classes if the file is about something else."""
+    entry = file_or_folder(folder, file)
+    data = read_label_file(folder, file, entry.num_bytes if entry else 0, _MAX_CONFIG_BYTES)
+    try:
+        classes = [] if isinstance(data, str) else json.loads(data)["classes"]
+        found = {encodable(one["title"]): _HEX.fullmatch(one["color"]) for one in classes}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return MaskClasses()
+    colours = [match[1].lower() for match in found.values() if match]
+    is_whole = 0 < len(colours) == len(set(colours)) == len(classes) <= _MAX_CLASSES
+    return MaskClasses(tuple(found), "".join(colours), file) if is_whole else MaskClasses()
 
 
 def _with_colours(folder: Folder, file: str) -> MaskClasses:

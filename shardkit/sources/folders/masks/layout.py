@@ -8,8 +8,6 @@ SOURCE/images/train/3.jpg       SOURCE/masks/train/3.png          or below them
 `pairs` has the other names of the two folders. Images in other folders are counted as skipped.
 """
 
-import itertools
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,18 +17,16 @@ from shardkit.errors import DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.options.words import named
-from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
+from shardkit.sources.folders.masks.ambiguous import refuse_classes, refuse_rivals
 from shardkit.sources.folders.masks.class_names import MaskClasses, find_classes
 from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, mask_problem, split_below
-from shardkit.sources.folders.masks.pairs import CAMVID, find_pairs, listed_stem, rivals
+from shardkit.sources.folders.masks.pairs import CAMVID, find_pairs, listed_stem
 from shardkit.sources.folders.masks.part import COLOUR_FILES, Part
-from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, ending, rejected_row, unicode_problem
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS
@@ -190,32 +186,6 @@ def _lists(folder: Folder, part: Part) -> dict[str, list[ListEntry]]:
     return {line.split()[0]: entries for line, entries in lists.items()} if part.lists == ANNOTATIONS else lists
 
 
-def _refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
-    """Refuse images of which two folders hold masks, such as 1st_manual/ and mask/.
-
-    Raises:
-        RefusalError: There are some; the changes read one of the folders.
-    """
-    for part, other in itertools.combinations(found, 2):
-        if part.masks is not None and (part.masks, part.mask_suffix) == (other.masks, other.mask_suffix):
-            both = f"{printable(part.images)}/ and {printable(other.images)}/"
-            problem = f"{opening.url}: {both} have their masks in one folder, {printable(part.masks)}/"
-            one = f"{posixpath.basename(part.images)}/"
-            remedy = f"make one image of both, or leave one folder out with {named('ignore', one)}"
-            raise RefusalError(problem, remedy=remedy)
-    for part in found:
-        if others := rivals(opening.folder, part):
-            globs = [one.glob for one in (part, *others)]
-            shown = " and ".join(map(printable, globs))
-            problem = f"{opening.url}: {shown} both hold masks of the images in {printable(part.images)}/"
-            place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
-            changes = [
-                place.whole({"ignore": tuple(one for one in globs if one != kept)}, f"only those in {kept}")
-                for kept in sorted(globs)  # 1st_manual/ before 2nd_manual/ and mask/
-            ]
-            raise RefusalError(problem, changes)
-
-
 def is_masks(folder: Folder) -> bool:
     """Return whether a folder has images and masks, judging by names and the ending of one mask."""
     return any(part.masks is not None for part in find_pairs(folder, is_explicit=False))
@@ -237,7 +207,9 @@ def open_masks(opening: Opening) -> Masks:
             "SOURCE/masks/<split>, masks as PNG, TIFF or BMP"
         )
         raise DataError(msg)
-    _refuse_rivals(opening, found)
+    refuse_rivals(opening, found)
+    if opening.options.layout is None:
+        refuse_classes(opening, found)
     mask_classes = find_classes(folder, found)
     if found[0].masks == CAMVID[1] and not mask_classes.colours:
         msg = (

@@ -22,7 +22,9 @@ MASK_SUFFIX = re.compile(
     r"[_-](?:masks?|seg(?:mentation)?|labels?|l|gt|anno(?:tations?)?|labelids|labeltrainids)\Z", re.IGNORECASE
 )
 _IMAGE_SUFFIXES = ("", "_0000", "_image", "_img", "_rgb", "_sat")  # "_0000" is nnU-Net's first channel
-SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+SAYS_MASKS = re.compile(r"mask|manual|label|(?<![a-z])ann|annot|(?<![a-z])gt|seg|matte|truth", re.IGNORECASE)
+# Images with their masks in them.
+_DRAWN_OVER = re.compile(r"overlay|visuali[sz]ation|contour|outline", re.IGNORECASE)
 _SUFFIX = re.compile(r"[_-][^_-].*\Z")
 _LAST_SUFFIX = re.compile(r"[_-][^_/-]+\Z")
 _MAX_SUFFIXES = 4  # of masks of the same images, such as those of several observers
@@ -48,7 +50,7 @@ def pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
     paths = [path for name in names for path in _without_wrapper(folder, join(base, name))]
     said = [path for path in paths if SAYS_MASKS.search(posixpath.basename(path))]
     for masks, images in itertools.product(said, paths):
-        if images in said:
+        if images in said or _DRAWN_OVER.search(posixpath.basename(images)):
             continue
         inner = folders_in(folder, images)
         with_splits = bool(inner) and all(map(split_of_name, inner))

@@ -37,9 +37,13 @@ def _are_parts(folder: Folder, base: str, names: list[str]) -> bool:
     first = next(pairs_in_each(folder, [join(base, names[0])]), None)
     if first is None:
         return False
+    return are_codes(names) or have_several_values(folder, first.masks_of(folder))
+
+
+def are_codes(names: list[str]) -> bool:
+    """Return whether names are one word with numbers, or have numbers as codes do: they are no classes."""
     words = {number_of_word(name) for name in names}
-    are_numbered = len(words) == 1 and words.isdisjoint(_OF_CLASSES)
-    return are_numbered or all(map(_CODE.search, names)) or have_several_values(folder, first.masks_of(folder))
+    return (len(words) == 1 and words.isdisjoint(_OF_CLASSES)) or all(map(_CODE.search, names))
 
 
 def pairs_in_each(folder: Folder, paths: list[str]) -> Iterator[Part]:

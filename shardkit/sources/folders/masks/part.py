@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from shardkit.sources.folders.masks.by_content import images_below
 from shardkit.storage import Folder
 
-COLOUR_FILES = ("label_colors.txt", "class_dict.csv", "class_dict_seg.csv", "labelmap.txt")  # of the masks' colours
+# Files of the masks' colours.
+COLOUR_FILES = ("label_colors.txt", "class_dict.csv", "class_dict_seg.csv", "labelmap.txt", "classes.json")
 CITY_IMAGES = "leftImg8bit"  # of Cityscapes
 
 
