@@ -80,9 +80,7 @@ def _(tree):
             tree.image(f"test/{name}/{kind}_105629.jpg", name, "test")
 
 
-@folder(
-    "GTSRB on Kaggle: Train of classes, a flat Test, pictures of the classes in Meta, a table of each", today="advised"
-)
+@folder("GTSRB on Kaggle: Train of classes, a flat Test, pictures of the classes in Meta, a table of each")
 def _(tree):
     """kaggle.com/datasets/meowmeowmeowmeowmeow/gtsrb-german-traffic-sign."""
     head = "Width,Height,Roi.X1,Roi.Y1,Roi.X2,Roi.Y2,ClassId,Path\n"

@@ -153,11 +153,7 @@ def _(tree):
         tree.drawing(f"Potsdam/5_Labels_all/top_potsdam_2_{number}_label.tif", colours[values])
 
 
-@folder(
-    "DFC2022: cities with BDORTHO, RGEALTI and UrbanAtlas, an unlabeled_train and a val without",
-    "advised",
-    today="refused",
-)
+@folder("DFC2022: cities with BDORTHO, RGEALTI and UrbanAtlas, an unlabeled_train and a val without", "advised")
 def _(tree):
     for place, city in enumerate(("Nice", "Nantes_Saint-Nazaire")):
         for number in range(3):

@@ -14,10 +14,10 @@ from shardkit.sources.folders.annotated_data_check import adjacent_masks, find_a
 from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.class_levels import innermost, trees_alone
 from shardkit.sources.folders.copies import are_versions
-from shardkit.sources.folders.first_images import NUM_SAMPLED, holds_image, listed
+from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.instances import refuse_instances
-from shardkit.sources.folders.masks.matching import pairs_in_one_folder
+from shardkit.sources.folders.masks.matching import pairs_in, pairs_in_one_folder
 from shardkit.sources.folders.masks.pairs import find_pairs
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import says_nothing, splits_of
@@ -63,7 +63,9 @@ def refuse_annotated(
             without = place.whole({"ignore": _globs(masks, place)}, meaning)
             alone = _datasets_alone(folder, names, place)
             changes = [*alone, *readings_of_masks(folder, [] if alone else paths, place)]
-            changes += [] if alone or (len(rest) > 1 and all(map(says_nothing, rest))) else [without]
+            are_silent = len(rest) > 1 and all(map(says_nothing, rest))
+            others = [name for name in rest if name not in splits and are_masks(folder, images_below(folder, name))]
+            changes += [] if alone or are_silent or others else [without]
             raise UnrecognisedError(problem, _different(changes), remedy=remedy)
         # images/images/cat/ next to resized/
         is_inner = any("/" in one for one in sign.folders)
@@ -86,6 +88,22 @@ def refuse_annotated(
             without = place.whole({"ignore": (found[1],)}, "each folder is a class, without the masks")
             with_masks = readings_of_masks(folder, [], place)
             raise RefusalError(problem, [*with_masks, without])
+        if not has_images(folder, path):
+            _refuse_drawings(folder, path, place)
+
+
+def _refuse_drawings(folder: Folder, path: str, place: SourcePlace) -> None:
+    """Refuse folders of images with the same names of which one has masks by its pixels, whatever they are called.
+
+    Raises:
+        RefusalError: There are some.
+    """
+    for part in pairs_in(folder, path, None, by_names=False):
+        problem = (
+            f"{place.shown}: {printable(part.masks or '')}/ holds drawings of few colours with the names of the images "
+            f"in {printable(part.images)}/, as masks are"
+        )
+        raise RefusalError(problem, readings_of_masks(folder, [], place))
 
 
 def _datasets_alone(folder: Folder, names: Sequence[str], place: SourcePlace) -> list[Change]:

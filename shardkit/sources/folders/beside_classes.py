@@ -93,7 +93,7 @@ def decide_about_others(
         changes.append(place.tree(FORCED, "each folder is a class"))
     if divided := [name for name in shown if inner_splits(folder, name, excluded)]:  # split-folders writes output/
         beside = tuple(name for name in names if name not in divided)
-        changes = [*trees_alone(folder, divided, excluded, place, beside), *changes]
+        changes = trees_alone(folder, divided, excluded, place, beside)
     is_pair = "split" in what and len(others) == len(rest) == 1
     if is_pair and (split := mentioned_split(others[0])) and len({*inner[rest[0]]} & {*inner[others[0]]}) > 1:
         rest_split = "test" if split == "train" else "train"

@@ -199,7 +199,20 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
             named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
             split_tables = replace(split_tables, tables=tuple(named))
         return _noted(split_tables, folder, beside, "that no table names")
+    if apart := _of_other_images(beside):
+        does = "names images of other folders and is" if len(apart) == 1 else "name images of other folders and are"
+        raise IsReadWithout(tuple(f"/{join(place.above, name)}" for name in apart), f"{does} not read")
     raise _refuse_tables(folder, beside, place)
+
+
+def _of_other_images(beside: AdjacentTables) -> list[str]:
+    """Return the tables next to those of splits that name no image of their folders: Meta.csv of pictures of signs."""
+    if len(beside.families) != 1:
+        return []
+    family = {name for name, _ in beside.families[0]}
+    used = frozenset[str]().union(*(one.image_folders for one in beside.naming if one.name in family))
+    others = [one for one in beside.naming if one.name not in family]
+    return [one.name for one in others] if all(one.image_folders.isdisjoint(used) for one in others) else []
 
 
 def _open_split_lists(folder: Folder, beside: AdjacentTables, options: SourceOptions) -> Source:
@@ -287,7 +300,8 @@ def _refuse_tables(folder: Folder, beside: AdjacentTables, place: SourcePlace) -
         splits = sorted(name for name, _ in family)
         others = [name for name in names if name not in splits]
         commands.append(place.without(others, f"the splits are in {' and '.join(splits)}", files=True))
-    for name in names:
+    of_families = {name for family in beside.families for name, _ in family}  # alone, they lose the other splits
+    for name in [name for name in names if name not in of_families]:
         meaning = f"the labels are in {name}"
         if inside := place.inside([name], meaning):
             commands += inside

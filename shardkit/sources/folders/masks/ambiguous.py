@@ -7,6 +7,7 @@ image/fabric/, mask/fabric/       the folders in them may be the classes of the 
 
 import itertools
 import posixpath
+import re
 
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
@@ -18,6 +19,9 @@ from shardkit.sources.folders.masks.pairs import rivals
 from shardkit.sources.folders.masks.part import Part
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.walking import folders_in
+
+_ORDER = re.compile(r"[0-9]+|(?<![a-z])[ab](?![a-z])")  # what tells A from B and T1 from T2
+_TIMES = ({"before", "after"}, {"pre", "post"})
 
 
 def refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
@@ -31,9 +35,14 @@ def refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
         if part.masks is not None and (part.masks, part.mask_suffix) == (other.masks, other.mask_suffix):
             both = f"{printable(part.images)}/ and {printable(other.images)}/"
             problem = f"{opening.url}: {both} have their masks in one folder, {printable(part.masks)}/"
-            globs = [f"{posixpath.basename(one.images)}/" for one in (part, other)]
-            changes = [place.whole({"ignore": (glob,)}, f"without {glob}") for glob in globs]
-            raise RefusalError(problem, changes, remedy="make one image of both")
+            names = [posixpath.basename(one.images) for one in (part, other)]
+            if _are_times(names):
+                raise RefusalError(problem, remedy="make one image of both, or give a folder with one of them only")
+            changes = [
+                place.whole({"layout": "masks", "ignore": (f"{left_out}/",)}, f"only the images in {kept}/")
+                for kept, left_out in (names, names[::-1])
+            ]
+            raise RefusalError(problem, changes)
     for part in found:
         if others := rivals(opening.folder, part):
             globs = [one.glob for one in (part, *others)]
@@ -47,6 +56,12 @@ def refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
                 for kept in sorted(globs)  # 1st_manual/ before 2nd_manual/ and mask/
             ]
             raise RefusalError(problem, changes)
+
+
+def _are_times(names: list[str]) -> bool:
+    """Return whether two folders show the same place at two times: A and B, T1 and T2, before and after."""
+    rests = {_ORDER.sub("", name.lower()) for name in names}
+    return len(rests) == 1 or {*map(str.lower, names)} in _TIMES
 
 
 def refuse_classes(opening: Opening, found: tuple[Part, ...]) -> None:

@@ -25,6 +25,7 @@ from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, 
 from shardkit.sources.folders.masks.ambiguous import refuse_classes, refuse_rivals
 from shardkit.sources.folders.masks.class_names import MaskClasses, find_classes
 from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, mask_problem, split_below
+from shardkit.sources.folders.masks.matching import stem_in_part
 from shardkit.sources.folders.masks.pairs import CAMVID, find_pairs, listed_stem
 from shardkit.sources.folders.masks.part import COLOUR_FILES, Part
 from shardkit.sources.folders.unsupported_formats import unsupported_format
@@ -72,7 +73,7 @@ class Masks(CountingSource):
     def used_files(self) -> tuple[UsedFile, ...]:
         """See Source."""
         pairs = (part for part in self.found if part.masks is not None)
-        masks = (join(part.masks or "", f"*{part.mask_suffix}{part.mask_ending}") for part in pairs)
+        masks = (join(part.masks or "", part.mask_names or "*") for part in pairs)
         lists = (join(part.lists, "*.txt") for part in self.found if part.lists is not None)
         file = self.mask_classes.file
         return (
@@ -85,7 +86,7 @@ class Masks(CountingSource):
         """See Source."""
         pairs = [
             f"{part.images}/ with {f'{part.masks}/' if part.masks else 'no masks'}"
-            + (f" (*{part.mask_suffix}{part.mask_ending})" if part.mask_suffix or part.mask_ending else "")
+            + (f" ({part.mask_names})" if part.mask_names else "")
             + (f" as {part.split}" if part.split else ", the split from the folders in them" * part.with_splits)
             + ("" if part.lists is None else f", splits by {part.lists or 'train.txt and the lists next to it'}")
             for part in self.found[:_DESCRIBED]
@@ -125,7 +126,7 @@ class Masks(CountingSource):
         masks = MaskFiles()
         colours = (self.mask_classes.colours,) if self.mask_classes.colours else ()
         for path, below, entry in self._files(part.masks, skipped):
-            stem = common_stem(below, part, part.mask_suffix) if part.is_mask(below) else None
+            stem = common_stem(below, part, of_mask=True) if part.is_mask(below) else None
             if stem is None and part.is_one_folder:
                 continue  # an image
             if stem is None:
@@ -140,8 +141,9 @@ class Masks(CountingSource):
         for path, below, entry in self._files(part.images, skipped, of_masks):
             if part.is_one_folder and part.is_mask(below):
                 continue
-            stem = common_stem(below, part, part.image_suffix) or below
+            stem = common_stem(below, part, of_mask=False) or below
             candidates = masks.find(stem)
+            stem = stem if stem in lists else stem_in_part(below, part)  # lists may have the names as they are
             if lists and stem not in lists:  # VOC's own releases have five times more images than masks
                 count_skipped(skipped, IN_NO_LIST)
                 continue

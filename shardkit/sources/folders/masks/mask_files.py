@@ -73,16 +73,18 @@ def split_below(below: str, part: Part) -> str | None:
     return split_inside(first) if part.with_splits and separator else part.split
 
 
-def common_stem(below: str, part: Part, suffix: str) -> str | None:
+def common_stem(below: str, part: Part, *, of_mask: bool) -> str | None:
     """Return what an image and its mask have in common.
 
     Args:
         below: Path below the part's folder.
         part: The part.
-        suffix: End of the stem that is left out.
+        of_mask: Whether it is the path of a mask.
 
     Returns:
-        The stem; None if it does not end so.
+        The stem; None if it does not begin and end as those of the part.
     """
-    stem = stem_in_part(below, part)
-    return stem.removesuffix(suffix) if stem.endswith(suffix) else None
+    prefix, suffix = (part.mask_prefix, part.mask_suffix) if of_mask else (part.image_prefix, part.image_suffix)
+    above, name = posixpath.split(stem_in_part(below, part))
+    is_named = name.startswith(prefix) and name.endswith(suffix)
+    return join(above, name.removeprefix(prefix).removesuffix(suffix)) if is_named else None

@@ -36,19 +36,22 @@ _SHORT = {"tr": "train", "va": "validation", "ts": "test", "te": "test"}
 MAX_FOLDERS = 12  # folders next to each other that may be pairs
 
 
-def pairs_in(folder: Folder, base: str, split: str | None) -> Iterator[Part]:
+def pairs_in(folder: Folder, base: str, split: str | None, *, by_names: bool = True) -> Iterator[Part]:
     """Yield the pairs of folders in a folder, or in folders that are alone in these.
 
     Args:
         folder: The source.
         base: The folder that is searched.
         split: The split of its images; None if the names of the pairs tell.
+        by_names: Whether only folders that are called like masks are taken for such.
     """
     names = folders_in(folder, base)
     if not 1 < len(names) <= MAX_FOLDERS:
         return
     paths = [path for name in names for path in _without_wrapper(folder, join(base, name))]
     said = [path for path in paths if SAYS_MASKS.search(posixpath.basename(path))]
+    if not said and not by_names:
+        said = [path for path in paths if are_masks(folder, images_below(folder, path))]
     for masks, images in itertools.product(said, paths):
         if images in said or _DRAWN_OVER.search(posixpath.basename(images)):
             continue
@@ -134,10 +137,17 @@ def with_ends(folder: Folder, part: Part) -> Part | None:
         if names and max(len(names & found), len(bare & found)) >= _MIN_MATCHED * len(names):
             return replace(part, image_suffix=suffix)
     ends = common_end(stems), common_end(names)
-    common = {stem.removesuffix(ends[0]) for stem in stems} & {name.removesuffix(ends[1]) for name in names}
-    if not any(ends) or len(common) < _MIN_MATCHED * len(names):
+    bare_stems = {stem.removesuffix(ends[0]) for stem in stems}
+    bare_names = {name.removesuffix(ends[1]) for name in names}
+    if any(ends) and len(bare_stems & bare_names) >= _MIN_MATCHED * len(names):
+        return replace(part, image_suffix=ends[0], mask_suffix=ends[1])
+    starts = _common_start(bare_stems), _common_start(bare_names)
+    common = {_without_start(one, starts[0]) for one in bare_stems} & {
+        _without_start(one, starts[1]) for one in bare_names
+    }
+    if not all(starts) or len(common) < _MIN_MATCHED * len(names):
         return None
-    return replace(part, image_suffix=ends[0], mask_suffix=ends[1])
+    return replace(part, image_suffix=ends[0], mask_suffix=ends[1], image_prefix=starts[0], mask_prefix=starts[1])
 
 
 def common_end(stems: Collection[str]) -> str:
@@ -145,6 +155,17 @@ def common_end(stems: Collection[str]) -> str:
     backwards = posixpath.commonprefix([stem[::-1] for stem in stems]) if len(stems) > 1 else ""
     end = _SUFFIX.search(backwards[::-1])
     return end[0] if end else ""
+
+
+def _common_start(stems: Collection[str]) -> str:
+    """Return the beginning of all names up to their numbers, such as ``img_``; '' for none."""
+    common = posixpath.commonprefix([posixpath.basename(stem) for stem in stems]) if len(stems) > 1 else ""
+    return common.rstrip("0123456789")
+
+
+def _without_start(stem: str, start: str) -> str:
+    above, name = posixpath.split(stem)
+    return join(above, name.removeprefix(start))
 
 
 def stem_in_part(below: str, part: Part) -> str:

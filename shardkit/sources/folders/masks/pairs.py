@@ -96,14 +96,15 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
             return found
     if len(names) > MAX_FOLDERS:
         return tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH)) if is_explicit else ()
-    found = tuple(pairs_in(folder, "", None))
+    found = tuple(pairs_in(folder, "", None, by_names=not is_explicit))
     # Folders that are no splits may be classes, each with its masks.
     inner = [name for name in names if is_explicit or split_of(name)]
     for name in inner if not found and len(names) > 1 else ():  # the only folder is opened like the source
         split = split_of(name)
         deeper = folders_in(folder, name) if is_explicit and split else []
-        below = tuple(pair for one in deeper for pair in pairs_in(folder, join(name, one), split))
-        found += tuple(pairs_in(folder, name, split)) or below
+        by_names = not is_explicit
+        below = tuple(p for one in deeper for p in pairs_in(folder, join(name, one), split, by_names=by_names))
+        found += tuple(pairs_in(folder, name, split, by_names=by_names)) or below
     for path in ["", *(names if len(names) == 1 else inner)] if not found else ():
         if not path or not folders_in(folder, path):
             found += tuple(pairs_in_one_folder(folder, path))
@@ -155,7 +156,10 @@ def rivals(folder: Folder, part: Part) -> list[Part]:
     others = [name for name in names if name.lower() not in known and not _OF_INSTANCES.search(name)]
     if len(others) > MAX_FOLDERS or parent_of(part.masks) != base:
         return []
-    found = (matched(folder, replace(part, masks=join(base, name), mask_suffix="")) for name in others)
+    found = (
+        matched(folder, replace(part, masks=join(base, name), mask_suffix="", image_prefix="", mask_prefix=""))
+        for name in others
+    )
     return [one for one in found if one is not None]
 
 

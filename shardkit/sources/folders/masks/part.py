@@ -25,6 +25,8 @@ class Part:
         image_suffix: End of every image's stem, which is no part of the name.
         mask_suffix: End of every mask's stem; files with another end are no masks. '' if masks have the usual names.
         mask_ending: Ending of every mask's file; '' for any.
+        image_prefix: Beginning of the name of every image, which is no part of the stem: img_1.jpg and seg_1.png.
+        mask_prefix: Beginning of the name of every mask.
     """
 
     images: str
@@ -35,6 +37,8 @@ class Part:
     image_suffix: str = ""
     mask_suffix: str = ""
     mask_ending: str = ""
+    image_prefix: str = ""
+    mask_prefix: str = ""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -56,6 +60,12 @@ class Part:
         )
 
     @property
+    def mask_names(self) -> str:
+        """What the names of the masks look like; '' if they have the usual names."""
+        ends = self.mask_suffix + self.mask_ending
+        return f"{self.mask_prefix}*{ends}" if self.mask_prefix or ends else ""
+
+    @property
     def is_cityscapes(self) -> bool:
         """Whether the dataset is Cityscapes, whose class numbers are known."""
         return self.images.startswith(f"{CITY_IMAGES}/") and bool(self.mask_suffix)
@@ -67,4 +77,6 @@ class Part:
 
     def is_mask(self, path: str) -> bool:
         """Return whether a file may be a mask by the end of its name."""
-        return posixpath.splitext(path)[0].endswith(self.mask_suffix) and path.endswith(self.mask_ending)
+        stem = posixpath.splitext(posixpath.basename(path))[0]
+        ends = stem.endswith(self.mask_suffix) and path.endswith(self.mask_ending)
+        return ends and stem.startswith(self.mask_prefix)
