@@ -22,10 +22,14 @@ def unlabelled_tests(
         splits: Those that are; in one of them are label folders, or nothing is found.
         excluded: Path of the output; None for none.
     """
-    if not any(label_folders(folder, name, excluded) for name in splits):
-        return {}
+    labels = {label.lower() for name in splits for label in label_folders(folder, name, excluded)}
     found = {name: split for name in names if (split := mentioned_split(name)) and split != "train"}
-    return {name: split for name, split in found.items() if not label_folders(folder, name, excluded)}
+    return {
+        name: split
+        for name, split in found.items()
+        # test_cat/ next to train/cat/ may be of the class.
+        if labels and not any(label in name.lower() for label in labels) and not label_folders(folder, name, excluded)
+    }
 
 
 def tests_in_parts(inner: Mapping[LabelRoot, Sequence[str]]) -> list[LabelRoot]:
@@ -35,10 +39,13 @@ def tests_in_parts(inner: Mapping[LabelRoot, Sequence[str]]) -> list[LabelRoot]:
         inner: Names of the folders in each split's folder.
     """
     words = {root: {number_of_word(name) for name in names} for root, names in inner.items() if names}
-    trained = [found for root, found in words.items() if root.split == "train"]
+    trained = [root for root in words if root.split == "train"]
+    # test/class1 may be train/1.
+    if not trained or any(name.isdecimal() for root in trained for name in inner[root]):
+        return []
+    known = set().union(*(words[root] for root in trained))
     return [
         root
         for root, found in words.items()
-        if root.split != "train" and len(found) == 1 < len(inner[root]) and None not in found
-        if trained and not any(found & others for others in trained)
+        if root.split != "train" and len(found) == 1 < len(inner[root]) and not found & (known | {None})
     ]
