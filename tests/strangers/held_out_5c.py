@@ -54,7 +54,7 @@ def _(tree):
     tree.text("data/train_solution_bounding_boxes (1).csv", rows)
 
 
-@folder("CARPK: Images, Annotations of four corners and 1 in each line, ImageSets of stems", "advised", today="refused")
+@folder("CARPK: Images, Annotations of four corners and 1 in each line, ImageSets of stems")
 def _(tree):
     """lafi.github.io/LPN: five whole numbers a line, the last is the class."""
     lists = {"train": "", "test": ""}
@@ -69,10 +69,7 @@ def _(tree):
         tree.text(f"CARPK_devkit/data/ImageSets/{part}.txt", lines)
 
 
-@folder(
-    "xView: xView_train.geojson of bounds_imcoords and type_id, train_images of .tif, val_images without",
-    today="refused",
-)
+@folder("xView: xView_train.geojson of bounds_imcoords and type_id, train_images of .tif, val_images without")
 def _(tree):
     """xviewdataset.org."""
     features = []
@@ -91,7 +88,7 @@ def _(tree):
     tree.text("xView_train.geojson", json.dumps({"type": "FeatureCollection", "features": features}))
 
 
-@folder("ACFR's mangoes: images, annotations/*.csv of #item,x,y,dx,dy,label, sets of stems", today="refused")
+@folder("ACFR's mangoes: images, annotations/*.csv of #item,x,y,dx,dy,label, sets of stems")
 def _(tree):
     """data.acfr.usyd.edu.au/ag/treecrops/2016-multifruit: x and y are the upper left corner."""
     lists = {"train": "", "val": "", "test": ""}
@@ -107,10 +104,7 @@ def _(tree):
     tree.text("readme.txt", "ACFR Multifruit 2016\n")
 
 
-@folder(
-    "global wheat 2021: competition_train.csv, _val and _test of BoxesString with no_box, metadata_dataset.csv",
-    today="refused",
-)
+@folder("global wheat 2021: competition_train.csv, _val and _test of BoxesString with no_box, metadata_dataset.csv")
 def _(tree):
     """zenodo.org/records/5092309: corners in pixels, semicolons between boxes."""
     tables = dict.fromkeys(("train", "val", "test"), "image_name,BoxesString,domain\n")
@@ -127,7 +121,7 @@ def _(tree):
     )
 
 
-@folder("ExDark: images by class, ExDark_Annno/<class>/2015_00001.png.txt of bbGt version 3", today="refused")
+@folder("ExDark: images by class, ExDark_Annno/<class>/2015_00001.png.txt of bbGt version 3")
 def _(tree):
     """github.com/cs-chan/Exclusively-Dark-Image-Dataset: class, left, top, width, height and seven zeros."""
     for place, name in enumerate(("Cat", "Dog")):
@@ -185,11 +179,7 @@ def _(tree):
     tree.text("OID/csv_folder/class-descriptions-boxable.csv", "/m/01yrx,Cat\n/m/0bt9lr,Dog\n")
 
 
-@folder(
-    "labelme2yolo: YOLODataset with dataset.yaml of Windows below the labelled images and their .json",
-    "advised",
-    today="wrong",
-)
+@folder("labelme2yolo: YOLODataset with dataset.yaml of Windows below the labelled images and their .json", "advised")
 def _(tree):
     """github.com/rooneysh/Labelme2YOLO: it copies the images as .png into train and val."""
     for number in range(8):
@@ -256,9 +246,7 @@ def _(tree):
     tree.text("via_export_coco.json", json.dumps(notes))
 
 
-@folder(
-    "Labelbox of 2021: a JSON of Labeled Data, External ID and objects with a bbox of top and left", today="refused"
-)
+@folder("Labelbox of 2021: a JSON of Labeled Data, External ID and objects with a bbox of top and left")
 def _(tree):
     """docs.labelbox.com's export of version 1; one task was skipped."""
     rows = []

@@ -123,7 +123,7 @@ def _(tree):
     tree.text("Animals.mlproj/project.json", '{"schema": 1, "type": "imageClassifier"}\n')
 
 
-@folder("V7's tags: annotations of a name and a tag without a place, in releases/latest", today="wrong")
+@folder("V7's tags: annotations of a name and a tag without a place, in releases/latest")
 def _(tree):
     """docs.v7labs.com/reference/darwin-json, version 2.0: {"name": "cat", "tag": {}}."""
     for number in range(8):
@@ -138,7 +138,7 @@ def _(tree):
         )
 
 
-@folder("CVAT for images: annotations.xml of a tag for each image, images/", today="refused")
+@folder("CVAT for images: annotations.xml of a tag for each image, images/")
 def _(tree):
     """docs.cvat.ai, CVAT for images 1.1: <tag label="ripe" source="manual">."""
     labels = "".join(f"<label><name>{name}</name><type>tag</type></label>" for name in ("ripe", "unripe"))

@@ -141,7 +141,7 @@ def _(tree):
             tree.text(f"Data_Set_Larch_Casebearer/{flight}/Annotations/{stem}.xml", xml)
 
 
-@folder("ReforesTree: tiles by site, one table of boxes with a group and a weight", "advised", today="refused")
+@folder("ReforesTree: tiles by site, one table of boxes with a group and a weight", "advised")
 def _(tree):
     rows = ",img_path,xmin,ymin,xmax,ymax,group,AGB\n"
     for site in (1, 2, 3):
@@ -186,7 +186,7 @@ def _(tree):
     tree.text("Readme.txt", "LISA US Traffic Sign Dataset\n")
 
 
-@folder("GTSDB: 00000.ppm, gt.txt of names, corners and classes, folders of signs cut out", today="refused")
+@folder("GTSDB: 00000.ppm, gt.txt of names, corners and classes, folders of signs cut out")
 def _(tree):
     rows = ""
     for number in range(6):

@@ -24,7 +24,9 @@ from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import Source, ending
+from shardkit.sources.lists.opening_lists import is_well_known
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.other_forms import refuse_other_form
 from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.recognising.unread_tables import keeping_labels
 from shardkit.sources.recognising.wrapped_source import NotedSource
@@ -76,7 +78,12 @@ def open_unmarked_folder(
     while True:
         folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
+            texts = [one.name for one in children(folder) if ending(one.name) in TEXT_ENDINGS]
+            if layout == "list" and not is_well_known(folder) and (boxes := open_found(opening, texts)):
+                return boxes
             inner = [name for name in folders_in(folder) if name != excluded]
+            if layout == "labelme":
+                refuse_other_form(opening, inner, recognise, place)
             if layout == "box-table" and len(inner) == 1 and recognise(opening.below(inner[0]).folder) == "voc":
                 return opening.below(inner[0]), "voc"  # the table was made from the XML files, which have splits
             return opening, layout

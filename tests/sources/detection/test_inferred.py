@@ -185,3 +185,48 @@ def test_later_records_that_differ_are_rejected(tmp_path):
     tree = made("marks.json", as_json(record))
     said = refused(tree, tmp_path)
     assert "coordinates of a box must be finite numbers" in said
+
+
+def rows(head, line_of):
+    """A table of a line for each box."""
+    return lambda found: head + "".join(line_of(name, *box) for name, boxes in found for box in boxes)
+
+
+def test_tables_of_boxes_with_any_names_of_columns(tmp_path):
+    head = "n;shot;leftCol;topRow;rightCol;bottomRow;what;sort\n"
+    table = made("t.csv", rows(head, lambda name, a, b, c, d, e: f"1;{name};{a};{b};{c};{d};{e};{e}{a % 2}\n"))
+    reading = read(table, tmp_path)  # no column is called like a class
+    assert reading.outcome == "advised", reading.said
+    assert "--label-column what" in reading.said
+    right(made("t.txt", rows("", lambda name, *box: f"{name};{';'.join(map(str, box))}\n")), tmp_path / "text")
+
+
+def test_a_record_for_each_box(tmp_path):
+    def document(found):
+        records = [
+            {"properties": {"img": name, "pos": f"{a},{b},{c},{d}", "type_id": 4 + (e == "dog")}}
+            for name, boxes in found
+            for a, b, c, d, e in boxes
+        ]
+        return json.dumps({"features": records, "types": {}, "classes": {"4": "cat", "5": "dog"}})
+
+    right(made("marks.geojson", document), tmp_path)
+
+
+def test_a_class_and_one_region_for_each_image_is_a_class(tmp_path):
+    tree, lines = Tree(), "file,Roi.X1,Roi.Y1,Roi.X2,Roi.Y2,label\n"
+    for number in range(NUM_IMAGES):
+        [(*box, label)] = some(number % 2)
+        tree.image(f"photos/{number}.jpg", label)
+        lines += f"{number}.jpg,{','.join(map(str, box))},{label}\n"
+    tree.text("t.csv", lines)
+    right(tree, tmp_path)
+
+
+def test_images_that_nobody_labelled_are_counted_and_left_out(tmp_path):
+    def record(name, boxes):
+        return corners(name, boxes) | {"Skipped": name == "3.jpg"}
+
+    tree = made("marks.json", as_json(record))
+    del tree.truth["photos/3.jpg"]
+    assert "1 images of records that are marked as skipped" in right(tree, tmp_path)

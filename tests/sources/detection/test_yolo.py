@@ -310,7 +310,7 @@ def test_without_names_the_user_gives_them_or_asks_for_numbers(tmp_path):
     root = tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX + BOX.replace(b"1", b"11", 1)})
     with pytest.raises(RefusalError, match="there are no names of YOLO") as refused:
         opened(root)
-    assert offered(refused.value) == [{"classes": "FILE"}, {"layout": "yolo"}]
+    assert offered(refused.value) == [{"layout": "yolo"}]
     source = opened(root, layout="yolo")
     assert source.describe().endswith("classes called by their numbers")
     assert [one["label_name"] for one in listed(source).rows[0]["objects"]] == ["1", "11"]

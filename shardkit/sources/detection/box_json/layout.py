@@ -22,7 +22,15 @@ from shardkit.sources.detection.box_json.formats import FORMATS, Format
 from shardkit.sources.detection.box_json.records import JsonImage
 from shardkit.sources.detection.box_json.single_files import find_single_files, open_single_files
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, Source, encodable_path, rejected_row
+from shardkit.sources.listing import (
+    BadRecord,
+    ListingRow,
+    RecordProblem,
+    Source,
+    count_skipped,
+    encodable_path,
+    rejected_row,
+)
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
@@ -88,6 +96,9 @@ class BoxJson(ImageRecords[JsonFile, JsonImage]):
         name, split = f"{encodable_path(file.path)}, record {record.number}", file.split
         num_objects = len(record.objects)
         message, reason = "", BAD_ANNOTATION
+        if record.is_skipped:
+            count_skipped(skipped, "images of records that are marked as skipped")
+            return
         try:
             split = (
                 split_of_text(split_of_folder(record.split) or record.split) or split or _split_of_folders(file, key)

@@ -34,12 +34,14 @@ class JsonImage(Annotation):
         split: The split's name as written; '' for none.
         columns: Names of what gives classes to boxes: attributes of regions, or labelling jobs.
         bad: Why the record cannot be read; '' if it can.
+        is_skipped: Whether the record says that nobody labelled the image.
     """
 
     number: int = 0
     split: str = ""
     columns: dict[str, None] = field(default_factory=dict)
     bad: str = ""
+    is_skipped: bool = False
 
     def set_size(self, width: Any, height: Any) -> None:
         """Take the size in pixels that the boxes refer to, if it is one."""

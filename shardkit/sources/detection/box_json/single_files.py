@@ -59,6 +59,17 @@ _DARWIN = Fields(
     "annotation",
     without_box="annotations without bounding_box (tags, keypoints)",
 )
+
+
+def _parse_darwin(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+    """V7 Darwin's annotations; those with a `tag` are classes of the whole image."""
+    _DARWIN.parse(image, record, column)
+    tags = [one for one in map(dict_of, list_of(record.get("annotations"))) if isinstance(one.get("tag"), dict)]
+    if tags and not image.objects:
+        image.attributes["tag"] = [encodable(text_at(one, "name")) for one in tags]
+        image.left_out.clear()
+
+
 _FORMATS = {
     one.title: one
     for one in (
@@ -109,7 +120,7 @@ _FORMATS = {
             b"{",
             (rb'"slots"\s*:\s*\[', rb'"item"\s*:\s*\{', rb'"annotations"\s*:\s*\['),
             items,
-            _DARWIN.parse,
+            _parse_darwin,
             "boxes enclose polygons",
         ),
     )

@@ -8,7 +8,7 @@ not there are counted as skipped, not rejected.
 
 import contextlib
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -182,16 +182,28 @@ def open_box_tables(opening: Opening) -> BoxTables:
     found = FoundTables((path,)) if path is not None else find_tables(folder, place)
     names = NameIndex(folder)
     opened = [open_table(folder, one, options, names, may_leave=path is not None) for one in found.paths]
+    left_out = ", ".join(map(printable, found.left_out))
+    remark = f"; left out {left_out}" if left_out else ""
+    remark += f"; to read one class per image instead, add {named('layout', 'table')}" if path is not None else ""
+    return united(folder, opened, path is None and options.root is None, remark)
+
+
+def united(folder: Folder, opened: Sequence[tuple[Folder, BoxTable]], is_whole: bool, remark: str = "") -> BoxTables:  # noqa: FBT001
+    """Return tables with the folders that their keys start at as one source.
+
+    Args:
+        folder: The folder of the tables.
+        opened: The tables.
+        is_whole: See BoxTables.
+        remark: See BoxTables.
+    """
     tables = tuple(table for _, table in opened)
     if len(tables) == 1 and tables[0].split == "train":
         # The only table is often called so: then splits can divide it.
         tables = (replace(tables[0], split=None),)
     if len(tables) > 1 and all(table.columns.label is None for table in tables):
         tables = _with_classes_of_folders(folder, tables)
-    left_out = ", ".join(map(printable, found.left_out))
-    remark = f"; left out {left_out}" if left_out else ""
-    remark += f"; to read one class per image instead, add {named('layout', 'table')}" if path is not None else ""
-    return BoxTables(opened[0][0], tables, path is None and options.root is None, remark)
+    return BoxTables(opened[0][0], tables, is_whole, remark)
 
 
 def _with_classes_of_folders(folder: Folder, tables: tuple[BoxTable, ...]) -> tuple[BoxTable, ...]:

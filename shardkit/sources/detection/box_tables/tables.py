@@ -79,7 +79,7 @@ class BoxTable(AnnotationFile):
                 f"{self.class_file}" if self.class_file else "their codes, without class-descriptions-boxable.csv"
             )
         as_size = ", as x, y, width, height" if self.columns.form is BoxForm.LIST_OF_SIZE else ""
-        return f"boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
+        return f"{self.file.remark}boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
 
 
 def open_table(
@@ -103,6 +103,14 @@ def open_table(
     """
     file = open_box_file(folder, path, options)
     columns = find_columns(file.url, file.columns, options)
+    return open_records(folder, file, columns, options, names, may_leave=may_leave)
+
+
+def open_records(
+    folder: Folder, file: TableFile, columns: BoxColumns, options: SourceOptions, names: NameIndex, *, may_leave: bool
+) -> tuple[Folder, BoxTable]:
+    """Decide how to read a table whose columns are known; see `open_table`."""
+    path = file.path
     first = list(islice(file.all_records(), PREFIX_RECORDS))
     records = [record for record in first if record.problem is None]
     texts = [text for record in records if isinstance(text := record.values[columns.image], str) and text.strip()]

@@ -1,7 +1,8 @@
 """CVAT for images 1.1: ``annotations.xml`` with the images in ``images/``.
 
 The boxes of polygons, ellipses, masks and turned boxes enclose them; polygons are kept as `segmentation` in pixels.
-Points, polylines, cuboids and tags are left out and counted. A subset is a split, except for `default`.
+Points, polylines and cuboids are left out and counted, and so are tags; without shapes, these are the classes. A subset
+is a split, except for `default`.
 """
 
 from collections.abc import Iterator
@@ -19,9 +20,10 @@ from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords, read_records
 from shardkit.sources.detection.cvat.images import TAGS, CvatImage, TracksError, read_images
+from shardkit.sources.detection.cvat.tags import DEFAULT, open_tags
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, encodable, image_row
-from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
+from shardkit.sources.listing import ListingRow, RecordProblem, Source, encodable_path, rejected_row
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import files_in, join, looks_like, read_head
 from shardkit.storage import Folder
@@ -29,7 +31,6 @@ from shardkit.storage import Folder
 _OBJECT_FIELDS = (pa.field("is_occluded", pa.bool_()), pa.field("segmentation", pa.string()))
 _TRIED = 8  # XML files that are tested
 _FIRST = 1000  # images that decide how the file is read
-_DEFAULT = "default"  # CVAT's subset of images without one
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Cvat(ImageRecords[CvatFile, CvatImage]):
         """See ImageRecords."""
         name, split = f"{encodable_path(file.path)}, image {record.number}", None
         try:
-            if record.subset.lower() not in {"", _DEFAULT}:
+            if record.subset.lower() not in {"", DEFAULT}:
                 split = check_split_name(record.subset)
         except CallError as error:
             yield rejected_row(RecordProblem(key, BAD_SPLIT, encodable(f"{name}: {error}")), None)
@@ -105,7 +106,20 @@ def _is_cvat_file(folder: Folder, path: str) -> bool:
     return looks_like(read_head(folder, path), b"<annotations>", b"<version>1")
 
 
-def open_cvat(opening: Opening) -> Cvat:
+def _has_only_tags(folder: Folder, path: str) -> bool:
+    """Return whether the first images of a file have tags and no shapes."""
+    if not _is_cvat_file(folder, path):
+        return False
+    try:
+        first = list(islice(read_records(folder, path, read_images), _FIRST))
+    except TracksError:
+        return False
+    return any(TAGS in image.left_out for image in first) and not any(
+        image.objects or image.problems for image in first
+    )
+
+
+def open_cvat(opening: Opening) -> Source:
     """Find CVAT's files and their images, which may be next to the folder of a file that is the source.
 
     Raises:
@@ -116,6 +130,8 @@ def open_cvat(opening: Opening) -> Cvat:
     if not found:
         msg = f"{folder.url}: there is no XML file of CVAT for images, such as annotations.xml next to images/"
         raise DataError(msg)
+    if all(_has_only_tags(folder, one) for one in found):
+        return open_tags(opening, found)
     opened = [_open(folder, one, options, may_leave=path is not None) for one in found]
     return Cvat(opened[0][0], folder, tuple(file for _, file in opened), path is None and options.root is None)
 
@@ -135,11 +151,6 @@ def _open(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool)
     with_image = [image for image in first if image.image]
     if not with_image:
         msg = f"{url}: the file names no image; export the task as 'COCO 1.0' with its images"
-        raise DataError(msg)
-    if not any(image.objects or image.problems for image in first) and any(TAGS in image.left_out for image in first):
-        msg = (
-            f"{url}: the file has tags of whole images and no boxes; export the task as 'ImageNet 1.0' with its images"
-        )
         raise DataError(msg)
     places = image_places(folder, path, options, may_leave=may_leave)
     for with_subset in (False, True):

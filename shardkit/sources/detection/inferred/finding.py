@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,17 +16,17 @@ from shardkit.sources.detection.files_of_images import ImageFinder, walk
 from shardkit.sources.detection.inferred.class_names import class_names_in
 from shardkit.sources.detection.inferred.first_records import NUM_RECORDS, other_members, record_lists
 from shardkit.sources.detection.inferred.fitting import Sample, fits, other_scale, sample_images
-from shardkit.sources.detection.inferred.inference import Candidate, Fields, candidates, is_number
+from shardkit.sources.detection.inferred.inference import CLASS_WORDS, Candidate, Fields, candidates, is_number
 from shardkit.sources.detection.inferred.reading import BoxField, Reading, name_of, values_at
 from shardkit.sources.detection.inferred.roles import Way, words_of
-from shardkit.sources.detection.inferred.trees import LINE, LINES, kind_of, tree_of
+from shardkit.sources.detection.inferred.trees import LINES, TABLES, kind_of, tree_of
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.labelme import is_labelme_file
 from shardkit.sources.name_index import NameIndex
-from shardkit.sources.walking import join, read_head
+from shardkit.sources.walking import is_image, join, parent_of, read_head
 from shardkit.storage import Folder
 
-_ENDINGS = frozenset({".json", ".xml", ".txt", ".yaml", ".yml", *LINES})
+_ENDINGS = frozenset({*TABLES, ".json", ".geojson", ".xml", ".txt", ".yaml", ".yml", *LINES})
 _NUMBER = re.compile(rb"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _NUM_SIDES = 4
 _TRIED = 4  # files of a folder that are tested
@@ -45,7 +45,9 @@ class Inferred:
         kind: Their ending.
         readings: What the images allow; one of them is certain, several are not.
         paths: The files about many images; () if each file is about one.
+        places: The folders of the files that are each about one image.
         inside: Where the records of a file are; see `trees.records`.
+        has_box_each: Whether a record is a box, and several are of one image.
         guesses: The field that says how sure a model is of its guesses; '' for none.
         scale: 100 or 1000 if numbers may be percent or thousandths of the sides; None if they are not.
     """
@@ -54,6 +56,8 @@ class Inferred:
     readings: tuple[Reading, ...]
     paths: tuple[str, ...] = ()
     inside: str | None = None
+    places: tuple[str, ...] = ()
+    has_box_each: bool = False
     guesses: str = ""
     scale: float | None = None
 
@@ -74,7 +78,7 @@ def find_inferred(folder: Folder, only: Sequence[str] | None = None) -> Inferred
             continue
         kind = kind_of(some[0])
         found = _of_single_images(folder, kind) if kind not in LINES and _are_of_images(some, index) else None
-        if found is None and kind != ".txt" and len(names) <= _MAX_FILES:
+        if found is None and len(names) <= _MAX_FILES:
             found = _of_many_images(folder, [join(path, name) for name in names], index)
         if found is not None:
             return found
@@ -104,12 +108,12 @@ def _of_single_images(folder: Folder, kind: str) -> Inferred | None:
             trees[path] = tree
     fields = Fields.of([*trees.values()])
     names = {way: [*values_at([*trees.values()], way)] for way in fields.of_owner(()) if way}
-    usual = [way for way, values in names.items() if _name_images(values, len(trees), files.finder.names)]
-    image = min(usual, key=_rank_of_image, default=None)
-    pairs = [(found[0], tree) for path, tree in trees.items() if (found := _image_of(path, tree, image, files.finder))]
-    if not pairs and candidates([*trees.values()]):
+    image = _naming_images(names, len(trees), files.finder.names)
+    images = {path: found[0] for path, tree in trees.items() if (found := _image_of(path, tree, image, files.finder))}
+    if not images and candidates([*trees.values()]):
         _refuse_rivals(folder, [*trees], files.finder.names)
-    return _fitting(folder, Inferred(kind, ()), image, pairs, class_names_in)
+    made = Inferred(kind, (), places=tuple(dict.fromkeys(map(parent_of, images))))
+    return _fitting(folder, made, image, [(key, trees[path]) for path, key in images.items()], class_names_in)
 
 
 def _refuse_rivals(folder: Folder, paths: Sequence[str], index: NameIndex) -> None:
@@ -131,16 +135,22 @@ def _image_of(path: str, tree: Any, image: Way | None, finder: ImageFinder) -> A
     return finder.find(path, said)
 
 
-def _name_images(values: Sequence[Any], num_records: int, index: NameIndex) -> bool:
-    """Return whether a field names the images of most records, and not of each the same."""
-    some = [value for value in values[:_LOOKED_UP] if isinstance(value, str) and value.strip()]
-    found = [value for value in some if index.find_all(value)]
-    wanted = min(num_records, _LOOKED_UP)
-    return 2 * len(found) > wanted and (len(set(some)) > 1 or wanted == 1)
+def _naming_images(names: Mapping[Way, Sequence[Any]], num_records: int, index: NameIndex) -> Way | None:
+    """Return the field that names the images of most records; None if there is none.
 
-
-def _rank_of_image(way: Way) -> tuple[bool, int, Way]:
-    return not _OF_IMAGES.intersection(words_of(way[-1])), len(way), way
+    Of several, it is one with the endings of images, or that names the most images.
+    """
+    ranks = {}
+    for way, values in names.items():
+        some = [value for value in values[:_LOOKED_UP] if isinstance(value, str) and value.strip()]
+        found = [paths for value in some if (paths := index.find_all(value))]
+        num_images = len({paths[0] for paths in found})
+        wanted = min(num_records, _LOOKED_UP)
+        words = words_of(way[-1])
+        if 2 * len(found) > wanted and (num_images > 1 or wanted == 1) and not CLASS_WORDS.intersection(words):
+            have_endings = all(map(is_image, some))
+            ranks[way] = (not have_endings, -num_images, not _OF_IMAGES.intersection(words), len(way), way)
+    return min(ranks, key=ranks.__getitem__, default=None)
 
 
 def _of_many_images(folder: Folder, paths: Sequence[str], index: NameIndex) -> Inferred | None:
@@ -172,15 +182,13 @@ def _of_records(
     some = [record for record in some if isinstance(record, dict)]
     fields = Fields.of(some)
     names = {way: [*values_at(some, way)] for way in fields.of_owner(()) if way}
-    usual = [way for way, values in names.items() if _name_images(values, len(some), index)]
-    image = min(usual, key=_rank_of_image, default=None)
+    image = _naming_images(names, len(some), index)
     if image is None:
         return None
     keys = [(index.find_all(str(value)), record) for record in some for value in values_at([record], image)]
     pairs = [(found[0], record) for found, record in keys if len(found) == 1]
-    if len({key for key, _ in pairs}) < len(pairs):
-        return None  # a record is a box, not an image
-    made = Inferred(kind_of(path), (), (path,), inside)
+    has_box_each = len({key for key, _ in pairs}) < len(pairs)
+    made = Inferred(kind_of(path), (), (path,), inside, has_box_each=has_box_each)
     return _fitting(folder, made, image, pairs, lambda _: class_names_in(other_members(folder, path, inside)))
 
 
@@ -200,23 +208,31 @@ def _fitting(
         pairs: Keys of images with their records.
         class_names: Function that returns the names of classes by their numbers, from one record.
     """
-    found = []
-    guesses, scale = "", None
-    for one in candidates([tree for _, tree in pairs]):
+    found, guesses, scale = list[Reading](), "", None
+    members = _common([tree for _, tree in pairs])
+    for one in candidates([tree for _, tree in pairs], image):
+        if made.paths and not one.objects and not made.has_box_each:
+            continue  # a table of classes may have a box for each image
         samples = list[Sample]()
         for key, tree in _some_with_boxes(one, pairs):
-            annotated = _annotated_size(one, tree)
-            samples += sample_images(folder, key, [*_boxes(one, tree)], annotated)
-        for form, is_fraction in fits(samples, one.box.form.may_be):
-            if is_fraction and one.objects == (LINE,) and one.guesses is None:
-                return None  # YOLO's, whose classes have no names
-            names = _names_of_numbers(one, pairs, class_names)
-            box = BoxField(one.box.ways, form)
-            size = () if is_fraction else one.size
-            members = _common([tree for _, tree in pairs])
-            found.append(Reading(image, one.objects, box, is_fraction, one.classes, size, names, one.flags, members))
-            guesses = guesses or (name_of(one.guesses) if one.guesses else "")
+            samples += sample_images(folder, key, [*_boxes(one, tree)], _annotated_size(one, tree))
+        ways = fits(samples, one.box.form.may_be)
+        if not ways:
+            continue
+        if (
+            made.kind == ".txt"
+            and not made.paths
+            and one.guesses is None
+            and any(is_fraction for _, is_fraction in ways)
+        ):
+            return None  # YOLO's, whose classes have no names
+        guesses = guesses or (name_of(one.guesses) if one.guesses else "")
+        names = _names_of_numbers(one, pairs, class_names)
+        for form, is_fraction in ways:
             scale = scale or (None if is_fraction else other_scale(samples))
+            box, size = BoxField(one.box.ways, form), () if is_fraction else one.size
+            more = one.flags, members, one.is_usual
+            found.append(Reading(image, one.objects, box, is_fraction, one.classes, size, names, *more))
     return replace(made, readings=tuple(found), guesses=guesses, scale=scale) if found else None
 
 

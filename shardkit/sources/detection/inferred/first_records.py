@@ -11,7 +11,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from shardkit.sources.detection.annotation_files import read_records
-from shardkit.sources.detection.inferred.trees import LINES, as_lists, kind_of, records, tree_of, with_name
+from shardkit.sources.detection.inferred.trees import LINES, TABLES, as_lists, kind_of, records, tree_of, with_name
 from shardkit.sources.json_stream import member_items
 from shardkit.storage import Folder, os_errors_as
 
@@ -36,7 +36,7 @@ def record_lists(folder: Folder, path: str) -> Iterator[tuple[str | None, list[A
         MachineError: The disk or the network failed.
     """
     kind = kind_of(path)
-    if kind in LINES:
+    if kind in {*LINES, *TABLES, ".txt"}:
         yield "", _first(folder, path, "")
     elif kind == ".xml":
         yield from ((place, _first(folder, path, place)) for place in _places_in_xml(folder, path))

@@ -13,7 +13,6 @@ from typing import Any
 
 from shardkit.sources.detection.inferred.reading import BoxField, Form, numbers_of, points_of
 from shardkit.sources.detection.inferred.roles import Role, Way, is_of_image, is_turned, role_of, words_of
-from shardkit.sources.detection.inferred.trees import LINE
 from shardkit.sources.detection.rows import NUMBER
 
 _SIDES = 4
@@ -34,9 +33,10 @@ _OF_LISTS = {
     "xcycwh": (Form.CENTRE,),
     "yxyx": (Form.CORNERS_Y_FIRST,),
 }
-_CLASS_WORDS = {"class", "classes", "cls", "label", "labels", "category", "categories", "cat", "tag", "tags", "species"}
+CLASS_WORDS = {"class", "classes", "cls", "label", "labels", "category", "categories", "cat", "tag", "tags", "species"}
 _LIKELY_WORDS = {"name", "type", "title", "object", "kind", "value"}
 _GUESSES = {"conf", "confidence", "score", "prob", "probability"}
+_FIELD = "field "  # what fields without names are called, before their numbers
 _LEFT_OUT = {"deleted", "ignore", "ignored", "dontcare"}
 _NUMBERS_OF = {"id", "idx", "index", "no", "num", "number", "instance", "track", "uid", "uuid", "guid"}
 
@@ -96,6 +96,7 @@ class Candidate:
         guesses: The way to a number that says how sure a model is of its guess; None if there is none.
         size: The ways from a record to the image's width and height; () for none.
         flags: Ways from an object to what says that it is to be left out.
+        is_usual: Whether the classes have a name that classes usually have; else the user is to be asked.
     """
 
     objects: Way
@@ -104,29 +105,35 @@ class Candidate:
     guesses: Way | None
     size: tuple[Way, ...]
     flags: tuple[Way, ...] = ()
+    is_usual: bool = True
 
 
-def candidates(records: Sequence[Any]) -> list[Candidate]:
-    """Return what may be the boxes of some records: of each list of objects, those that have a whole box."""
+def candidates(records: Sequence[Any], image: Way | None = None) -> list[Candidate]:
+    """Return what may be the boxes of some records: of each list of objects, those that have a whole box.
+
+    Args:
+        records: The records.
+        image: The field that names the image; None for none.
+    """
     fields = Fields.of(records)
     found = list[Candidate]()
     for owner in sorted({fields.owner(way) for way in fields.values}, key=len, reverse=True):
-        own = fields.of_owner(owner)
+        own = {way: values for way, values in fields.of_owner(owner).items() if owner or way != image}
         if _are_points(own):
             continue
         boxes = [*_named_boxes(own), *_list_boxes(own), *_outlines(fields, owner)]
-        if owner == (LINE,):
-            found += _of_lines(own, fields.num_nodes[owner])
+        if own and all(way[-1].startswith(_FIELD) for way in own if way):
+            found += _of_lines(owner, own, fields.num_nodes[owner])
             continue
         boxes = [one for one in boxes if not _is_rare(one, own, fields.num_nodes[owner])]
         whole = [one for one in boxes if one.form is not Form.OUTLINE] or boxes
         size = _size(fields, owner, whole)
         for box in whole:
             others = {way: values for way, values in own.items() if way not in box.ways and way not in size}
-            classes = _classes(others, fields.num_nodes[owner])
+            classes, is_usual = _classes(others, fields.num_nodes[owner])
             guesses = next((way for way, values in others.items() if _are_guesses(way, values)), None)
             flags = tuple(way for way in others if way and _LEFT_OUT.intersection(words_of(way[-1])))
-            found.append(Candidate(owner, box, classes, guesses, size, flags))
+            found.append(Candidate(owner, box, classes, guesses, size, flags, is_usual))
     return found
 
 
@@ -196,14 +203,19 @@ def _list_boxes(own: Mapping[Way, Sequence[Any]]) -> Iterator[BoxField]:
         yield BoxField((way,), forms[0])
 
 
-def _of_lines(own: Mapping[Way, Sequence[Any]], num_lines: int) -> Iterator[Candidate]:
-    """Yield the boxes of lines of text: eight or four numbers that follow each other, and one other field."""
+def _of_lines(owner: Way, own: Mapping[Way, Sequence[Any]], num_lines: int) -> Iterator[Candidate]:
+    """Yield the boxes of lines of text: eight or four numbers that follow each other, and one other field.
+
+    A field that never changes is no side of a box.
+    """
     fields = {way: values for way, values in own.items() if len(values) >= _MIN_SHARE * num_lines}
     ways = list(fields)
     for count, form in ((2 * _SIDES, Form.OUTLINE), (_SIDES, Form.LIST)):
         for start in range(len(ways) - count + 1):
             box = ways[start : start + count]
             if not all(is_number(value) for way in box for value in fields[way]):
+                continue
+            if num_lines >= _SIDES and any(len({*fields[way]}) == 1 for way in box):
                 continue
             others = {way: values for way, values in fields.items() if way not in box}
             guesses = next((way for way, values in others.items() if _are_guesses(way, values)), None)
@@ -215,7 +227,7 @@ def _of_lines(own: Mapping[Way, Sequence[Any]], num_lines: int) -> Iterator[Cand
                 continue  # nobody says what these numbers are
             if len(chosen) == 1 or (not others and form is Form.LIST):
                 sides = (*box[::2], *box[1::2]) if form is Form.OUTLINE else tuple(box)
-                yield Candidate((LINE,), BoxField(sides, form), tuple(chosen), guesses, ())
+                yield Candidate(owner, BoxField(sides, form), tuple(chosen), guesses, ())
 
 
 def _are_flags(values: Sequence[Any]) -> bool:
@@ -255,29 +267,34 @@ def _size(fields: Fields, owner: Way, boxes: Sequence[BoxField]) -> tuple[Way, .
     return (whole[0][Role.WIDTH], whole[0][Role.HEIGHT]) if len(whole) == 1 else ()
 
 
-def _classes(others: Mapping[Way, Sequence[Any]], num_nodes: int) -> tuple[Way, ...]:
-    """Return the fields that may be the class of an object; () if there is none."""
-    found = dict[Way, Sequence[Any]]()
+def _classes(others: Mapping[Way, Sequence[Any]], num_nodes: int) -> tuple[tuple[Way, ...], bool]:
+    """Return the fields that may be the class of an object, and whether their names are those of classes."""
+    found = dict[Way, Sequence[str]]()
     for way, values in others.items():
         if len(values) >= _MIN_SHARE * num_nodes and not is_of_image(way) and all(map(_is_label, values)):
             found[way] = [str(value).strip() for value in values]
-    for words in (_CLASS_WORDS, _LIKELY_WORDS):
-        if named := {way: values for way, values in found.items() if words.intersection(words_of(way[-1]))}:
-            return _without_repeated(named, found)
+    usual = [
+        {way: values for way, values in found.items() if way and words.intersection(words_of(way[-1]))}
+        for words in (CLASS_WORDS, _LIKELY_WORDS)
+    ]
+    varying = [{way: values for way, values in some.items() if len(set(values)) > 1} for some in usual]
+    if named := next(filter(None, [*varying, *usual]), None):
+        return _without_repeated(named, found), True
     texts = {way: values for way, values in found.items() if not all(map(is_number, values))}
-    texts = {way: values for way, values in texts.items() if not _NUMBERS_OF.intersection(words_of(way[-1]))}
-    return _without_repeated({way: values for way, values in texts.items() if _repeat(values)}, texts)
+    texts = {way: values for way, values in texts.items() if way and not _NUMBERS_OF.intersection(words_of(way[-1]))}
+    return _without_repeated({way: values for way, values in texts.items() if _repeat(values)}, texts), False
 
 
 def _without_repeated(named: Mapping[Way, Sequence[str]], found: Mapping[Way, Sequence[str]]) -> tuple[Way, ...]:
-    """Return fields without those that are the same for all objects, and without numbers of what others name."""
-    varying = {way: values for way, values in named.items() if len(set(values)) > 1} or named
+    """Return fields without those that repeat an earlier one, and with a name in place of a number."""
     texts = {way: values for way, values in found.items() if not all(map(is_number, values))}
-    made = list[Way]()
-    for way, values in varying.items():
+    made = dict[Way, Sequence[str]]()
+    for way, values in named.items():
         names = (other for other, of_other in texts.items() if way not in texts and _are_one_to_one(values, of_other))
-        made.append(next(names, way))
-    return tuple(dict.fromkeys(made))
+        chosen = next(names, way)
+        if not any(_are_one_to_one(found[chosen], earlier) for earlier in made.values()):
+            made[chosen] = found[chosen]
+    return tuple(made)
 
 
 def _are_one_to_one(some: Sequence[str], others: Sequence[str]) -> bool:
@@ -303,7 +320,7 @@ def _are_guesses(way: Way, values: Sequence[Any]) -> bool:
         return False
     are_shares = all(0 <= number <= 1 for number in numbers) and any(number % 1 for number in numbers)
     is_named = bool(_GUESSES.intersection(words_of(" ".join(way))))
-    return (is_named and len(set(numbers)) > 1) or (are_shares and way[-1].startswith("field "))
+    return (is_named and len(set(numbers)) > 1) or (are_shares and way[-1].startswith(_FIELD))
 
 
 def is_number(value: Any) -> bool:

@@ -11,17 +11,23 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.formats import Format
 from shardkit.sources.detection.box_json.layout import BoxJson, open_files
 from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage
+from shardkit.sources.detection.box_tables.layout import united
+from shardkit.sources.detection.box_tables.tables import open_records
 from shardkit.sources.detection.files_of_images import FilesOfImages
+from shardkit.sources.detection.inferred.box_records import COLUMNS, BoxRecords
 from shardkit.sources.detection.inferred.finding import Inferred, find_inferred
 from shardkit.sources.detection.inferred.reading import Reading, name_of
 from shardkit.sources.detection.inferred.trees import records, tree_of
 from shardkit.sources.detection.rows import Annotation, detection_schema, encodable
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
+from shardkit.sources.name_index import NameIndex
+from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
 
@@ -33,6 +39,7 @@ class InferredFiles(FilesOfImages):
         folder: Root of the source.
         kind: Ending of the files.
         reading: How they are read.
+        places: The folders of the files.
         column: The field of the class; None if there is nothing to choose.
         groups: The root, whose files are one group.
     """
@@ -40,6 +47,7 @@ class InferredFiles(FilesOfImages):
     folder: Folder
     kind: str
     reading: Reading
+    places: tuple[str, ...]
     column: str | None = None
     groups: tuple[str, ...] = ("",)
 
@@ -51,6 +59,11 @@ class InferredFiles(FilesOfImages):
     def annotation_ending(self) -> str:  # type: ignore[override]
         """See PairedFiles."""
         return self.kind
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(UsedFile(join(place, f"*{self.kind}"), "labels") for place in self.places)
 
     def describe(self) -> str:
         """See Source."""
@@ -94,7 +107,9 @@ def open_found(opening: Opening, only: Sequence[str] | None = None) -> Source | 
     _refuse_uncertain(where, found)
     reading, column = _with_class(where, found.readings[0], opening)
     if not found.paths:
-        return InferredFiles(opening.folder, found.kind, reading, column)
+        return InferredFiles(opening.folder, found.kind, reading, found.places, column)
+    if found.has_box_each:
+        return _open_table(opening, found, reading, column)
     kind = Format(
         f"{found.kind[1:].upper()} of boxes",
         (found.kind,),
@@ -105,6 +120,17 @@ def open_found(opening: Opening, only: Sequence[str] | None = None) -> Source | 
         reading.describe(),
     )
     return open_files(opening, found.paths, kind, InferredRecords)
+
+
+def _open_table(opening: Opening, found: Inferred, reading: Reading, column: str | None) -> Source:
+    """Return the source of files with a record for each box."""
+    folder, options = opening.folder, opening.options
+    names = NameIndex(folder)
+    opened = []
+    for path in found.paths:
+        file = BoxRecords(folder, path, (*COLUMNS, column or "class"), found.inside, reading, column)
+        opened.append(open_records(folder, file, file.box_columns, options, names, may_leave=False))
+    return united(folder, opened, is_whole=options.root is None)
 
 
 def open_boxes(opening: Opening) -> Source:
@@ -160,11 +186,12 @@ def _with_class(where: str, reading: Reading, opening: Opening) -> tuple[Reading
             msg = f"{where} have no class by the name {chosen[0]!r}; there are {given}"
             raise DataError(msg)
         return replace(reading, classes=(names[chosen[0]],)), chosen[0]
-    if len(names) > 1:
+    if len(names) > 1 or (names and not reading.is_usual):
         place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
         commands = [
             place.whole({"layout": "boxes", "label_columns": (name,)}, f"{printable(name)} is the class")
             for name in names
         ]
-        raise RefusalError(f"{where} have {len(names)} fields that may give the class", commands)
+        fields = "a field" if len(names) == 1 else f"{len(names)} fields"
+        raise RefusalError(f"{where} have {fields} that may give the class", commands)
     return reading, next(iter(names), None)

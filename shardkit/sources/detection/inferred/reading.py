@@ -9,10 +9,12 @@ from shardkit.naming import printable
 from shardkit.sources.detection.box_json.fields import UNIT, centre_and_size, corner_and_size
 from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage, Sides
 from shardkit.sources.detection.inferred.roles import Way
+from shardkit.sources.detection.inferred.trees import BOX
 from shardkit.sources.detection.rows import NUMBER, encodable
 
 _MIN_POINTS = 2
 _TRUE = {"1", "true", "yes"}
+_SKIPPED = {"skipped", "skip", "cancelled", "was_cancelled"}
 _NOTHING: tuple[Any, ...] = ("", None, [])
 
 
@@ -150,6 +152,7 @@ class Reading:
         class_names: Names of classes by what the records call them.
         flags: The ways from an object to what says that it is to be left out.
         members: Names of the members that most records have.
+        is_usual: Whether the classes have a name that classes usually have; else the user is to be asked.
     """
 
     image: Way | None
@@ -161,6 +164,7 @@ class Reading:
     class_names: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[Way, ...] = ()
     members: frozenset[str] = frozenset()
+    is_usual: bool = True
 
     def is_of(self, tree: Any) -> bool:
         """Return whether a file is of this format: it has boxes, or is empty, or has the members of the first files."""
@@ -175,6 +179,8 @@ class Reading:
 
     def parse(self, image: JsonImage, record: Any, column: str | None) -> None:
         """Fill in an image; the parser of a `Format`."""
+        if any(str(record.get(name)).lower() in _TRUE for name in record if name.lower() in _SKIPPED):
+            image.is_skipped = True
         if self.image is not None:
             names = [str(value) for value in values_at([record], self.image) if isinstance(value, str | int)]
             image.image = names[0] if len(set(names)) == 1 else ""
@@ -211,7 +217,8 @@ class Reading:
     def describe(self) -> str:
         """Return what was inferred, for the user."""
         image = f"image: {name_of(self.image)}" if self.image is not None else "image: the one of the file's name"
-        return f"{self.box.name} as {self.unit}; {image}"
+        boxes = name_of(self.objects) if self.box.ways == ((BOX,),) else self.box.name
+        return f"{boxes} as {self.unit}; {image}"
 
 
 def _pixels(record: Any, way: Way) -> int | None:

@@ -26,7 +26,7 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _TOGETHER = (
     *("minimum", "maximum", "column", "height", "bottom", "center", "centre", "corner", "upper", "lower", "right"),
     *("width", "start", "left", "min", "max", "top", "end", "ctr", "col", "row", "tl", "lt", "ul", "br", "rb", "lr"),
-    *("x", "y", "w", "h", "c", "r"),
+    *("dx", "dy", "x", "y", "w", "h", "c", "r"),
 )
 _WORD = re.compile(rf"(?:{'|'.join(_TOGETHER)})+")
 _ONE = re.compile("|".join(_TOGETHER))
@@ -62,9 +62,9 @@ def role_of(way: Way) -> tuple[Role, tuple[str, ...], int | None] | None:
     known = {word for word in words if word in _TOGETHER}
     rest = tuple(word for word in words if word not in known and not word.isdecimal())
     number = numbers[-1] if numbers else None
-    if known & {"width", "w"} and not known & {"x", "y"}:
+    if known & {"width", "w", "dx"} and not known & {"x", "y"}:
         return Role.WIDTH, rest, number
-    if known & {"height", "h"} and not known & {"x", "y"}:
+    if known & {"height", "h", "dy"} and not known & {"x", "y"}:
         return Role.HEIGHT, rest, number
     axis = _axis(known)
     if axis is None:

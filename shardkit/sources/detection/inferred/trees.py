@@ -1,5 +1,8 @@
 """Read files of JSON, YAML, XML and text as trees: dicts, lists, and texts or numbers at their ends."""
 
+import csv
+import io
+import itertools
 import json
 import posixpath
 import re
@@ -15,15 +18,28 @@ from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.detection.box_json.records import lines, list_of
 from shardkit.sources.detection.files_of_images import json_of
 from shardkit.sources.detection.inferred.roles import Way
+from shardkit.sources.detection.rows import NUMBER
 from shardkit.sources.json_stream import top_level_items
+from shardkit.sources.walking import is_image
 
 LINES = (".jsonl", ".ndjson")  # endings of files with a JSON value in each line
 NAME = "(name)"  # the field of a record whose name in an object is the image's
 LINE = "line"  # the field of a text's lines
+BOX = "(box)"  # the field of a box in a list of boxes
+TABLES = (".csv", ".tsv")
 _MAX_TAGS = 24 * MAX_OBJECTS  # as elements these take about 100 MiB
 _MAX_YAML = 64 << 20  # 64 MiB, which is read at once
 _BRACKETS = re.compile(r"[()\[\]{}\"']")
 _BETWEEN = re.compile(r"\s*[,;\t|]\s*")
+_COMMENTS = ("%", "#", "//")
+_IS_BBGT = "bbGt version=3"  # the first line of texts of Piotr's Computer Vision Matlab Toolbox, with these fields
+_BBGT = (
+    *("class", "left", "top", "width", "height", "occluded"),
+    *("seen left", "seen top", "seen width", "seen height", "ignore", "direction"),
+)
+_NUM_SIDES = 4
+_NO_BOX = re.compile(r"no[_ -]?(?:box|bbox|object)(?:e?s)?", re.IGNORECASE)
+_ONE_BOX = re.compile(r"[0-9.]+(?: [0-9.]+){3}")
 _NUMBERED = re.compile(r"(?P<name>.*?)[-_ ]?[0-9]+")
 
 
@@ -36,11 +52,44 @@ def tree_of(data: bytes, kind: str) -> Any:
         return found if isinstance(found, str) else as_lists(found)
     if kind in {".yaml", ".yml"}:
         return _tree_of_yaml(data)
-    text = data.decode("utf-8-sig", "replace")
-    lines = [fields_of(line) for line in text.splitlines() if line.strip()]
-    if len(lines) > MAX_OBJECTS:
-        return f"it has {len(lines):,} lines, more than {MAX_OBJECTS:,}"
-    return {LINE: [{f"field {number}": field for number, field in enumerate(one, 1)} for one in lines]}
+    rows = [row for _, row in rows_of(io.BytesIO(data), kind)]
+    return {LINE: rows} if len(rows) <= MAX_OBJECTS else f"it has {len(rows):,} lines, more than {MAX_OBJECTS:,}"
+
+
+def rows_of(file: BinaryIO, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a text with their lines' numbers, the fields by the names of a table or by their numbers."""
+    text = io.TextIOWrapper(file, "utf-8-sig", errors="backslashreplace", newline="")
+    rows: Iterator[tuple[int, list[str]]]
+    names: list[str] | None = None
+    if kind in TABLES:
+        first = text.readline()
+        delimiter = max("\t,;|", key=first.count)
+        reader = csv.reader(itertools.chain([first], text), delimiter=delimiter)
+        rows = ((reader.line_num, [field.strip() for field in row]) for row in reader)
+    else:
+        lines = list(enumerate(text, 1))
+        names = list(_BBGT) if any(_IS_BBGT in line for _, line in lines[:1]) else None
+        plain = ((number, line) for number, line in lines if not line.startswith(_COMMENTS))
+        rows = ((number, fields_of(line)) for number, line in plain if line.strip())
+    for number, row in rows:
+        if names is None:
+            is_header = kind in TABLES and not any(NUMBER.fullmatch(one) or is_image(one) for one in row)
+            names = [name.lstrip("#") for name in row] if is_header else []
+            if is_header:
+                continue
+        if any(row):
+            every = [*names, *(f"field {place}" for place in range(len(names) + 1, len(row) + 1))]
+            yield number, dict(zip(every, map(_boxes, row), strict=False))
+
+
+def _boxes(field: str) -> Any:
+    """Return the boxes of a field such as ``1 2 3 4;5 6 7 8``, or of one that says that there are none."""
+    if ";" in field or _NO_BOX.fullmatch(field):
+        boxes = [one.split() for one in field.split(";") if one.strip()]
+        if all(len(one) == _NUM_SIDES and all(map(NUMBER.fullmatch, one)) for one in boxes):
+            return [{BOX: one} for one in boxes]
+        return [] if _NO_BOX.fullmatch(field) else field
+    return [{BOX: field.split()}] if _ONE_BOX.fullmatch(field) else field
 
 
 def fields_of(line: str) -> list[str]:
@@ -92,17 +141,39 @@ def tree_of_element(element: Element) -> Any:
 def as_lists(value: Any) -> Any:
     """Return a tree with lists in place of numbered members, such as ``{"0": {…}}`` or ``item1``, ``item2``."""
     if isinstance(value, list):
+        if value and all(map(_is_box, value)):
+            return [{BOX: one} for one in value]
         return [as_lists(one) if isinstance(one, dict | list) else one for one in value]
     if not isinstance(value, dict):
         return value
     made: dict[str, Any] = {}
-    for name, one in value.items():
+    for name, one in _joined(value).items():
         numbered = _NUMBERED.fullmatch(name) if isinstance(one, dict) else None
         if numbered is None:
             made[name] = as_lists(one) if isinstance(one, dict | list) else one
         else:
             made.setdefault(f"{numbered['name']} 1, 2, …".strip(), []).append(as_lists(one))
     return next(iter(made.values())) if len(made) == 1 and "1, 2, …" in made else made
+
+
+def _is_box(value: Any) -> bool:
+    return (
+        isinstance(value, list) and len(value) == _NUM_SIDES and not any(isinstance(one, dict | list) for one in value)
+    )
+
+
+def _joined(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with one list of objects in place of a list of boxes and the lists of what belongs to them."""
+    name = next((name for name, one in value.items() if isinstance(one, list) and one and all(map(_is_box, one))), None)
+    if name is None:
+        return value
+    others = [
+        other
+        for other, one in value.items()
+        if other != name and isinstance(one, list) and len(one) == len(value[name]) and not any(map(_is_box, one))
+    ]
+    objects = [{BOX: box, **{other: value[other][at] for other in others}} for at, box in enumerate(value[name])]
+    return {**{other: one for other, one in value.items() if other not in others}, name: objects}
 
 
 def elements(file: BinaryIO, url: str, way: Way) -> Iterator[tuple[int, Any]]:
@@ -147,6 +218,9 @@ def records(file: BinaryIO, url: str, kind: str, inside: str | None) -> Iterator
     if kind == ".xml":
         yield from elements(file, url, tuple((inside or "").split("/")))
         return
+    if kind in {*TABLES, ".txt"}:
+        yield from rows_of(file, kind)
+        return
     if kind in LINES:
         yield from ((number, as_lists(value)) for number, value in lines(file, url))
         return
@@ -180,5 +254,5 @@ def with_name(name: str | None, value: Any) -> Any:
 
 
 def kind_of(path: str) -> str:
-    """Return the ending of a file, in lower case."""
-    return posixpath.splitext(path)[1].lower()
+    """Return the ending of a file, in lower case; that of JSON for GeoJSON."""
+    return posixpath.splitext(path)[1].lower().replace(".geojson", ".json")

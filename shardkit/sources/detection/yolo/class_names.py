@@ -10,6 +10,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.options.forms import ClassesOfFile
+from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.yolo.data_yaml import checked_names
 from shardkit.sources.options import SourceOptions
@@ -60,10 +61,10 @@ def given_names(folder: Folder, bases: Iterable[str], options: SourceOptions) ->
     if options.layout is not None:
         return ()
     changes = [*_in_other_texts(folder, bases)]
-    changes.append(Change("FILE has a name a line, that of class 0 first", {"classes": "FILE"}))
     changes.append(Change("the numbers are the names of the classes", {"layout": "yolo"}))
     problem = f"{folder.url}: there are no names of YOLO's classes, no classes.txt and no data.yaml"
-    raise RefusalError(problem, changes)
+    remedy = f"give a file of a name a line, that of class 0 first, with {named('classes')}"
+    raise RefusalError(problem, changes, remedy=remedy)
 
 
 def _in_other_texts(folder: Folder, bases: Iterable[str]) -> Iterator[Change]:

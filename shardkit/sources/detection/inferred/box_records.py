@@ -1,0 +1,70 @@
+"""Records of one box each, as a table of boxes: the table's layout joins them by image, whatever their order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from shardkit.sources.detection.annotation_files import read_records
+from shardkit.sources.detection.box_json.records import JsonImage
+from shardkit.sources.detection.box_tables.columns import BoxColumns
+from shardkit.sources.detection.inferred.reading import Reading
+from shardkit.sources.detection.inferred.trees import kind_of, records
+from shardkit.sources.tables.formats.records import Record, TableFile
+
+COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax", "width", "height")  # and the class
+
+
+@dataclass(frozen=True, slots=True)
+class BoxRecords(TableFile):
+    """A file with a record for each box.
+
+    Attributes:
+        inside: Where the records are; see `trees.records`.
+        reading: How they are read.
+        column: The field of the class; None if there is nothing to choose.
+    """
+
+    format_name: ClassVar[str] = "records of boxes"
+    holds_text: ClassVar[bool] = False
+
+    inside: str | None
+    reading: Reading
+    column: str | None
+
+    @property
+    def remark(self) -> str:
+        """See TableFile."""
+        return f"{self.reading.describe()}; "
+
+    @property
+    def box_columns(self) -> BoxColumns:
+        """What the columns mean."""
+        image, xmin, ymin, xmax, ymax, width, height, label = range(len(self.columns))
+        size = (width, height) if self.reading.size else None
+        return BoxColumns(image, (xmin, xmax), (ymin, ymax), label=label if self.column else None, size=size)
+
+    def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """See TableFile."""
+        del part, wanted
+        read = partial(records, kind=kind_of(self.path), inside=self.inside)
+        for number, record in read_records(self.folder, self.path, read):
+            image = JsonImage(number=number)
+            if isinstance(record, dict):
+                self.reading.parse(image, record, self.column)
+            else:
+                image.bad = record if isinstance(record, str) else "it is no object"
+            problems = [image.bad] if image.bad else [one.message for one in image.problems]
+            yield from (Record(number, (), problem) for problem in problems)
+            for one in image.objects:
+                ymin, xmin, ymax, xmax = one["bbox"]
+                yield Record(number, (image.image, xmin, ymin, xmax, ymax, *image.size, one["label_name"]), None)
+            if not image.objects and not problems:
+                yield Record(number, (image.image, *(None for _ in COLUMNS)), None)
+
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        """See TableFile."""
+        del type_
+        return False
