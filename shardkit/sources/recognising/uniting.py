@@ -17,15 +17,17 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.columns import MASK_PATH, OBJECTS
 from shardkit.sources.context import Opening
+from shardkit.sources.folders.first_images import MAX_DEPTH
 from shardkit.sources.folders.split_folders import may_mean_split, splits_of
 from shardkit.sources.listing import Source
-from shardkit.sources.recognising.archives_in_folders import is_text
+from shardkit.sources.recognising.archives_in_folders import is_text, only_folder
 from shardkit.sources.recognising.united_source import Member, UnitedSource
 from shardkit.sources.recognising.unmarked_folders import IsReadWithout
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _MAX_MEMBERS = 50
+_SCRIPTS = (".bat", ".ipynb", ".py", ".sh")  # such as download.sh
 _Open = Callable[[Opening], Source]
 
 
@@ -50,28 +52,39 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
         CallError: It cannot be read, or the folders in it differ in their layouts or classes.
         DataError: Nothing that shardkit reads is in it.
     """
-    places = _places(opening)
+    around = _unwrapped(opening)
+    places = _places(around)
     try:
         source = open_folder(opening)
     except (CallError, DataError):
-        if places and (members := _members(opening, places, open_folder)):
-            return _united(opening, members)
+        if places and (members := _members(around, places, open_folder)):
+            return _united(around, members)
         raise
     if not places or opening.options.layout is not None or not _is_annotated(source):
         return source
     # A layout that sees split folders reads only those of its own kind, and files of classes only next to them.
-    layouts = {recognise(opening.below(place.name).folder) for place in places}
+    layouts = {recognise(around.below(place.name).folder) for place in places}
     are_others = None not in layouts and layouts != {layout_of_title(source.layout)}
     lacks_names = source.classes is None and MASK_PATH.name in source.schema.names
-    members = _members(opening, places, open_folder) if are_others or lacks_names else None
-    return _united(opening, members) if members and (are_others or any(map(_num_classes, members))) else source
+    members = _members(around, places, open_folder) if are_others or lacks_names else None
+    return _united(around, members) if members and (are_others or any(map(_num_classes, members))) else source
+
+
+def _unwrapped(opening: Opening) -> Opening:
+    """Return the first folder that holds more than one folder, texts aside."""
+    for _ in range(MAX_DEPTH):
+        if (name := only_folder(opening.folder)) is None or name == opening.excluded:
+            break
+        opening = opening.below(name)
+    return opening
 
 
 def _places(opening: Opening) -> list[_Place]:
-    """Return the folders that may each be a dataset; none unless they are all that a folder holds, texts aside."""
+    """Return the folders that may each be a dataset; none unless all other files are texts or scripts."""
     entries = [one for one in children(opening.folder) if one.name != opening.excluded]
     names = [one.name for one in entries if one.is_folder]
-    if not 1 < len(names) <= _MAX_MEMBERS or any(not one.is_folder and not is_text(one.name) for one in entries):
+    files = [one.name for one in entries if not one.is_folder]
+    if not 1 < len(names) <= _MAX_MEMBERS or not all(is_text(name) or name.endswith(_SCRIPTS) for name in files):
         return []
     splits = splits_of(names)
     if len(splits) == len(names):

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from shardkit.archives.mounted_folder import Mount, MountedFolder
 from shardkit.naming import printable
 from shardkit.sources.context import subfolder
-from shardkit.sources.recognising.archives_in_folders import only_folder
+from shardkit.sources.listing import is_ignored
+from shardkit.sources.recognising.archives_in_folders import is_text, only_folder
 from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Folder
 
@@ -48,7 +49,9 @@ def without_wrappers(folder: Folder, excluded: str | None) -> Iterator[tuple[Fol
             path = join(path, inner)
         if not _has_images(folder, path) or path == folders[0]:
             is_alone = not left_out and only_folder(folder) is not None
-            lifted = _tree(folder, [*folders, *left_out], [Mount("", folder, path)])
+            # A README next to the wrapper may be called like another one in it.
+            texts = [one.name for one in children(folder) if is_text(one.name) or is_ignored(one.name)]
+            lifted = _tree(folder, [*folders, *left_out, *texts], [Mount("", folder, path)])
             tree = subfolder(folder, path) if is_alone else lifted
             yield tree, _note({path: ""})
 

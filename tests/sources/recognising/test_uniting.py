@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from shardkit import open as open_dataset
 from shardkit import read_manifest
-from shardkit.testing import picture, write_tree
+from shardkit.testing import encoded, picture, write_tree
 
 from ...cli.calling import call
 
@@ -45,7 +47,7 @@ def keys(dataset):
 
 
 def test_each_folder_of_splits_is_read_on_its_own(tmp_path):
-    write_tree(tmp_path, {**coco("a/train"), **coco("a/test", 10), "a/README.md": "Two exports."})
+    write_tree(tmp_path, {**coco("a/train"), **coco("a/test", 10), "a/README.md": "Two exports.", "a/get.sh": "wget"})
     result = call("convert", tmp_path / "a", tmp_path / "out", "--ignore", "/test/images/2.jpg", "--max-rejected", "1")
     assert result.exit_code == 0, result.stderr
     assert f"{tmp_path}/a: read each folder on its own as COCO; test/ as test: read annotations/" in result.stderr
@@ -53,6 +55,18 @@ def test_each_folder_of_splits_is_read_on_its_own(tmp_path):
         "train": ["train/images/1.jpg", "train/images/2.jpg"],
         "test": ["test/images/1.jpg"],
     }
+    assert read_manifest(tmp_path / "out").classes == ["cat", "dog"]
+
+
+def test_splits_with_files_of_their_own_are_read_below_a_folder_around_them(tmp_path):
+    colours = np.array([[64, 128, 64], [192, 0, 128]], np.uint8)
+    mask = encoded(Image.fromarray(colours[np.arange(SIDE * SIDE).reshape(SIDE, SIDE) // 40 % 2]), "PNG")
+    for i, split in enumerate(("train", "test")):
+        files = {"class_dict.csv": "name,r,g,b\ncat,64,128,64\ndog,192,0,128\n", "masks/1.png": mask}
+        write_tree(tmp_path / "source/download" / split, {**files, "images/1.jpg": jpeg(i)})
+    result = call("convert", tmp_path / "source", tmp_path / "out")
+    assert result.exit_code == 0, result.stderr
+    assert keys(tmp_path / "out") == {"train": ["train/images/1.jpg"], "test": ["test/images/1.jpg"]}
     assert read_manifest(tmp_path / "out").classes == ["cat", "dog"]
 
 

@@ -17,7 +17,8 @@ def below(folder, files):
 @pytest.mark.parametrize("options", [{}, {"layout": "voc"}], ids=["detected", "named"])
 @pytest.mark.parametrize("folder", ["a", "a/a", "pets-main/data/voc"])
 def test_one_folder_around_everything(folder, options, tmp_path):
-    write_tree(tmp_path / "source", {**below(folder, VOC), "README.md": b"pets", "__MACOSX/._a": b"x"})
+    files = {**below(folder, {**VOC, "README.md": b"more about pets"}), "README.md": b"pets", "get.sh": b"wget"}
+    write_tree(tmp_path / "source", {**files, "__MACOSX/._a": b"x"})
     found = read_source(tmp_path / "source", **options)
     assert [key for key, _, _ in found.labels] == ["JPEGImages/1.jpg", "JPEGImages/2.jpg"]
 
