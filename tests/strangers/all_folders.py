@@ -16,6 +16,7 @@ from . import (  # noqa: F401 - they register folders
     held_out_5b,
     held_out_5c,
     held_out_5d,
+    held_out_6,
     held_out_boxes,
     held_out_masks,
     laid_splits,
