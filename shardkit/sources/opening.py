@@ -40,7 +40,7 @@ from shardkit.sources.recognising.uniting import whole_or_united
 from shardkit.sources.recognising.unmarked_folders import IsReadWithout, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, with_archive_problems
 from shardkit.sources.recognising.wrappers import without_wrappers
-from shardkit.sources.walking import children, join, listing_once
+from shardkit.sources.walking import children, is_folder, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees
@@ -117,7 +117,24 @@ def _open_without_others(
             left_out += tuple(map(IgnoreGlob, found.globs))
             remark += f"; note: {', '.join(printable(glob[1:]) for glob in found.globs)} {found.why}"
             continue
-        return (NotedSource(source.folder, source, remark, source.folder) if remark else source), left_out
+        if remark:
+            tree = _top(source.folder, opening.folder)
+            outside = _outside(tree, source.folder, left_out)
+            source = NotedSource(source.folder, source, remark, tree, outside, "which is not read")
+        return source, left_out
+
+
+def _top(folder: Folder, given: Folder) -> Folder:
+    """Return the tree that a source's folder is in: its archive, or the folder that the user gave."""
+    inner = folder.inner if isinstance(folder, FilteredFolder) else folder
+    return replace(inner, root="") if isinstance(inner, ArchiveFolder | MountedFolder) else given
+
+
+def _outside(tree: Folder, folder: Folder, left_out: tuple[IgnoreGlob, ...]) -> tuple[str, ...]:
+    """Return the folders that are left out of a tree and are not in the folder that is the source."""
+    above = f"{folder.above}/" if isinstance(folder, FilteredFolder) and folder.above else ""
+    paths = [glob.text.strip("/") for glob in left_out if glob.text.endswith("/")]
+    return tuple(path for path in paths if not path.startswith(above) and is_folder(tree, path))
 
 
 def _open_one(unpacker: Unpacker, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:

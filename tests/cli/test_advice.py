@@ -89,10 +89,7 @@ def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(
 NO_CLASSES = {  # what would become classes, if each folder was one
     "one folder around everything": (["photos/1.jpg", "photos/2.jpg"], ["--unlabelled"]),
     "splits": (["train/1.jpg", "test/2.jpg"], ["--unlabelled"]),
-    "numbered parts of classes": (
-        [f"part{i}/{c}/{i}.jpg" for i in (1, 2) for c in ("cat", "dog")],
-        ["--class-level 2", "", ""],
-    ),
+    "numbered parts": (["Plate1/1.jpg", "Plate2/2.jpg"], ["--unlabelled", "--layout class-folders"]),
     "days": (["2019/1.jpg", "2020/2.jpg"], ["--unlabelled"]),
     "a copy with other files": (["cat/1.jpg", "cat (1)/2.jpg", "dog/3.jpg"], ["--ignore '/cat (1)/'"]),
     "thumbnails": (["cat/1.jpg", "cat - thumbnail/1.jpg", "dog/2.jpg"], ["--ignore '/cat - thumbnail/'"]),
@@ -201,7 +198,7 @@ def test_where_no_change_works_the_refusal_says_why(tmp_path):
 def test_every_command_of_a_refused_append_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path, dict.fromkeys([f"first/{c}/{i}.jpg" for c in ("cat", "dog") for i in range(9)]))
-    more = [(part, c, i) for part in ("part1", "part2") for c in ("cat", "dog") for i in (30, 31)]
+    more = [(part, c, i) for part in ("anna", "ben") for c in ("cat", "dog") for i in (30, 31)]
     write_tree(
         tmp_path, {f"more/{part}/{c}/{i}.jpg": picture(100 + number) for number, (part, c, i) in enumerate(more)}
     )
@@ -210,7 +207,7 @@ def test_every_command_of_a_refused_append_runs(tmp_path, monkeypatch):
     printed = commands(refused.stderr)
     # Folders of a class of the dataset are no classes, so that reading is not offered.
     assert [command[3:] for command in printed] == [["--class-level", "2"], [], []]
-    assert "only part1/ is read, which holds cat/, dog/; leaves out 4 of 8 images" in refused.stderr
+    assert "only anna/ is read, which holds cat/, dog/; leaves out 4 of 8 images" in refused.stderr
     for number, command in enumerate(printed):
         shutil.copytree("data", f"data{number}")
         assert call(*[f"data{number}" if word == "data" else word for word in command]).exit_code == 0, command
@@ -220,7 +217,7 @@ def test_a_refused_append_offers_no_reading_that_would_replace_images(tmp_path, 
     monkeypatch.chdir(tmp_path)
     written(tmp_path, dict.fromkeys([f"first/{c}/{i}.jpg" for c in ("cat", "dog") for i in range(9)]))
     assert call("convert", "first", "data").exit_code == 0
-    paths = [f"more/{part}/{c}/{i}.jpg" for part in ("part1", "part2") for c in ("cat", "dog") for i in range(2)]
+    paths = [f"more/{part}/{c}/{i}.jpg" for part in ("anna", "ben") for c in ("cat", "dog") for i in range(2)]
     write_tree(tmp_path, {path: picture(100 + number) for number, path in enumerate(paths)})
     printed = commands(call("append", "data", "more").stderr)
-    assert printed == [["append", "data", "more", "--class-level", "2"]]  # more/part1 has keys of the dataset
+    assert printed == [["append", "data", "more", "--class-level", "2"]]  # more/anna has keys of the dataset

@@ -300,7 +300,7 @@ def _(tree):
             tree.images(f"Dataset/{split}/{name}/{split}_{name}_{{}}.jpg", 3, name, own)
 
 
-@folder("folds of cross validation", "advised")
+@folder("folds of cross validation")
 def _(tree):
     for fold in range(1, 4):
         for name in ("benign", "malignant"):

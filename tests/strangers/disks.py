@@ -161,7 +161,7 @@ def _(tree):
             tree.images(f"{kind}/{name}/{kind}{name}{{}}.jpg", 3, name)
 
 
-@folder("a folder and its backup", "advised")
+@folder("a folder and its backup")
 def _(tree):
     for name in PETS:
         for path in tree.images(f"pets/{name}/{name}{{}}.jpg", 3, name):

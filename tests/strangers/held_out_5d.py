@@ -89,9 +89,7 @@ def _(tree):
     tree.files["MyProject.ilp"] = b"\x89HDF\r\n\x1a\n" + bytes(64)
 
 
-@folder(
-    "Cellpose: 001_img.png, 001_img_cp_masks.png that number the cells, 001_img_seg.npy", "advised", today="refused"
-)
+@folder("Cellpose: 001_img.png, 001_img_cp_masks.png that number the cells, 001_img_seg.npy", "advised")
 def _(tree):
     """cellpose.readthedocs.io/en/latest/outputs: 0 is no cell."""
     for number in range(5):

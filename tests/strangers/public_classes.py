@@ -3,7 +3,7 @@
 from .tree import folder
 
 
-@folder("SUN397: classes below folders of their first letter, lists of ten partitions", today="advised")
+@folder("SUN397: classes below folders of their first letter, lists of ten partitions")
 def _(tree):
     for name in ("abbey", "airport_terminal", "barn", "cafeteria"):
         tree.images(f"SUN397/{name[0]}/{name}/sun_a{name[1]}{{:04}}.jpg", 3, name)

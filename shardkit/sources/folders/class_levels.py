@@ -57,6 +57,15 @@ def refuse_unclear_level(
         _refuse_uneven(folder, inner, excluded, place)
 
 
+def are_initials(folder: Folder, names: list[str], excluded: str | None) -> bool:
+    """Return whether folders have the first letters of the folders in them: a/abbey/ and b/barn/ of SUN397."""
+    if len(names) < 2 or any(len(name) != 1 or not name.isalpha() for name in names):
+        return False
+    inner = {name: label_folders(folder, name, excluded) for name in names}
+    begin = all(below and all(one.lower().startswith(name.lower()) for one in below) for name, below in inner.items())
+    return begin and all(len(one) > 1 for below in inner.values() for one in below)
+
+
 def _refuse_inner_splits(folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace) -> None:
     """Refuse folders of which one has splits, in folders that unpacking adds: no level of the tree has the classes.
 

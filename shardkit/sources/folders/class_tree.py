@@ -34,6 +34,7 @@ from shardkit.sources.folders.class_folders import (
     unlabelled_remark,
 )
 from shardkit.sources.folders.class_levels import (
+    are_initials,
     inner_splits,
     innermost,
     longer_names,
@@ -41,10 +42,15 @@ from shardkit.sources.folders.class_levels import (
     refuse_unclear_level,
 )
 from shardkit.sources.folders.coded_names import refuse_coded_names
-from shardkit.sources.folders.copies import copies_among, is_same_tree, refuse_variants
+from shardkit.sources.folders.copies import copies_among, copies_by_name, is_same_tree, refuse_variants, repeated_trees
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.mixed_folders import are_classes, refusal_of_mixture
-from shardkit.sources.folders.no_classes import are_days_of_classes, refuse_no_classes, refuse_parts_of_data
+from shardkit.sources.folders.no_classes import (
+    are_parts_of_classes,
+    parts_of_data,
+    refuse_no_classes,
+    refuse_parts_of_data,
+)
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import (
     is_of_project,
@@ -155,7 +161,7 @@ def _below_splits(
     splits: dict[str, str],
     unlabelled: list[str],
     unused: tuple[str, ...],
-) -> ClassFolders | FlatFolders | Wrapper:
+) -> ClassFolders | FlatFolders | Wrapper | Without:
     roots = [LabelRoot(innermost(folder, name, excluded, of_split=True), split) for name, split in splits.items()]
     inner = {root: label_folders(folder, root.path, excluded) for root in roots}
     without = tests_in_parts({root: inner[root] for root in roots})
@@ -186,6 +192,9 @@ def _below_splits(
         ]
         raise RefusalError(problem, commands)
     for root in labelled:
+        copies = {join(root.path, one): join(root.path, of) for one, of in copies_by_name(inner[root]).items()}
+        if copies and all(is_same_tree(folder, *pair) for pair in copies.items()):
+            return reading_without([*copies], "repeats files next to it and is", "repeat files next to them and are")
         refuse_variants(folder, root.path, inner[root], place)
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:NUM_SAMPLED]
         refuse_unclear_level(folder, sampled, excluded, place, are_in_split=True)
@@ -216,10 +225,15 @@ def _one_folder(folder: Folder, name: str, excluded: str | None, place: SourcePl
 def _labels(
     folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
 ) -> ClassFolders | FlatFolders | Without:
-    if are_days_of_classes(folder, names, excluded):
+    if are_parts_of_classes(folder, names, excluded):
         roots = tuple(LabelRoot(name, None) for name in names)
-        remark = f"; note: {listed(names)} look like dates, and the folders in them are the classes"
+        remark = f"; note: {listed(names)} {parts_of_data(names)}; the folders in them are the classes"
         return ClassFolders(folder, roots, excluded, remark, level=2)
+    if are_initials(folder, names, excluded):
+        remark = f"; note: {listed(names)} are the first letters of the classes in them"
+        return ClassFolders(folder, tuple(LabelRoot(name, None) for name in names), excluded, remark, level=2)
+    if repeated := repeated_trees(folder, names, excluded):
+        return reading_without(repeated, "repeats files next to it and is", "repeat files next to them and are")
     if parts := splits_in_names(names):
         named = [NamedFolder(name, split, label) for name, (label, split) in parts.items()]
         return ClassFolders(folder, excluded=excluded, remark=named_remark(named), named=tuple(named))

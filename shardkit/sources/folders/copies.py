@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
+from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import listed
 from shardkit.sources.folders.masks.by_content import images_below
 from shardkit.sources.folders.masks.matching import common_end
@@ -33,6 +34,7 @@ _MADE_OF = frozenset(
     }
 )
 _PARTS = re.compile(r"[\W_]+")
+_MAX_TREES = 8  # folders of which each is compared with all others
 _MAX_BYTES = 1 << 20  # 1 MiB of a file that are compared
 _NUM_NAMES = 50  # images of a folder whose names are compared
 _MAX_COMPARED = 200  # images of a folder whose paths are compared
@@ -47,9 +49,34 @@ def copies_among(folder: Folder, names: list[str]) -> dict[str, str]:
         folder: The folder that they are in.
         names: The names of all folders in it.
     """
-    found = {name: of for name in names if (of := original_of(name)) and of in names}
+    found = copies_by_name(names)
     if len(names) <= _MAX_PROBED:
         found |= {name: "" for name in names if _repeats_siblings(folder, name, names)}
+    return found
+
+
+def copies_by_name(names: Sequence[str]) -> dict[str, str]:
+    """Return the folders that are called like copies of others next to them, and the names of these."""
+    there = set(names)
+    return {name: of for name in names if (of := original_of(name)) and of in there}
+
+
+def repeated_trees(folder: Folder, names: Sequence[str], excluded: str | None) -> list[str]:
+    """Return the folders that have all files of another one with the same classes: pets_backup/ next to pets/.
+
+    Args:
+        folder: The folder that they are in.
+        names: The names of all folders in it.
+        excluded: Path of the output; None for none.
+    """
+    if not 1 < len(names) <= _MAX_TREES:
+        return []
+    inner = {name: label_folders(folder, name, excluded) for name in names}
+    found: list[str] = []
+    for one, other in itertools.combinations(sorted(names, key=len), 2):
+        is_same = one not in found and len(inner[one]) > 1 and inner[one] == inner[other]
+        if is_same and is_same_tree(folder, one, other) and is_same_tree(folder, other, one):
+            found.append(other)
     return found
 
 

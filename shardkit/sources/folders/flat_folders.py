@@ -15,7 +15,6 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks
 from shardkit.sources.folders.annotated_trees import readings_of_masks
-from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.data_formats import data_format
 from shardkit.sources.folders.file_names import FileNames
@@ -103,8 +102,7 @@ def open_flat_folders(
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
         if len(by_name) < _MAX_READINGS and are_numbered(paths):  # a refusal offers few commands
             commands.append(place.tree(FORCED, f"{shown} are the classes"))
-    if any(root.path and label_folders(folder, root.path, excluded) for root in flat.roots):
-        commands = readings_of_masks(folder, [], place) or commands  # the others would take the masks for images
+    commands = readings_of_masks(folder, [], place) or commands  # the others would take the masks for images
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     if flat.why:
         raise RefusalError(f"{place.shown}: {flat.why}{remark}", commands)

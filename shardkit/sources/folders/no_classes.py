@@ -23,11 +23,26 @@ _DATE = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?:[-_.]?[01][0-9](?:[-_.]?[0-3]
 # What data is divided by: ``Plate1``, ``patient_007``; ``class1``, ``type_2`` and ``s1`` may be classes.
 _PARTS = frozenset(
     {
-        *("batch", "cam", "camera", "case", "chunk", "clip", "day", "fold", "page", "part", "patient", "plate", "roll"),
-        *("run", "scan", "scene", "seq", "sequence", "session", "set", "shard", "site", "slide", "subject", "trial"),
-        *("user", "vid", "video", "visit", "volume", "week", "month"),
+        *("batch", "cam", "camera", "case", "chunk", "clip", "day", "donor", "fold", "fov", "page", "part", "patient"),
+        *("month", "plate", "recording", "roll", "run", "scan", "scene", "seq", "sequence", "session", "set", "shard"),
+        *(
+            "site",
+            "slide",
+            "sub",
+            "subj",
+            "subject",
+            "trial",
+            "user",
+            "vid",
+            "video",
+            "visit",
+            "volume",
+            "week",
+            "well",
+        ),
     }
 )
+_LETTER = re.compile(r"(?<=[a-z])[A-Z]\Z|(?<=[ _-])[A-Za-z]\Z")  # in place of a number: PlateA, plate_b
 _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 
 
@@ -82,15 +97,16 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
     return ""
 
 
-def are_days_of_classes(folder: Folder, names: Sequence[str], excluded: str | None) -> bool:
-    """Return whether folders are dates, and the same folders of images are in several of them.
+def are_parts_of_classes(folder: Folder, names: Sequence[str], excluded: str | None) -> bool:
+    """Return whether folders are dates or numbered parts, and the same folders of images are in several of them.
 
     Args:
         folder: The folder that they are in.
         names: The names of all folders in it.
         excluded: Path of the output; None for none.
     """
-    if len(names) < 2 or not are_dates(names) or any(has_images(folder, name) for name in names):
+    are_parts = len(names) > 1 and (are_dates(names) or are_numbered(names))
+    if not are_parts or any(has_images(folder, name) for name in names):
         return False
     inner = {name: label_folders(folder, name, excluded) for name in names}
     counts = Counter(name for below in inner.values() for name in below)
@@ -133,8 +149,8 @@ def refuse_parts_of_data(names: list[str], place: SourcePlace) -> None:
 
 
 def are_numbered(names: Sequence[str]) -> bool:
-    """Return whether folders are called by one word for parts of data, and numbers: ``Plate1``, ``Plate2``."""
-    found = {number_of_word(name) for name in names}
+    """Return whether folders are called by one word for parts of data, and numbers: ``Plate1`` or ``PlateA``."""
+    found = {number_of_word(_LETTER.sub("0", name)) for name in names}
     return len(names) > 1 and found <= _PARTS and len(found) == 1
 
 

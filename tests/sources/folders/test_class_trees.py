@@ -251,7 +251,7 @@ READ = {
         ["pets/cat/1.jpg", "pets/dog/2.jpg", "pets_testset/cat_3.jpg"],
         CLASS_FOLDERS,
         {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
-        {},
+        {"image in pets_testset/ which is not read": 1},
     ),
     # https://www.kaggle.com/datasets/paultimothymooney/blood-cells
     "two test sets": (
@@ -271,13 +271,26 @@ READ = {
         ["data/cat/1.jpg", "data/dog/2.jpg", "docs/figure.png"],
         CLASS_FOLDERS,
         {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
-        {},
+        {"image in docs/ which is not read": 1},
     ),
     "charts next to classes": (
         ["cat/1.jpg", "cat/2.jpg", "dog/3.jpg", "confusion.png", "loss.png"],
         CLASS_FOLDERS,
         {"cat/1.jpg": (None, "cat"), "cat/2.jpg": (None, "cat"), "dog/3.jpg": (None, "dog")},
         {"ignored by /confusion.png": 1, "ignored by /loss.png": 1},
+    ),
+    "folds of classes": (
+        [f"fold{i}/{name}/{i}.jpg" for i in (1, 2) for name in ("cat", "dog")],
+        CLASS_FOLDERS,
+        {f"fold{i}/{name}/{i}.jpg": (None, name) for i in (1, 2) for name in ("cat", "dog")},
+        {},
+    ),
+    # https://vision.princeton.edu/projects/2010/SUN/
+    "classes below their first letters": (
+        ["a/abbey/1.jpg", "a/airfield/2.jpg", "b/barn/3.jpg"],
+        CLASS_FOLDERS,
+        {"a/abbey/1.jpg": (None, "abbey"), "a/airfield/2.jpg": (None, "airfield"), "b/barn/3.jpg": (None, "barn")},
+        {},
     ),
     "splits in a folder called train": (
         ["train/train/cat/1.jpg", "train/test/cat/2.jpg"],
@@ -339,9 +352,9 @@ REFUSED = {
         ["SOURCE OUT --ignore /bus/"],
     ),
     "the classes may be one level lower": (
-        ["part1/cat/1.jpg", "part1/dog/2.jpg", "part2/cat/3.jpg", "part2/dog/4.jpg"],
-        "part1/, part2/ hold folders such as cat/, dog/; either of the two levels may be the class",
-        ["SOURCE OUT --class-level 2", "SOURCE/part1 OUT", "SOURCE/part2 OUT"],
+        ["anna/cat/1.jpg", "anna/dog/2.jpg", "ben/cat/3.jpg", "ben/dog/4.jpg"],
+        "anna/, ben/ hold folders such as cat/, dog/; either of the two levels may be the class",
+        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/anna OUT", "SOURCE/ben OUT"],
     ),
     "a dataset with splits next to one without": (
         [f"part1/part1/{split}/{name}/1.jpg" for split in ("train", "test") for name in ("cat", "dog")]
@@ -350,7 +363,12 @@ REFUSED = {
         ["SOURCE/part1 OUT", "SOURCE/part2 OUT"],
     ),
     "datasets with splits": (
-        [f"{part}/{split}/{n}/1.jpg" for part in ("part1", "part2") for split in ("train", "test") for n in ("a", "b")],
+        [
+            f"{part}/{split}/{n}/{part}.jpg"
+            for part in ("part1", "part2")
+            for split in ("train", "test")
+            for n in ("a", "b")
+        ],
         "part1/ has the splits test/, train/, and each has a/, b/, so part1/, part2/ may be a dataset each",
         ["SOURCE/part1 OUT", "SOURCE/part2 OUT"],
     ),
@@ -477,6 +495,16 @@ REFUSED = {
         "Plate1/, Plate2/ are numbered parts of the data",
         [UNLABELLED, FORCED],
     ),
+    "plates with letters": (
+        ["PlateA/1.jpg", "PlateA/2.jpg", "PlateB/3.jpg"],
+        "PlateA/, PlateB/ are numbered parts of the data",
+        [UNLABELLED, FORCED],
+    ),
+    "subjects": (
+        ["sub-01/1.jpg", "sub-01/2.jpg", "sub-02/3.jpg"],
+        "sub-01/, sub-02/ are numbered parts of the data",
+        [UNLABELLED, FORCED],
+    ),
     "patients of a split": (
         ["train/patient_01/1.jpg", "train/patient_02/2.jpg", "test/patient_03/3.jpg", "test/patient_04/4.jpg"],
         "patient_03/, patient_04/ are numbered parts of the data",
@@ -510,7 +538,8 @@ REFUSED = {
 def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, sentence, commands, kind, tmp_path):
     if kind == "zip":  # no path leads to a folder in it
         commands = [re.sub(r"^SOURCE/\w+ OUT --", "SOURCE OUT --", command) for command in commands]
-        others = {"SOURCE/part1 OUT": "SOURCE OUT --ignore /part2/", "SOURCE/part2 OUT": "SOURCE OUT --ignore /part1/"}
+        pairs = (("part1", "part2"), ("part2", "part1"), ("anna", "ben"), ("ben", "anna"))
+        others = {f"SOURCE/{one} OUT": f"SOURCE OUT --ignore /{other}/" for one, other in pairs}
         others["SOURCE/animals OUT"] = "SOURCE OUT --ignore /plants/"
         commands = [others.get(command, command) for command in commands]
         commands = [command for command in commands if not command.startswith("SOURCE/")]
@@ -604,8 +633,22 @@ def test_folders_in_classes_are_pointed_out(tmp_path):
             {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
             "cat - Copy/, dog (1)/",
         ),
+        (
+            ["train/cat/1.jpg", "train/dog/2.jpg", "train/cat (1)/1.jpg", "train/dog - Copy/2.jpg", "test/cat/3.jpg"],
+            {
+                "train/cat/1.jpg": ("train", "cat"),
+                "train/dog/2.jpg": ("train", "dog"),
+                "test/cat/3.jpg": ("test", "cat"),
+            },
+            "train/cat (1)/, train/dog - Copy/",
+        ),
+        (
+            [f"{pets}/{path}" for pets in ("pets", "pets_backup") for path in ("cat/1.jpg", "dog/2.jpg")],
+            {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+            "pets_backup/",
+        ),
     ],
-    ids=["unpacked into itself", "beside splits", "by a file manager"],
+    ids=["unpacked into itself", "beside splits", "by a file manager", "in a split", "a backup"],
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_copies_are_not_read(kind, files, kept, note, tmp_path):

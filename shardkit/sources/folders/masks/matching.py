@@ -52,15 +52,24 @@ def pairs_in(folder: Folder, base: str, split: str | None, *, by_names: bool = T
     said = [path for path in paths if SAYS_MASKS.search(posixpath.basename(path))]
     if not said and not by_names:
         said = [path for path in paths if are_masks(folder, images_below(folder, path))]
-    for masks, images in itertools.product(said, paths):
-        if images in said or _DRAWN_OVER.search(posixpath.basename(images)):
-            continue
-        inner = folders_in(folder, images)
-        with_splits = bool(inner) and all(map(split_of_name, inner))
-        own = split or (None if with_splits else split_of(posixpath.basename(images)))
-        part = matched(folder, Part(images, masks, own, with_splits=split is None and with_splits))
-        if part is not None:
-            yield part
+    pairs = [
+        (images, masks)
+        for masks, images in itertools.product(said, paths)
+        if images not in said and not _DRAWN_OVER.search(posixpath.basename(images))
+    ]
+    for any_start in (False, True):  # train/1.png is no image of val_labels/1.png next to train_labels/
+        found = [part for pair in pairs if (part := _pair(folder, *pair, split, any_start=any_start))]
+        yield from found
+        if found:
+            return
+
+
+def _pair(folder: Folder, images: str, masks: str, split: str | None, *, any_start: bool) -> Part | None:
+    inner = folders_in(folder, images)
+    with_splits = bool(inner) and all(map(split_of_name, inner))
+    own = split or (None if with_splits else split_of(posixpath.basename(images)))
+    part = Part(images, masks, own, with_splits=split is None and with_splits)
+    return matched(folder, part, any_start=any_start)
 
 
 def _without_wrapper(folder: Folder, path: str) -> list[str]:
@@ -75,19 +84,44 @@ def _without_wrapper(folder: Folder, path: str) -> list[str]:
     return [inner]
 
 
-def pairs_in_one_folder(folder: Folder, path: str, depth: int = 0) -> Iterator[Part]:
-    """Yield the pairs in a folder, by suffix: ``1_sat.jpg`` and ``1_mask.png``, ``1.bmp`` and ``1_m.bmp``."""
+def pairs_in_one_folder(folder: Folder, path: str, depth: int = 0, *, any_end: bool = False) -> Iterator[Part]:
+    """Yield the pairs in a folder, by suffix: ``1_sat.jpg`` and ``1_mask.png``, ``1.bmp`` and ``1_m.bmp``.
+
+    Args:
+        folder: The source.
+        path: The folder.
+        depth: Levels of folders in it that are searched, too.
+        any_end: Whether an end of several words is one of masks: ``1_cp_masks.png``, which numbers cells.
+    """
     paths = list(itertools.islice(images_below(folder, path, depth), _NUM_MATCHED))
     by_stem = {posixpath.splitext(one)[0]: one for one in paths}
     if part := _of_same_stems(folder, path, paths):
         yield part
         return
     suffixes = {found[0] for stem in by_stem if (found := MASK_SUFFIX.search(stem))}
-    if not suffixes:  # the end that follows the stem of another image
-        ends = filter(None, map(_LAST_SUFFIX.search, by_stem))
-        suffixes = {end[0] for end in ends if end.string[: end.start()] in by_stem}
-    if not 0 < len(suffixes) <= _MAX_SUFFIXES:
-        return
+    # The end that follows the stem of another image.
+    last = {end[0] for stem in by_stem if (end := _LAST_SUFFIX.search(stem)) and stem[: end.start()] in by_stem}
+    several = {stem[i:] for stem in by_stem if any_end for i in _separators(stem) if stem[:i] in by_stem}
+    for ends in (suffixes or last, several):
+        parts = [*_with_ends_of_masks(folder, path, by_stem, ends)] if 0 < len(ends) <= _MAX_SUFFIXES else []
+        yield from parts
+        if parts:
+            return
+
+
+def _separators(stem: str) -> list[int]:
+    return [i for i, character in enumerate(stem) if character in "_-" and i > stem.rfind("/") + 1]
+
+
+def _with_ends_of_masks(folder: Folder, path: str, by_stem: dict[str, str], suffixes: set[str]) -> Iterator[Part]:
+    """Yield the pairs in a folder with some ends of the masks' stems.
+
+    Args:
+        folder: The source.
+        path: The folder.
+        by_stem: Paths of its images.
+        suffixes: The ends.
+    """
     images = [stem for stem in by_stem if not stem.endswith(tuple(suffixes))]
     for suffix, image_suffix in itertools.product(sorted(suffixes), _IMAGE_SUFFIXES):
         masks = {stem.removesuffix(suffix) for stem in by_stem if stem.endswith(suffix)}
@@ -118,16 +152,22 @@ def _of_same_stems(folder: Folder, path: str, paths: list[str]) -> Part | None:
     return None
 
 
-def matched(folder: Folder, part: Part) -> Part | None:
+def matched(folder: Folder, part: Part, *, any_start: bool = False) -> Part | None:
     """Return a pair of folders with the ends of its names; None if they are no pair, by their names or pixels."""
-    found = with_ends(folder, part)
+    found = with_ends(folder, part, any_start=any_start)
     if found is None or not are_masks(folder, images_below(folder, part.masks or "")):
         return None
     return None if are_masks(folder, itertools.islice(images_below(folder, part.images), 2)) else found
 
 
-def with_ends(folder: Folder, part: Part) -> Part | None:
-    """Return a pair of folders with the ends of its images' and masks' names; None if the names do not agree."""
+def with_ends(folder: Folder, part: Part, *, any_start: bool = False) -> Part | None:
+    """Return a pair of folders with the ends of its images' and masks' names; None if the names do not agree.
+
+    Args:
+        folder: The source.
+        part: The pair.
+        any_start: Whether names may begin with other words: img_1.jpg and seg_1.png.
+    """
     images, masks = ([*itertools.islice(images_below(folder, path), _NUM_MATCHED)] for path in part.folders)
     names = {stem_in_part(path[len(part.masks or "") + 1 :], part) for path in masks}
     bare = {MASK_SUFFIX.sub("", name) for name in names}
@@ -141,6 +181,8 @@ def with_ends(folder: Folder, part: Part) -> Part | None:
     bare_names = {name.removesuffix(ends[1]) for name in names}
     if any(ends) and len(bare_stems & bare_names) >= _MIN_MATCHED * len(names):
         return replace(part, image_suffix=ends[0], mask_suffix=ends[1])
+    if not any_start:
+        return None
     starts = _common_start(bare_stems), _common_start(bare_names)
     common = {_without_start(one, starts[0]) for one in bare_stems} & {
         _without_start(one, starts[1]) for one in bare_names

@@ -95,7 +95,7 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
         if len(names) > MAX_FOLDERS and (found := tuple(pairs_in_each(folder, names))):
             return found
     if len(names) > MAX_FOLDERS:
-        return tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH)) if is_explicit else ()
+        return tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH, any_end=True)) if is_explicit else ()
     found = tuple(pairs_in(folder, "", None, by_names=not is_explicit))
     # Folders that are no splits may be classes, each with its masks.
     inner = [name for name in names if is_explicit or split_of(name)]
@@ -107,9 +107,9 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
         found += tuple(pairs_in(folder, name, split, by_names=by_names)) or below
     for path in ["", *(names if len(names) == 1 else inner)] if not found else ():
         if not path or not folders_in(folder, path):
-            found += tuple(pairs_in_one_folder(folder, path))
+            found += tuple(pairs_in_one_folder(folder, path, any_end=is_explicit))
     if not found and is_explicit:
-        found = tuple(_among_images(folder, names)) or tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH))
+        found = tuple(_among_images(folder, names)) or tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH, any_end=True))
     # Images to learn from without masks, as for anomalies, have other labels.
     if not is_explicit and {one.split for one in found} == {"test"} and "train" in map(split_of, names):
         return ()
