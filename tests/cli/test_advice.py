@@ -77,6 +77,19 @@ def test_every_call_of_a_refusal_in_python_runs(name, tmp_path, monkeypatch):
         assert plan.num_examples > 0, way
 
 
+@pytest.mark.parametrize(
+    ("folders", "may_be"),
+    [(["images"], False), (["images", "photos"], False), (["train", "test"], False), (["cat", "dog"], True)],
+)
+def test_folders_next_to_several_tables_are_offered_as_classes_only_if_they_may_be_some(folders, may_be, tmp_path):
+    paths = [f"{folders[i % len(folders)]}/{i}.jpg" for i in range(4)]
+    rows = {name: "".join(f"{path},{name}{i % 2}\n" for i, path in enumerate(paths)) for name in ("anna", "ben")}
+    tables = {f"{name}.csv": f"image,label\n{text}" for name, text in rows.items()}
+    refused = call("plan", written(tmp_path, {**tables, **dict.fromkeys(paths)}))
+    assert "anna.csv and ben.csv all name images" in refused.stderr
+    assert (["--layout", "class-folders"] in [command[2:] for command in commands(refused.stderr)]) == may_be
+
+
 def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(tmp_path, monkeypatch):
     monkeypatch.chdir(written(tmp_path, dict.fromkeys(f"s/{i}/{c}/{j}.jpg" for i, c, j in PARTS)))
     *_, level, folders, larger, smaller = call("plan", "s").stderr.splitlines()

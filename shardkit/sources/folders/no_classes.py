@@ -1,5 +1,7 @@
 """Recognise folders whose names cannot be those of classes: dates, ranges of numbers, a camera's folders, drawings."""
 
+import itertools
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -43,6 +45,8 @@ _PARTS = frozenset(
     }
 )
 _LETTER = re.compile(r"(?<=[a-z])[A-Z]\Z|(?<=[ _-])[A-Za-z]\Z")  # in place of a number: PlateA, plate_b
+_NUM_NAMES = 50  # images of a folder whose names are compared
+_MIN_SHARE = 0.9  # of them that are in another folder of views
 _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 
 
@@ -117,8 +121,19 @@ def are_parts_of_classes(folder: Folder, names: Sequence[str], excluded: str | N
         all(inner.values())
         and len(repeated) > 1
         and not are_odd
+        and not _are_views(folder, [join(names[0], name) for name in inner[names[0]]])
         and all(has_images(folder, join(day, name)) for day, below in inner.items() for name in below)
     )
+
+
+def _are_views(folder: Folder, paths: Sequence[str]) -> bool:
+    """Return whether two folders hold images of the same names: left/ and right/ of a camera, T1/ and T2/."""
+    found = [
+        {posixpath.splitext(one[len(path) :])[0] for one in itertools.islice(images_below(folder, path), _NUM_NAMES)}
+        for path in paths[:2]
+    ]
+    common = set.intersection(*found) if found else set()
+    return len(found) > 1 and len(common) > 1 and len(common) >= _MIN_SHARE * min(map(len, found))
 
 
 def parts_of_data(names: Sequence[str]) -> str:

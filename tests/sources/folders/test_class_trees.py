@@ -495,6 +495,11 @@ REFUSED = {
         "Plate1/, Plate2/ are numbered parts of the data",
         [UNLABELLED, FORCED],
     ),
+    "pairs of a camera in folders of scenes": (
+        [f"scene{i}/{eye}/{i}{j}.jpg" for i in (1, 2) for eye in ("left", "right") for j in range(3)],
+        "scene1/, scene2/ hold folders such as left/, right/; either of the two levels may be the class",
+        ["SOURCE OUT --class-level 2", "SOURCE/scene1 OUT", "SOURCE/scene2 OUT"],
+    ),
     "plates with letters": (
         ["PlateA/1.jpg", "PlateA/2.jpg", "PlateB/3.jpg"],
         "PlateA/, PlateB/ are numbered parts of the data",
@@ -538,7 +543,14 @@ REFUSED = {
 def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, sentence, commands, kind, tmp_path):
     if kind == "zip":  # no path leads to a folder in it
         commands = [re.sub(r"^SOURCE/\w+ OUT --", "SOURCE OUT --", command) for command in commands]
-        pairs = (("part1", "part2"), ("part2", "part1"), ("anna", "ben"), ("ben", "anna"))
+        pairs = (
+            ("part1", "part2"),
+            ("part2", "part1"),
+            ("scene1", "scene2"),
+            ("scene2", "scene1"),
+            ("anna", "ben"),
+            ("ben", "anna"),
+        )
         others = {f"SOURCE/{one} OUT": f"SOURCE OUT --ignore /{other}/" for one, other in pairs}
         others["SOURCE/animals OUT"] = "SOURCE OUT --ignore /plants/"
         commands = [others.get(command, command) for command in commands]
