@@ -71,7 +71,8 @@ def _one_work_folder() -> Iterator[None]:
 def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
     """Return a refusal with the changes that work; if none works, it says what comes in the way of the first."""
     found = _planned_changes(refusal.changes, call, planned)
-    if found and all(one.is_blind for one in found):  # a file may hold the labels, and its command asks which
+    if found and all(one.is_blind or _hides_a_file(one.change) for one in found):
+        # A file may hold the labels, and its command asks which.
         answers = [one for one in _answered_twice(refusal.changes, planned) if not _is_blind(one)]
         found = [*_planned_changes(answers, call, planned), *found]
     if clean := [one for one in found if not one.mixed and one.num_examples]:
@@ -187,6 +188,10 @@ def _rejects_too_many(plan: "Plan", call: Call) -> bool:
 
 def _is_blind(change: Change) -> bool:
     return bool(_BLIND.intersection(change.options)) or change.options.get("layout") in _BLIND_LAYOUTS
+
+
+def _hides_a_file(change: Change) -> bool:
+    return any(not glob.endswith("/") for glob in change.options.get("ignore", ()))
 
 
 def _mixed_splits(plan: "Plan") -> frozenset[str]:

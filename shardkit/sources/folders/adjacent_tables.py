@@ -31,6 +31,7 @@ from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
+_USUAL_LABELS = (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)
 _FEW_RECORDS = 3  # of fewer, nothing repeats
 _FEW_OF_A_FOLDER = 2
 _DIGITS_OF_RANGES = 4
@@ -273,7 +274,8 @@ def _look_at_head(head: Head, files: ImageNames) -> AdjacentTable:
     labels = frozenset(columns[i] for i in others if _may_be_labels(columns[i], [row[i] for row in rows]))
     table = AdjacentTable(name, columns, columns[column], top, of_folders, label_columns=labels)
     values = {i: {row: rows[row][i] for row in found} for i in others if columns[i] in labels}
-    if all(map(is_invented, labels)):  # nothing says that they are labels, unlike the folders
+    says_labels = named_like([*labels], _USUAL_LABELS) if "/" not in name else not all(map(is_invented, labels))
+    if not says_labels:  # unlike the folders
         table = replace(table, inner_folders=_inner_folders(found))
     numbers = bool(values) and all(_are_numbers_of_folders(of_rows, found) for of_rows in values.values())
     above = {posixpath.dirname(path) for paths in found.values() for path in paths}
@@ -292,9 +294,19 @@ def _is_code(rows: Sequence[Sequence[Any]], column: int, other: int) -> bool:
 
 
 def _inner_folders(found: Mapping[int, Sequence[str]]) -> frozenset[str]:
-    folders = sorted({posixpath.dirname(path) for paths in found.values() for path in paths})
+    """Return the names of the folders of the images below what they share and below splits.
+
+    Folders by the first characters of the images' names say nothing.
+    """
+    paths = sorted({path for of_row in found.values() for path in of_row})
+    folders = sorted(set(map(posixpath.dirname, paths)))
     common = posixpath.commonpath(folders) if all(folders) else ""
-    return frozenset(path[len(common) :].strip("/").split("/")[0] for path in folders)
+    below = [path[len(common) :].strip("/").split("/") for path in paths]
+    if len(splits_of(names := sorted({parts[0] for parts in below}))) == len(names):
+        below = [parts[1:] for parts in below]
+    names_of = {parts[0] for parts in below if len(parts) > 1}
+    by_name = all(len(parts[0]) < _DIGITS_OF_RANGES and parts[-1].startswith(parts[0]) for parts in below)
+    return frozenset() if by_name else frozenset(names_of)
 
 
 def _with_numbers_of_others(tables: list[AdjacentTable]) -> list[AdjacentTable]:
@@ -341,7 +353,7 @@ def _may_be_labels(title: str, values: Sequence[Any]) -> bool:
     texts = [str(value) for value in values if value not in (None, "")]
     if texts and all(map(names_image, texts)):  # of masks, of depth
         return False
-    if named_like([title], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):
+    if named_like([title], _USUAL_LABELS):
         return True
     if holds_splits(title, texts) or _OF_FOLDS.search(title) or all(map(is_web_address, texts)):
         return False

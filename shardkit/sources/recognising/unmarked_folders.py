@@ -317,7 +317,10 @@ def _refuse_tables(folder: Folder, beside: AdjacentTables, place: SourcePlace) -
             commands.append(replace(command, options={"layout": "table", **command.options}))
     if any(table.image_folders - {""} for table in beside.naming):
         commands += readings_of_masks(folder, folders_in(folder), place)
-        commands.append(place.tree({"layout": "class-folders"}, "each folder is a class"))
+        if any(are_classes(table) and len(table.image_folders) == 1 for table in beside.naming):
+            commands.append(place.without(names, "the folders are the classes", files=True))
+        else:
+            commands.append(place.tree({"layout": "class-folders"}, "each folder is a class"))
     if len(names) == 1:
         problem = f"{place.shown}: {names[0]} names the images, and the folders' names may be classes"
         return RefusalError(problem, commands)
