@@ -40,6 +40,7 @@ from shardkit.sources.folders.class_levels import (
     longer_names,
     refuse_inner_classes,
     refuse_unclear_level,
+    trees_alone,
 )
 from shardkit.sources.folders.coded_names import refuse_coded_names
 from shardkit.sources.folders.copies import copies_among, copies_by_name, is_same_tree, refuse_variants, repeated_trees
@@ -254,6 +255,9 @@ def _labels(
     left_out = [name for name in names if is_unlabelled(name)]
     remark += unlabelled_remark(left_out)
     sampled = [name for name in names if name not in left_out][:NUM_SAMPLED]
+    if len(sampled) == 1 < len(names) and not has_images(folder, sampled[0]):
+        problem = f"{place.shown}: {listed(left_out)} next to the only other folder, {listed(sampled)}, has no labels"
+        raise RefusalError(problem, [place.without(left_out, f"without {listed(left_out)}"), _forced(place)])
     inner = {name: label_folders(folder, name, excluded) for name in sampled}
     without_images = all(inner[name] and not has_images(folder, name) for name in sampled)
     if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
@@ -266,7 +270,8 @@ def _labels(
             f"({listed(inner[split_up[0]])}), but other class folders do not"
         )
         remedy = f"divide the images of every class, or move those of {listed(split_up)} out of the split folders"
-        raise RefusalError(problem, remedy=remedy)
+        others = tuple(name for name in names if name not in split_up)
+        raise RefusalError(problem, trees_alone(folder, split_up, excluded, place, others), remedy=remedy)
     refuse_unclear_level(folder, sampled, excluded, place)
     refuse_parts_of_data(names, place)
     refuse_coded_names(folder, sampled, place)

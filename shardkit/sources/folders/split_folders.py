@@ -15,6 +15,7 @@ _GLUED = re.compile(
     r"(train|training|val|valid|validation|test|testing)(?:sets?|crops?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
 )
 _SEPARATORS = re.compile(r"[ _.-]+")
+_BLANKS = re.compile(r"[\s_]+")
 _MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
 _ALSO = {
     "validate": "validation",
@@ -50,9 +51,17 @@ _OF_PROJECT = frozenset(
         *("assets", "bin", "build", "checkpoint", "checkpoints", "ckpt", "code", "config", "configs", "dist", "doc"),
         *("docs", "env", "examples", "experiments", "figs", "figures", "lib", "log", "logs", "mlruns", "model"),
         *("models", "notebook", "notebooks", "out", "output", "outputs", "papers", "plots", "report", "reports"),
-        *("result", "results", "run", "runs", "scripts", "site", "src", "static", "tensorboard", "tests", "tmp"),
+        *("result", "results", "run", "runs", "scripts", "site", "src", "static", "tensorboard", "tests"),
         *("tools", "utils", "venv", "wandb", "weights"),
         *("lists", "partitions", "split", "splits"),
+    }
+)
+# Folders that operating systems, tools and people leave behind, in lower case without blanks and underscores.
+_LEFT_BEHIND = frozenset(
+    {
+        *("$recycle.bin", "@eadir", "backup", "backups", "deleted", "lost+found", "neuerordner", "newfolder"),
+        *("nouveaudossier", "pycache", "recyclebin", "systemvolumeinformation", "temp", "thumbnail", "thumbnails"),
+        *("thumbs", "tmp", "trash", "untitledfolder"),
     }
 )
 # Names of the only folder in a split folder that are no class: Keras' generators want one folder at least.
@@ -78,7 +87,12 @@ def says_images(name: str) -> bool:
 
 def is_of_project(name: str) -> bool:
     """Return whether a folder is called as those of a program or of lists, such as ``docs``, ``runs`` or ``splits``."""
-    return name.lower() in _OF_PROJECT
+    return name.lower() in _OF_PROJECT or is_left_behind(name)
+
+
+def is_left_behind(name: str) -> bool:
+    """Return whether a folder is called as what systems and tools leave behind, such as ``thumbnails`` or ``tmp``."""
+    return _BLANKS.sub("", name).lower() in _LEFT_BEHIND
 
 
 def mentions_split(name: str) -> bool:

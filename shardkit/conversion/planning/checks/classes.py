@@ -16,19 +16,13 @@ from shardkit.naming import counted
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.sources.columns import LAST_CLASS
+from shardkit.sources.folders.split_folders import is_left_behind
 
 _BETWEEN_WORDS = re.compile(r"[\s_]+")
 # Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u03bf\u03b1\u03bd\u03b9\u03ba\u03c1",
     "aeopcxyijsoavikp",
-)
-# Folders that operating systems, tools and people leave behind, in lower case without blanks and underscores.
-_JUNK = frozenset(
-    {
-        *("$recycle.bin", "@eadir", "backup", "lost+found", "neuerordner", "newfolder", "nouveaudossier"),
-        *("pycache", "systemvolumeinformation", "temp", "thumbnails", "thumbs", "tmp", "untitledfolder"),
-    }
 )
 
 
@@ -71,7 +65,7 @@ def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Findin
         return
     for code, what, odd in (
         ("class_named_like_split", "splits", [name for name in classes if names_split(name)]),
-        ("class_named_like_junk", "temporary or system folders", [name for name in classes if _normal(name) in _JUNK]),
+        ("class_named_like_junk", "temporary or system folders", [name for name in classes if is_left_behind(name)]),
     ):
         if odd:
             names = "class name looks" if len(odd) == 1 else "class names look"
