@@ -302,11 +302,16 @@ def _inner_folders(found: Mapping[int, Sequence[str]]) -> frozenset[str]:
     folders = sorted(set(map(posixpath.dirname, paths)))
     common = posixpath.commonpath(folders) if all(folders) else ""
     below = [path[len(common) :].strip("/").split("/") for path in paths]
-    if len(splits_of(names := sorted({parts[0] for parts in below}))) == len(names):
+    if len(splits_of(names := sorted({parts[0] for parts in below if len(parts) > 1}))) == len(names):
         below = [parts[1:] for parts in below]
-    names_of = {parts[0] for parts in below if len(parts) > 1}
-    by_name = all(len(parts[0]) < _DIGITS_OF_RANGES and parts[-1].startswith(parts[0]) for parts in below)
-    return frozenset() if by_name else frozenset(names_of)
+    inner = [parts for parts in below if len(parts) > 1]
+    return frozenset() if all(map(_begins_name, inner)) else frozenset(parts[0] for parts in inner)
+
+
+def _begins_name(parts: Sequence[str]) -> bool:
+    """Return whether a folder has the first characters of a file's name: 010/ of 0108775.jpg, but not 1/ of 1_2.jpg."""
+    folder, name = parts[0], parts[-1]
+    return len(folder) < _DIGITS_OF_RANGES and name.startswith(folder) and name[len(folder) :][:1].isalnum()
 
 
 def _with_numbers_of_others(tables: list[AdjacentTable]) -> list[AdjacentTable]:
@@ -325,6 +330,7 @@ def _with_targets(tables: list[AdjacentTable]) -> list[AdjacentTable]:
             [target] = common
             repeated = one.folder_column if one.folder_column == target else ""
             one = replace(one, target=target, folder_column=repeated, label_columns=frozenset([target]))  # noqa: PLW2901
+            one = replace(one, inner_folders=frozenset())  # noqa: PLW2901
         found.append(one)
     return found
 

@@ -344,7 +344,7 @@ REFUSED = {
     "splits in one class only": (
         ["cat/train/1.jpg", "cat/test/2.jpg", "dog/3.jpg"],
         "cat/ contains split folders (test/, train/), but other class folders do not",
-        [],
+        ["SOURCE/cat OUT"],
     ),
     "a split or a class": (
         ["train/steam/1.jpg", "train/diesel/2.jpg", "bus/3.jpg"],
@@ -445,6 +445,16 @@ REFUSED = {
         ["cat/1.jpg", "dog/2.jpg", "docs/figure.png", "src/train.py"],
         "docs/ next to cat/, dog/ does not look like a class",
         ["SOURCE OUT --ignore /docs/ --ignore /src/", FORCED],
+    ),
+    "what a system left behind": (
+        ["cat/1.jpg", "dog/2.jpg", "thumbnails/3.jpg"],
+        "thumbnails/ next to cat/, dog/ does not look like a class",
+        ["SOURCE OUT --ignore /thumbnails/", FORCED],
+    ),
+    "images without labels next to a tree": (
+        ["digits/train/0/1.jpg", "digits/train/1/2.jpg", "digits/test/0/3.jpg", "unlabeled/4.jpg"],
+        "unlabeled/ next to the only other folder, digits/, has no labels",
+        ["SOURCE OUT --ignore /unlabeled/", FORCED],
     ),
     "codes in the names of each folder's images": (
         [f"s{person}/s{person}_{i:04}_{i % 2}_{i % 3}_{i // 6}.png" for person in (1, 2) for i in range(12)],
@@ -553,6 +563,7 @@ def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, senten
         )
         others = {f"SOURCE/{one} OUT": f"SOURCE OUT --ignore /{other}/" for one, other in pairs}
         others["SOURCE/animals OUT"] = "SOURCE OUT --ignore /plants/"
+        others["SOURCE/cat OUT"] = "SOURCE OUT --ignore /dog/"
         commands = [others.get(command, command) for command in commands]
         commands = [command for command in commands if not command.startswith("SOURCE/")]
     url = made(tmp_path, kind, files)
