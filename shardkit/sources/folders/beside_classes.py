@@ -17,7 +17,7 @@ from shardkit.sources.folders.copies import is_same_tree
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.mixed_folders import FEW
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import is_of_project, mentioned_split, mentions_split
+from shardkit.sources.folders.split_folders import is_left_behind, is_of_project, mentioned_split, mentions_split
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Folder
@@ -64,7 +64,8 @@ def decide_about_others(
     Raises:
         RefusalError: The folders may be classes; the changes leave them out.
     """
-    others, what = [name for name in names if is_of_project(name)], "a class"
+    others = [name for name in names if is_of_project(name) and (holds_image(folder, name) or not is_left_behind(name))]
+    what = "a class"
     if not others and len(names) <= FEW:
         others, what = [name for name in names if mentions_split(name)], "a class, but like a split"
     rest = [name for name in names if name not in others]
@@ -73,7 +74,7 @@ def decide_about_others(
     inner = {name: label_folders(folder, innermost(folder, name, excluded), excluded) for name in names}
     if len(rest) == 1 and len(inner[rest[0]]) > 1 and not any(len(inner[name]) > 1 for name in others):
         if "split" not in what:
-            return reading_without(others, "is a folder of a project and is", "are folders of a project and are")
+            return reading_without(others, "is no class by its name and is", "are no classes by their names and are")
         if mentioned_split(others[0]) == "test":
             return reading_without(others, "holds test images without labels and is", "")
     if "split" in what and len(others) == len(rest) == 1 and (split := mentioned_split(others[0])):
