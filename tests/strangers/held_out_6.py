@@ -275,7 +275,7 @@ def _(tree):
         tree.drawing(f"cracks/wall{number}_mask.png", grey(values))
 
 
-@folder("PaddleSeg: images, labels, train.txt and val.txt of two paths a line, labels.txt", today="wrong")
+@folder("PaddleSeg: images, labels, train.txt and val.txt of two paths a line, labels.txt")
 def _(tree):
     """github.com/PaddlePaddle/PaddleSeg, docs/data/custom."""
     lists = {"train": "", "val": "", "test": ""}

@@ -20,6 +20,11 @@ FILES = {
         ("background", "cat"),
         "000000800000",
     ),
+    "classes.json": (
+        ['{"classes": [{"title": "Water", "color": "#E2A929"}, {"title": "Road", "color": "#6ec1e4"}]}'],
+        ("Water", "Road"),
+        "e2a9296ec1e4",
+    ),
     "objectInfo150.txt": (
         ["Idx\tRatio\tTrain\tVal\tStuff\tName", "1\t0.1\t1\t1\t1\twall", "2\t0.1\t1\t1\t1\tbuilding, edifice"],
         ("other", "wall", "building, edifice"),

@@ -264,11 +264,11 @@ def test_lists_of_voc_tell_the_splits_of_images_and_masks(tmp_path):
     assert found.source.describe().endswith("JPEGImages/ with SegmentationClass/, splits by ImageSets/Segmentation")
 
 
-@pytest.mark.parametrize("line", ["{}", "{}.jpg", "images/{}.jpg", "./images/{}.jpg"])
+@pytest.mark.parametrize("line", ["{}", "{}.jpg", "images/{}.jpg", "./images/{}.jpg", "images/{0}.jpg masks/{0}.png"])
 def test_lists_next_to_the_images_tell_the_splits(line, tmp_path):
     files = {f"images/{i}.jpg": b"x" for i in "1234"} | {f"masks/{i}.png": b"x" for i in "1234"}
-    files |= {"train.txt": f"{line}\n{line}\n".format(1, 2).encode(), "test.txt": f"{line}\n".format(3).encode()}
-    files |= {"val.txt": f"{line}\n".format(9).encode()}
+    lists = {"train": (1, 2), "test": (3,), "val": (9,)}
+    files |= {f"{name}.txt": "".join(f"{line.format(i)}\n" for i in found).encode() for name, found in lists.items()}
     found = read_source(write_tree(tmp_path / "source", files))
     assert found.labels == [
         ("images/1.jpg", "train", "masks/1.png"),
@@ -283,6 +283,85 @@ def test_lists_next_to_the_images_tell_the_splits(line, tmp_path):
 def test_lists_of_other_files_next_to_the_images_are_not_read(tmp_path):
     files = {"images/1.jpg": b"x", "masks/1.png": b"x", "train.txt": b"loss 0.5\n"}
     assert read_source(write_tree(tmp_path / "source", files)).labels == [("images/1.jpg", None, "masks/1.png")]
+
+
+def drawn(kind="binary", seed=0):
+    """A drawing of few values: of two classes, of several, or a photograph."""
+    pixels = np.zeros((20, 24), np.uint8)
+    if kind == "photograph":
+        return encoded(Image.fromarray(np.random.default_rng(seed).integers(0, 256, (20, 24, 3), np.uint8)))
+    pixels[5:12, 6 : 10 + seed % 9] = 255 if kind == "binary" else 1
+    pixels[12:, 6:] = 0 if kind == "binary" else 2
+    return encoded(Image.fromarray(pixels))
+
+
+def pairs(*names, kind="binary"):
+    """Pairs of a photograph and its drawing, by their paths."""
+    files = {}
+    for number, (image, mask) in enumerate(names):
+        files |= {image: drawn("photograph", number), mask: drawn(kind, number)}
+    return files
+
+
+# Folders that each hold images and masks: the images with their masks, or "refused".
+DIVIDED = {
+    "numbered": (pairs(*((f"kos0{i}/{j}.png", f"kos0{i}/{j}_label.png") for i in (1, 2) for j in range(3))), 6),
+    "codes": (pairs(*((f"TCGA_{i}17/{j}.png", f"TCGA_{i}17/{j}_mask.png") for i in (4, 5) for j in range(3))), 6),
+    "several classes in a mask": (
+        pairs(
+            *((f"{c}/images/{j}.png", f"{c}/labels/{j}.png") for c in ("rome", "oslo") for j in range(3)), kind="more"
+        ),
+        6,
+    ),
+    "names, and masks of two classes": (
+        pairs(*((f"{c}/images/{j}.png", f"{c}/masks/{j}.png") for c in ("covid", "normal") for j in range(3))),
+        "a folder masks/ in covid/",
+    ),
+    "numbered classes": (
+        pairs(*((f"class{i}/images/{j}.png", f"class{i}/masks/{j}.png") for i in (1, 2) for j in range(3))),
+        "a folder masks/ in class1/",
+    ),
+    "classes below both folders": (
+        pairs(*((f"image/{c}/{j}.png", f"mask/{c}/{j}.png") for c in ("glass", "stone") for j in range(3))),
+        "image/ and mask/ have the folders glass/, stone/, which may be classes",
+    ),
+    "videos below both folders": (
+        pairs(*((f"image/video{i}/{j}.png", f"mask/video{i}/{j}.png") for i in (1, 2) for j in range(3))),
+        6,
+    ),
+    "other words before the numbers": (pairs(*((f"photos/img_{j}.png", f"masks/seg_{j}.png") for j in range(5))), 5),
+    "drawings without a name in common": (
+        pairs(*((f"photos/wall_{j}.png", f"task-project/task-{40 + j}-tag.png") for j in range(5))),
+        "task-project/ holds drawings of few colours",
+    ),
+    "masks of unknown names": (
+        pairs(*((f"{c}/aerial/{c}{j}.png", f"{c}/atlas/{c}{j}.png") for c in ("rome", "oslo") for j in range(3))),
+        "atlas/ holds drawings of few colours with the names of the images in",
+    ),
+    "before and after": (
+        pairs(*((f"A/{j}.png", f"label/{j}.png") for j in range(5)))
+        | {f"B/{j}.png": drawn("photograph", 9) for j in range(5)},
+        "A/ and B/ have their masks in one folder",
+    ),
+    "tables of pairs": (
+        pairs(*((f"Image/{j}.png", f"Mask/{j}.png") for j in range(5)))
+        | {"metadata.csv": "Image,Mask\n" + "".join(f"{j}.png,{j}.png\n" for j in range(5))},
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_folders_that_each_hold_images_and_masks_are_parts_of_the_data_or_asked_about(name, tmp_path):
+    files, wanted = DIVIDED[name]
+    root = write_tree(tmp_path / "source", files)
+    if isinstance(wanted, int):
+        found = read_source(root)
+        assert found.source.layout == "images and masks"
+        assert len([mask for _, _, mask in found.labels if mask.endswith(".png")]) == wanted
+    else:
+        with pytest.raises(CallError, match=wanted):
+            opened(root)
 
 
 def test_masks_of_instances_are_refused_with_a_program_that_merges_those_of_an_image(tmp_path, monkeypatch):

@@ -39,7 +39,7 @@ from shardkit.sources.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
-from shardkit.sources.walking import children, folders_in, is_folder, join, parent_of
+from shardkit.sources.walking import children, folders_in, is_folder, is_image, join, parent_of
 from shardkit.storage import Folder
 
 # Names of the two folders, in any case; if there are several, the first in this order.
@@ -197,8 +197,10 @@ def _are_lists(folder: Folder, path: str, images: str) -> bool:
 
 
 def listed_stem(line: str, images: str) -> str:
-    """Return the stem that a line of a split list means: ``1``, ``1.jpg`` or ``images/1.jpg``."""
-    stem, end = posixpath.splitext(line.removeprefix("./").removeprefix(f"{images}/"))
+    """Return the stem that a line of a split list means: ``1``, ``1.jpg``, ``images/1.jpg`` or that and its mask."""
+    fields = line.split()
+    path = fields[0] if len(fields) > 1 and all(map(is_image, fields)) else line
+    stem, end = posixpath.splitext(path.removeprefix("./").lstrip("/").removeprefix(f"{images}/"))
     return stem if end.lower() in IMAGE_ENDINGS else stem + end
 
 
