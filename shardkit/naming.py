@@ -204,7 +204,7 @@ def split_order(names: set[str]) -> list[str]:
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: ``1 shard``, ``2 shards``, ``1,024 classes``."""
-    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    plural = f"{noun}es" if noun.endswith(("s", "x")) else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 
 

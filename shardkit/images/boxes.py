@@ -14,6 +14,8 @@ from shardkit.reject_reasons import ANNOTATED_SIZE
 Box = tuple[float, float, float, float]
 _FLOAT32 = struct.Struct("<4f")
 _MASK = "mask"
+_OF_PIXELS = {"segmentation", "area"}  # fields of objects that would have to be scaled with the boxes
+_SLACK = 1.001  # pixels that a box may reach beyond its image: Pascal VOC counts pixels from 1
 _Point = tuple[float, float]
 
 # EXIF orientation: from (y, x) in the stored picture to (y, x) in the upright one (EXIF 2.3, 4.6.4 A).
@@ -82,10 +84,26 @@ def mask_orientation(mask: MaskInfo, info: ImageInfo) -> int:
     return annotated_orientation(mask.width, mask.height, info, _MASK)
 
 
+class Placed(NamedTuple):
+    """The boxes of an image in the stored form.
+
+    Attributes:
+        objects: The objects, with boxes clipped to the image.
+        bad_boxes: The boxes without area in the image, whose objects are dropped.
+        num_clipped: Number of boxes that reached beyond the image by more than a pixel.
+    """
+
+    objects: list[dict[str, Any]]
+    bad_boxes: list[BadBox]
+    num_clipped: int
+
+
 def place_objects(
     objects: Sequence[dict[str, Any]], annotated: tuple[int | None, int | None], info: ImageInfo
-) -> tuple[list[dict[str, Any]], list[BadBox]]:
+) -> Placed:
     """Convert the boxes of objects to the stored form, clipped to the image.
+
+    Boxes of a picture of another size and the same shape are those of the image before it was resized.
 
     Args:
         objects: Dicts with at least `bbox` and `name`; see sources.listing.objects_field.
@@ -93,20 +111,18 @@ def place_objects(
             already, None for pixels of the upright image.
         info: The image's header.
 
-    Returns:
-        The objects with stored boxes; and the boxes without area in the image, whose objects are dropped.
-
     Raises:
         BadImage: See annotated_orientation.
     """
     width, height = annotated
-    orientation = 1
+    orientation, num_clipped = 1, 0
     if width is None or height is None:
         width, height = upright_size(info)
     elif (width, height) == (0, 0):
         width = height = 1
-    else:
+    elif not is_resized((width, height), info) or any(_has_pixels(one) for one in objects):
         orientation = annotated_orientation(width, height, info, "annotated size")
+    slack = tuple(_SLACK / side for side in upright_size(info))
     placed, bad_boxes = [], []
     for one in objects:
         box = _placed(one["bbox"], width, height, orientation)
@@ -116,7 +132,19 @@ def place_objects(
             bad_boxes.append(BadBox(one["name"], found))
         else:
             placed.append({**one, "bbox": list(box)})
-    return placed, bad_boxes
+            ymin, xmin, ymax, xmax = (side / (height, width)[at % 2] for at, side in enumerate(one["bbox"]))
+            num_clipped += min(xmin, 1 - xmax) < -slack[0] or min(ymin, 1 - ymax) < -slack[1]
+    return Placed(placed, bad_boxes, num_clipped)
+
+
+def is_resized(annotated: tuple[int, int], info: ImageInfo) -> bool:
+    """Return whether a picture of the annotated size may have been resized to the upright image: it has its shape."""
+    upright, stored = upright_size(info), (info.width, info.height)
+    return annotated not in (upright, stored) and _have_same_shape(annotated, upright) and upright == stored
+
+
+def _has_pixels(one: dict[str, Any]) -> bool:
+    return any(one.get(name) not in (None, "") for name in _OF_PIXELS)
 
 
 def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> Box | None:

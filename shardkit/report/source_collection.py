@@ -196,7 +196,7 @@ class SourceCollection:
             return list(row[columns.OBJECTS])
         if info is None:
             info = images.inspect(self._files.image(row).data)
-        return place_objects(row[columns.OBJECTS], annotated_size(dict(row)), info)[0]
+        return place_objects(row[columns.OBJECTS], annotated_size(dict(row)), info).objects
 
     def _mask(self, row: Mapping[str, Any], image: ReadImage, info: images.ImageInfo) -> bytes:
         data, colours = self._files.mask(row, image) or b"", row.get(MASK_COLOURS.name)

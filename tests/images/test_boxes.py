@@ -12,7 +12,7 @@ INFO = images.ImageInfo("PNG", 640, 480, 1, ())
 
 def placed(box, info=INFO, size=(None, None)):
     """The stored box of an object whose corners (ymin, xmin, ymax, xmax) are in pixels; None if it is left out."""
-    objects, problems = place_objects([{"bbox": box, "name": "one"}], size, info)
+    objects, problems, _ = place_objects([{"bbox": box, "name": "one"}], size, info)
     assert len(objects) + len(problems) == 1
     assert all("no area" in message for _, message in problems)
     return objects[0]["bbox"] if objects else None
@@ -70,6 +70,16 @@ def test_verify_accepts_every_box_that_convert_keeps(orientation):
         ((2560, 1440), "are they the same image"),
     ],
 )
-def test_boxes_of_another_size_are_refused_with_the_factor_if_the_shape_is_the_same(annotated, advice):
+def test_outlines_of_another_size_are_refused_with_the_factor_if_the_shape_is_the_same(annotated, advice):
+    one = {"bbox": [10.0, 20.0, 30.0, 40.0], "name": "one", "segmentation": "[[10,20,30,40,50,60]]"}
     with pytest.raises(images.BadImage, match=advice):
-        placed([10.0, 20.0, 30.0, 40.0], size=annotated)
+        place_objects([one], annotated, INFO)
+
+
+def test_boxes_of_another_size_and_the_same_shape_are_scaled():
+    [one], problems, num_clipped = place_objects([{"bbox": [480, 640, 960, 2600], "name": "one"}], (2560, 1920), INFO)
+    assert (one["bbox"], problems, num_clipped) == ([0.25, 0.25, 0.5, 1.0], [], 1)  # 40 pixels of 2560 are 10 of 640
+    [one], _, num_clipped = place_objects([{"bbox": [480, 640, 960, 2562], "name": "one"}], (2560, 1920), INFO)
+    assert num_clipped == 0
+    with pytest.raises(images.BadImage, match="are they the same image"):
+        place_objects([{"bbox": [480, 640, 960, 2600], "name": "one"}], (2560, 1440), INFO)

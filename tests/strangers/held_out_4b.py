@@ -138,8 +138,6 @@ def _(tree):
 
 @folder(
     "VinBigData in 512 pixels: boxes in the pixels of the original, whose width and height are columns",
-    "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/awsaf49/vinbigdata-512-image-dataset: boxes are to be divided by width and height."""

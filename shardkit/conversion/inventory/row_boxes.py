@@ -7,7 +7,7 @@ from shardkit.conversion.inventory.schema import Reject
 from shardkit.images import ImageInfo
 from shardkit.images.boxes import BadBox, place_objects
 from shardkit.reject_reasons import BAD_BOX
-from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, NUM_CLIPPED
 
 
 def place_boxes(row: dict[str, Any], info: ImageInfo) -> list[dict[str, Any]]:
@@ -18,7 +18,7 @@ def place_boxes(row: dict[str, Any], info: ImageInfo) -> list[dict[str, Any]]:
     """
     if OBJECTS not in row:
         return []
-    row[OBJECTS], bad_boxes = place_objects(row[OBJECTS], annotated_size(row), info)
+    row[OBJECTS], bad_boxes, row[NUM_CLIPPED.name] = place_objects(row[OBJECTS], annotated_size(row), info)
     return [{**reject_box(row["key"], bad_box)._asdict(), "mtime_ns": 0} for bad_box in bad_boxes]
 
 

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from shardkit.conversion.inventory.columns import MASK_PATH
-from shardkit.sources.columns import CHECKED_FIELDS, HAS_GPS, LAST_CLASS, LISTING_SCHEMA, MASK_SHA256
+from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
+from shardkit.sources.columns import CHECKED_FIELDS, HAS_GPS, LAST_CLASS, LISTING_SCHEMA, MASK_SHA256, NUM_CLIPPED
 
 __all__ = ["HAS_GPS", "INVENTORY_SCHEMA", "LAST_CLASS", "MASK_SHA256", "REJECTED_SCHEMA", "Reject", "inventory_schema"]
 
@@ -33,5 +33,6 @@ class Reject(NamedTuple):
 def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
     """Return the columns of a source's inventory: those of its listings, and the results of checking."""
     masks = [MASK_SHA256, LAST_CLASS] if MASK_PATH in listing_schema.names else []
-    more = [field for field in (*CHECKED_FIELDS, *masks) if field.name not in listing_schema.names]
+    boxes = [NUM_CLIPPED] if OBJECTS in listing_schema.names else []
+    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes) if field.name not in listing_schema.names]
     return pa.schema([*listing_schema, *more])

@@ -37,7 +37,7 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.sources.claims.claim import Claim, UsedFile
-from shardkit.sources.columns import GROUP, LAST_CLASS, LINE
+from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED
 
 PLAN_VERSION = 3
 
@@ -47,7 +47,17 @@ _TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
 _OF_A_WHOLE_DATASET = {
     *("one_class", "class_without_image", "class_with_one_image", "class_absent_from_split", "no_validation_split")
 }
-_NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name, LAST_CLASS.name}
+_NOT_PLANNED = {
+    "split",
+    "label_name",
+    "mtime_ns",
+    "reason",
+    "message",
+    LINE.name,
+    GROUP.name,
+    LAST_CLASS.name,
+    NUM_CLIPPED.name,
+}
 
 
 def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa.Schema:

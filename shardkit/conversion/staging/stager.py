@@ -44,6 +44,7 @@ from shardkit.hashing import canonical_json
 from shardkit.images.boxes import mask_orientation
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
+    NUM_CLIPPED,
     OFFSET,
     PATH,
 )
@@ -54,7 +55,12 @@ from shardkit.storage.retry import retried
 FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are written
 FILE_ROWS = 1 << 14
 # What is known of an image and its mask once both are staged, whatever the row says of them.
-OF_IMAGE = [*(field.name for field in [*STAGED_FIELDS, *CHECKED_FIELDS]), MASK_SHA256.name, LAST_CLASS.name]
+OF_IMAGE = [
+    *(field.name for field in [*STAGED_FIELDS, *CHECKED_FIELDS]),
+    MASK_SHA256.name,
+    LAST_CLASS.name,
+    NUM_CLIPPED.name,
+]
 
 
 class Stager:

@@ -212,7 +212,7 @@ def _placed(row: PlannedRow, info: images.ImageInfo, form: images.StoredForm) ->
         return row.columns, []
     objects, rejected = row.columns[OBJECTS], []
     if row.info is None:  # a checked row has the boxes of the upright image already
-        objects, bad_boxes = place_objects(objects, annotated_size(row.columns), info)
+        objects, bad_boxes, _ = place_objects(objects, annotated_size(row.columns), info)
         rejected = [reject_box(row.key, bad_box) for bad_box in bad_boxes]
     objects, outside = move_objects(objects, place(*upright_size(info), form))
     rejected += [reject_box(row.key, bad_box, OUTSIDE_CROP) for bad_box in outside]

@@ -5,7 +5,10 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from ...strangers.boxes import some
+from shardkit.testing import write_tree
+
+from ...cli.calling import call
+from ...strangers.boxes import some, voc
 from ...strangers.reading import read
 from ...strangers.tree import HEIGHT, WIDTH, Tree
 
@@ -230,3 +233,46 @@ def test_images_that_nobody_labelled_are_counted_and_left_out(tmp_path):
     tree = made("marks.json", as_json(record))
     del tree.truth["photos/3.jpg"]
     assert "1 images of records that are marked as skipped" in right(tree, tmp_path)
+
+
+def test_all_boxes_may_be_of_one_class_if_no_field_is_called_like_one(tmp_path):
+    def record(name, boxes):
+        found = [{"xmin": a, "ymin": b, "xmax": c, "ymax": d, "occluded": a % 4} for a, b, c, d, _ in boxes]
+        return {"file": name, "marks": found}
+
+    def one_class(number):
+        return [(*box[:4], "object") for box in some(number)]
+
+    reading = read(made("marks.json", as_json(record), one_class), tmp_path)
+    assert reading.outcome == "advised", reading.said
+    assert "--label-column occluded" in reading.said
+
+
+def test_a_constant_class_does_not_hide_what_varies(tmp_path):
+    def record(name, boxes):
+        names = ("xmin", "ymin", "xmax", "ymax", "type")
+        return {"file": name, "marks": [{"label": "pet", **sides(box, *names)} for box in boxes]}
+
+    reading = read(made("marks.json", as_json(record)), tmp_path)
+    assert reading.outcome == "advised", reading.said
+    assert "2 fields that may give the class" in reading.said
+
+
+def test_boxes_that_reach_beyond_the_image_are_said(tmp_path):
+    tree = Tree()
+    for number in range(4):
+        tree.image(f"images/{number}.jpg")
+        beyond = [(2, 3, WIDTH + 1 + number % 2, 12, "cat")]  # one pixel is Pascal VOC's way to count
+        tree.text(f"annotations/{number}.xml", voc(f"{number}.jpg", [(8, 4, 20, 18, "dog"), *beyond]))
+    said = call("plan", write_tree(tmp_path / "s", tree.files)).stderr
+    assert "2 boxes of 8 in 2 images reach beyond the image by more than a pixel" in said
+
+
+def test_boxes_of_resized_images_are_scaled_and_said(tmp_path):
+    tree = Tree()
+    for number in range(3):
+        tree.image(f"images/{number}.jpg", boxes=some(number))
+        larger = [(10 * a, 10 * b, 10 * c, 10 * d, label) for a, b, c, d, label in some(number)]
+        xml = voc(f"{number}.jpg", larger).replace(f"<width>{WIDTH}<", f"<width>{10 * WIDTH}<")
+        tree.text(f"annotations/{number}.xml", xml.replace(f"<height>{HEIGHT}<", f"<height>{10 * HEIGHT}<"))
+    assert "3 images of 3 have another size than their annotations say" in right(tree, tmp_path)

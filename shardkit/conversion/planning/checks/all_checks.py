@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning.checks.boxes import check_boxes
 from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
 from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_unread
 from shardkit.conversion.planning.checks.finding import Finding
@@ -57,6 +58,7 @@ def collect_findings(
         *check_claims(inventory.claims),
         *check_positions(good, options),
         *check_turned(good),
+        *check_boxes(good, inventory.layout),
         *check_own_splits(table, rejected, splits, len(good), options),
     )
 

@@ -33,8 +33,8 @@ _OF_LISTS = {
     "xcycwh": (Form.CENTRE,),
     "yxyx": (Form.CORNERS_Y_FIRST,),
 }
-CLASS_WORDS = {"class", "classes", "cls", "label", "labels", "category", "categories", "cat", "tag", "tags", "species"}
-_LIKELY_WORDS = {"name", "type", "title", "object", "kind", "value"}
+CLASS_WORDS = {"class", "classes", "cls", "label", "labels", "category", "categories", "tag", "tags", "species"}
+_LIKELY_WORDS = {"cat", "name", "type", "title", "object", "kind", "value"}
 _GUESSES = {"conf", "confidence", "score", "prob", "probability"}
 _FIELD = "field "  # what fields without names are called, before their numbers
 _LEFT_OUT = {"deleted", "ignore", "ignored", "dontcare"}
@@ -273,16 +273,27 @@ def _classes(others: Mapping[Way, Sequence[Any]], num_nodes: int) -> tuple[tuple
     for way, values in others.items():
         if len(values) >= _MIN_SHARE * num_nodes and not is_of_image(way) and all(map(_is_label, values)):
             found[way] = [str(value).strip() for value in values]
-    usual = [
-        {way: values for way, values in found.items() if way and words.intersection(words_of(way[-1]))}
-        for words in (CLASS_WORDS, _LIKELY_WORDS)
-    ]
-    varying = [{way: values for way, values in some.items() if len(set(values)) > 1} for some in usual]
-    if named := next(filter(None, [*varying, *usual]), None):
-        return _without_repeated(named, found), True
-    texts = {way: values for way, values in found.items() if not all(map(is_number, values))}
-    texts = {way: values for way, values in texts.items() if way and not _NUMBERS_OF.intersection(words_of(way[-1]))}
-    return _without_repeated({way: values for way, values in texts.items() if _repeat(values)}, texts), False
+    sure = {way: values for way, values in found.items() if way and CLASS_WORDS.intersection(words_of(way[-1]))}
+    likely = {way: values for way, values in found.items() if way and _LIKELY_WORDS.intersection(words_of(way[-1]))}
+    likely = {way: values for way, values in likely.items() if _repeat(values)}
+    if sure and not (_are_constant(sure) and not _are_constant(likely)):
+        return _without_repeated(_varying(sure), found), True
+    if likely and not sure:
+        return _without_repeated(_varying(likely), found), True
+    if sure:
+        return _without_repeated({**sure, **_varying(likely)}, found), False
+    rest = {way: values for way, values in found.items() if way and _repeat(values) and len(set(values)) > 1}
+    rest = {way: values for way, values in rest.items() if not _NUMBERS_OF.intersection(words_of(way[-1]))}
+    return _without_repeated(rest, found), False
+
+
+def _varying(some: Mapping[Way, Sequence[str]]) -> Mapping[Way, Sequence[str]]:
+    """Return the fields that are not the same for all objects; all if there are none."""
+    return {way: values for way, values in some.items() if len(set(values)) > 1} or some
+
+
+def _are_constant(some: Mapping[Way, Sequence[str]]) -> bool:
+    return all(len(set(values)) == 1 for values in some.values())
 
 
 def _without_repeated(named: Mapping[Way, Sequence[str]], found: Mapping[Way, Sequence[str]]) -> tuple[Way, ...]:

@@ -186,12 +186,16 @@ def _with_class(where: str, reading: Reading, opening: Opening) -> tuple[Reading
             msg = f"{where} have no class by the name {chosen[0]!r}; there are {given}"
             raise DataError(msg)
         return replace(reading, classes=(names[chosen[0]],)), chosen[0]
+    if not reading.is_usual and opening.options.layout is not None:
+        return replace(reading, classes=()), None  # what the command below says
     if len(names) > 1 or (names and not reading.is_usual):
         place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
         commands = [
             place.whole({"layout": "boxes", "label_columns": (name,)}, f"{printable(name)} is the class")
             for name in names
         ]
+        if not reading.is_usual:
+            commands.append(place.whole({"layout": "boxes"}, f"all boxes are of the class {ONE_CLASS!r}"))
         fields = "a field" if len(names) == 1 else f"{len(names)} fields"
         raise RefusalError(f"{where} have {fields} that may give the class", commands)
     return reading, next(iter(names), None)
