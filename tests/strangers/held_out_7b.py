@@ -7,7 +7,10 @@ from .tree import folder
 
 
 # --- public tables
-@folder("LEGO minifigures: index.csv of path, class_id and train-valid, metadata.csv of the classes, test.csv")
+@folder(
+    "LEGO minifigures: index.csv of path, class_id and train-valid, metadata.csv of the classes, test.csv",
+    today="refused",
+)
 def _(tree):
     """kaggle.com/datasets/ihelon/lego-minifigures-classification: metadata.csv is in cp1252, names are of sets."""
     index, test, row = ",path,class_id,train-valid\n", ",path,class_id\n", 0
@@ -45,7 +48,9 @@ def _(tree):
     tree.text("sample_submission.csv", "image_id,label\n41,HGSC\n")
 
 
-@folder("Happywhale: train.csv of image, species and individual_id, train_images, test_images", "advised")
+@folder(
+    "Happywhale: train.csv of image, species and individual_id, train_images, test_images", "advised", today="wrong"
+)
 def _(tree):
     """kaggle.com/competitions/happy-whale-and-dolphin: sample_submission.csv asks for individuals."""
     rows, species = "image,species,individual_id\n", ("melon_headed_whale", "humpback_whale", "bottlenose_dolphin")
@@ -78,7 +83,11 @@ def _(tree):
     tree.text("pokemon.csv", rows)
 
 
-@folder("Chinese MNIST: input_1_1_10.jpg of suite, sample and code, a table of the three and the character", "advised")
+@folder(
+    "Chinese MNIST: input_1_1_10.jpg of suite, sample and code, a table of the three and the character",
+    "advised",
+    today="refused",
+)
 def _(tree):
     """kaggle.com/datasets/gpreda/chinese-mnist: the class is the last number of a name, too."""
     rows = "suite_id,sample_id,code,value,character\n"
@@ -90,7 +99,10 @@ def _(tree):
     tree.text("chinese_mnist.csv", rows)
 
 
-@folder("horse2zebra: trainA, trainB, testA and testB, metadata.csv of image_id, domain, split and image_path")
+@folder(
+    "horse2zebra: trainA, trainB, testA and testB, metadata.csv of image_id, domain, split and image_path",
+    today="advised",
+)
 def _(tree):
     """kaggle.com/datasets/balraj98/horse2zebra-dataset; people.eecs.berkeley.edu/~taesung_park/CycleGAN/datasets."""
     rows = "image_id,domain,split,image_path\n"
@@ -104,7 +116,7 @@ def _(tree):
 
 
 # --- exports of labelling tools
-@folder("doccano: all.jsonl of id, filename, a list of one label and no comments, the photographs")
+@folder("doccano: all.jsonl of id, filename, a list of one label and no comments, the photographs", today="wrong")
 def _(tree):
     """github.com/doccano/doccano: export of an image classification project."""
     lines = ""
@@ -116,7 +128,10 @@ def _(tree):
     tree.text("all.jsonl", lines)
 
 
-@folder("Label Studio's CSV of several choices: a word, or JSON of choices, and uploads with eight digits in front")
+@folder(
+    "Label Studio's CSV of several choices: a word, or JSON of choices, and uploads with eight digits in front",
+    today="wrong",
+)
 def _(tree):
     """labelstud.io/guide/export, CSV; labelstud.io/tags/choices with choice="multiple"."""
     rows = "annotation_id,annotator,choice,created_at,id,image,lead_time,updated_at\n"
@@ -134,7 +149,11 @@ def _(tree):
 
 
 # --- people's own disks
-@folder("Excel's CSV UTF-8: a mark in front, an empty column and rows of commas at the end, two photographs deleted")
+@folder(
+    "Excel's CSV UTF-8: a mark in front, an empty column and rows of commas at the end, two photographs deleted",
+    "advised",
+    today="refused",
+)
 def _(tree):
     """Save as, CSV UTF-8: cells that were once filled stay as commas."""
     rows = "Photo,Condition,\r\n"
@@ -179,7 +198,7 @@ def _(tree):
     tree.text("weights.csv", rows)
 
 
-@folder("a Chinese table of Excel: 文件名 and 类别 in GBK, beside the pictures")
+@folder("a Chinese table of Excel: 文件名 and 类别 in GBK, beside the pictures", today="refused")
 def _(tree):
     """Excel on a Chinese Windows saves CSV in cp936."""
     rows = "文件名,类别\r\n"
@@ -190,7 +209,7 @@ def _(tree):
     tree.text("标签.csv", rows, "cp936")
 
 
-@folder("an Excel sheet of crosses: photo, rust, crack and flaking with x where it applies")
+@folder("an Excel sheet of crosses: photo, rust, crack and flaking with x where it applies", today="refused")
 def _(tree):
     """Bridges inspected by hand; a photograph may show several kinds of damage or none."""
     rows = [("photo", "rust", "crack", "flaking")]

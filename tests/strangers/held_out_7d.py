@@ -16,7 +16,9 @@ COLOURS = np.array([[0, 0, 0], [208, 2, 27], [245, 166, 35]], np.uint8)
 
 
 # --- public masks
-@folder("cracks: train and test of images and masks, and images and masks of both beside, JPEG, readme.txt")
+@folder(
+    "cracks: train and test of images and masks, and images and masks of both beside, JPEG, readme.txt", today="wrong"
+)
 def _(tree):
     """kaggle.com/datasets/lakshaymiddha/crack-segmentation-dataset: noncrack_ has black masks."""
     below = "crack_segmentation_dataset"
@@ -75,7 +77,10 @@ def _(tree):
 
 
 # --- masks of labelling tools
-@folder("Supervisely's masks: img, ann, masks_machine and masks_human in ds0, obj_class_to_machine_color.json")
+@folder(
+    "Supervisely's masks: img, ann, masks_machine and masks_human in ds0, obj_class_to_machine_color.json",
+    today="wrong",
+)
 def _(tree):
     """github.com/supervisely-ecosystem/export-as-masks: machine masks are grey in three channels."""
     names = ("kiwi", "lemon")
@@ -108,7 +113,10 @@ def _(tree):
     tree.text("fruits/obj_class_to_machine_color.json", json.dumps(machine))
 
 
-@folder("Segments.ai: name.jpg, name_label_ground-truth.png of objects and name_label_ground-truth_semantic.png")
+@folder(
+    "Segments.ai: name.jpg, name_label_ground-truth.png of objects and name_label_ground-truth_semantic.png",
+    today="refused",
+)
 def _(tree):
     """docs.segments.ai, Python SDK: export_dataset of a release writes below segments/<owner>_<dataset>/<release>."""
     below, samples = "segments/kim_strips/v0.1", []
@@ -147,7 +155,10 @@ def _(tree):
 
 
 # --- class folders of a program and of people's own disks
-@folder("MegaDetector's folders: animals, empty, people, vehicles and animal_person, each with the stations inside")
+@folder(
+    "MegaDetector's folders: animals, empty, people, vehicles and animal_person, each with the stations inside",
+    today="advised",
+)
 def _(tree):
     """github.com/agentmorris/MegaDetector, separate_detections_into_folders.py."""
     for name, count in (("animals", 4), ("empty", 4), ("people", 2), ("vehicles", 2), ("animal_person", 1)):
@@ -182,7 +193,7 @@ def _(tree):
     tree.text("README.txt", "File names: finding, hyphen, number of the part.\n")
 
 
-@folder("folders of a day and a verdict: 2024-03-05 good, 2024-03-05 bad, 2024-03-06 good", "advised")
+@folder("folders of a day and a verdict: 2024-03-05 good, 2024-03-05 bad, 2024-03-06 good", "advised", today="wrong")
 def _(tree):
     """Each evening somebody sorts the day's pictures."""
     for day in ("2024-03-05", "2024-03-06", "2024-03-07"):
@@ -212,14 +223,16 @@ def _(tree):
     parts(tree, "vigne/{part}/{name}/feuille {}.jpg", ("sain", "malade"), counts)
 
 
-@folder("Turkish: eğitim, doğrulama and test")
+@folder("Turkish: eğitim, doğrulama and test", today="refused")
 def _(tree):
     """Training, validation, test."""
     counts = {("eğitim", "train"): 5, ("doğrulama", "validation"): 2, ("test", "test"): 2}
     parts(tree, "veri/{part}/{name}/resim{}.jpg", ("elma", "armut"), counts)
 
 
-@folder("a phone's photographs sorted by room: IMG_20240506_101112.jpg, PXL_….jpg, a video and .thumbnails")
+@folder(
+    "a phone's photographs sorted by room: IMG_20240506_101112.jpg, PXL_….jpg, a video and .thumbnails", today="advised"
+)
 def _(tree):
     """An estate agent's; Android keeps small pictures and .nomedia."""
     for name in ("kitchen", "bathroom", "living room"):
@@ -246,7 +259,7 @@ def _(tree):
     tree.text("wood decay/readme.txt", "0 = sound\n1 = slight\n2 = moderate\n3 = severe\n4 = failure\n")
 
 
-@folder("good, and bad of which half is sorted into scratch and dent", "advised")
+@folder("good, and bad of which half is sorted into scratch and dent", "advised", today="right")
 def _(tree):
     """Somebody began to sort the bad ones; good and bad are what is to be told apart."""
     tree.images("good/part{}.png", 6, "good")
