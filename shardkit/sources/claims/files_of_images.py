@@ -1,5 +1,6 @@
 """Find files that are called like the images, one for each image, which may be labels that no layout reads."""
 
+import itertools
 import posixpath
 import re
 
@@ -14,6 +15,7 @@ _ENDINGS = frozenset({".json", ".xml", ".txt", ".csv", ".mat"})
 _STRUCTURED = (".json", ".xml")
 _PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
 _NUM_FILES = 200  # of a folder, which are compared
+_NUM_PATHS = 10_000  # of images, whose folders are compared
 _MIN_SHARE = 1 / 2  # of these that are called like images
 # Words of labels in JSON and XML; those of a photograph's data, as Google Takeout keeps them, have none.
 _OF_LABELS = re.compile(
@@ -59,6 +61,27 @@ def claims_of_single_images(folder: Folder, excluded: str | None, names: ImageNa
                 )
             )
     return claims
+
+
+def boxes_of_folders(folder: Folder, excluded: str | None, names: ImageNames) -> str | None:
+    """Return a file with boxes that is called like a folder of images, as others next to it; None for none.
+
+    UA-DETRAC: ``MVI_20011.xml`` has the boxes of ``MVI_20011/img00001.jpg`` and of all other images in the folder.
+
+    Args:
+        folder: The folder that is searched.
+        excluded: Path below it that is not searched; None for none.
+        names: The images of the folder.
+    """
+    groups = [*files_by_kind(folder, excluded, frozenset(_STRUCTURED))]
+    paths = itertools.islice(names.paths() if groups else (), _NUM_PATHS)
+    folders = {posixpath.basename(posixpath.dirname(path)) for path in paths}
+    for path, files in groups:
+        some = files[:_NUM_FILES]
+        called = [name for name in some if posixpath.splitext(name)[0] in folders]
+        if 1 < len(called) >= _MIN_SHARE * len(some) and holds_boxes(folder, join(path, called[0])):
+            return join(path, called[0])
+    return None
 
 
 def holds_boxes(folder: Folder, path: str) -> bool:

@@ -1,5 +1,6 @@
 """Account for every file that names images: lay lists of splits over the source, and say which files are not used."""
 
+import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ from shardkit.refusals import UnrecognisedError
 from shardkit.sources.claims.captions import is_caption
 from shardkit.sources.claims.claim import Claim
 from shardkit.sources.claims.collecting import NamingFile, naming_files
-from shardkit.sources.claims.files_of_images import claims_of_single_images, holds_boxes
+from shardkit.sources.claims.files_of_images import boxes_of_folders, claims_of_single_images, holds_boxes
 from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening
 from shardkit.sources.listing import Source, ending
@@ -53,6 +54,8 @@ def accounted(source: Source, opening: Opening) -> Source:
     files = naming_files(opening.folder, opening.excluded, names, only_lists=not is_known)
     of_images = claims_of_single_images(opening.folder, opening.excluded, names) if is_known else []
     are_folders_labels = source.label_files == ()
+    if are_folders_labels and opening.options.layout is None:
+        _refuse_boxes_of_folders(names, opening)
     source = divided_by_lists(source, files, names, opening)
     if source.label_files is None or not (files or of_images):
         return source
@@ -75,6 +78,22 @@ def _refuse_lost_boxes(claims: Sequence[Claim], opening: Opening) -> None:
             remedy = "write them as one of the layouts in `shardkit help layouts`, or hide them with "
             remedy += f"{named('ignore', claim.glob)} if they hold no labels"
             raise UnrecognisedError(problem, remedy=remedy)
+
+
+def _refuse_boxes_of_folders(names: ImageNames, opening: Opening) -> None:
+    """Refuse to read folders as classes next to a file of boxes for each of them, such as sequences of a video.
+
+    Raises:
+        UnrecognisedError: There are such files.
+    """
+    if path := boxes_of_folders(opening.folder, opening.excluded, names):
+        problem = (
+            f"{opening.url}: {printable(path)} is called like a folder of images and may hold the boxes of these, "
+        )
+        problem += "but no layout reads such a file for each folder"
+        hidden = named("ignore", f"*{posixpath.splitext(path)[1]}")
+        remedy = "write them as one of the layouts in `shardkit help layouts`, or hide them with "
+        raise UnrecognisedError(problem, remedy=f"{remedy}{hidden} if they hold no boxes")
 
 
 def _refuse_pairs(files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> None:

@@ -108,7 +108,9 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
     has_count = len(texts) > 1 and texts[0].strip().isdigit() and not texts[1].strip().isdigit()
     texts = texts[has_count:]
     made = partial(TextFile, folder, path, spaced=False, encoding=encoding)
-    found = [made((IMAGE,), _LINE, int(has_count))]
+    # images/1.jpg labels/1.png is a pair, and no name with a blank in it.
+    are_pairs = all(sum(map(names_image, _fields(text, _BLANKS))) > 1 for text in texts)
+    found = [] if are_pairs else [made((IMAGE,), _LINE, int(has_count))]
     if companion := _companion(folder, path):
         found.append(made((IMAGE, LABEL), _LINE, 0, companion=companion))
     return [*found, *_divided(made, texts, _DELIMITERS, has_count, known)]
