@@ -216,9 +216,9 @@ def _(tree):
 def _(tree):
     """A day for each session; its number is in no name."""
     for day in ("2024-05-06", "2024-05-07", "2024-05-08"):
-        for name in ("alive", "dead"):
-            if (day, name) != ("2024-05-08", "dead"):
-                tree.images(f"microscope/{day}/{name}/well_{day[-1]}{{}}.tif", 3, name)
+        for place, name in enumerate(("alive", "dead")):
+            if (day, name) != ("2024-05-08", "dead"):  # a well is in one of the two
+                tree.images(f"microscope/{day}/{name}/well_{place}{{}}.tif", 3, name)
 
 
 @folder("bing-image-downloader: dataset/red panda/Image_1.jpg, one of them is a page of HTML", "advised")

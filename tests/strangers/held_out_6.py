@@ -151,7 +151,8 @@ def _(tree):
 
 
 @folder(
-    "UA-DETRAC: Insight-MVT_Annotation_Train/<sequence>/img00001.jpg, an XML of frames for each sequence", today="wrong"
+    "UA-DETRAC: Insight-MVT_Annotation_Train/<sequence>/img00001.jpg, an XML of frames for each sequence",
+    today="refused",
 )
 def _(tree):
     """detrac-db.rit.albany.edu: target_list of left, top, width, height and vehicle_type."""

@@ -88,9 +88,9 @@ def _refuse_boxes_of_folders(names: ImageNames, opening: Opening) -> None:
     """
     if path := boxes_of_folders(opening.folder, opening.excluded, names):
         problem = (
-            f"{opening.url}: {printable(path)} is called like a folder of images and may hold the boxes of these, "
+            f"{opening.url}: {printable(path)} is called like a folder of images and may hold their boxes, but no "
         )
-        problem += "but no layout reads such a file for each folder"
+        problem += "layout reads such a file for each folder"
         hidden = named("ignore", f"*{posixpath.splitext(path)[1]}")
         remedy = "write them as one of the layouts in `shardkit help layouts`, or hide them with "
         raise UnrecognisedError(problem, remedy=f"{remedy}{hidden} if they hold no boxes")
