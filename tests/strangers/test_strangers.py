@@ -24,7 +24,6 @@ LOSING = {
     "Supervisely's masks",
     "Turkish",
     "cervical cancer",
-    "clothes",
     "cracks",
     "diabetic retinopathy resized",
     "fast.ai's PASCAL 2007",
