@@ -25,6 +25,7 @@ from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, unpacked_names, with_archives
 from shardkit.sources.recognising.detecting import function_of, recognising_layouts
 from shardkit.sources.recognising.layout_of_file import layout_of_file
+from shardkit.sources.recognising.readable_part import offering_parts
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
     are_datasets,
@@ -190,7 +191,21 @@ def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> F
 
 
 def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    """Open a folder, a folder in an archive, or a tree of several; without wrappers if nothing is recognised in it.
+    """Open a folder, a folder in an archive, or a tree of several; a refusal offers the parts with boxes or masks."""
+    try:
+        return _open_with_wrappers(tree, opening, globs)
+    except (CallError, DataError) as error:
+        if opening.options.layout is not None or opening.options.label_pattern is not None:
+            raise
+        whole = replace(opening, folder=_hiding(tree, globs, _above(tree)))
+        offered = offering_parts(error, whole, lambda glob: _open_as_it_is(tree, opening, (*globs, IgnoreGlob(glob))))
+        if offered is error:
+            raise
+        raise offered from error
+
+
+def _open_with_wrappers(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
+    """Open a tree, without the folders around it if nothing is recognised in it.
 
     A refusal that asks the user a question is final: a tree without wrappers might be read without it.
     """
@@ -209,11 +224,14 @@ def _open_tree(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) ->
 
 
 def _open_as_it_is(tree: Folder, opening: Opening, globs: tuple[IgnoreGlob, ...]) -> Source:
-    above = tree.root if isinstance(tree, ArchiveFolder | MountedFolder) else ""
-    source = whole_or_united(replace(opening, folder=_hiding(tree, globs, above)), _open_folder, _recognise)
+    source = whole_or_united(replace(opening, folder=_hiding(tree, globs, _above(tree))), _open_folder, _recognise)
     inner = source.folder.inner if isinstance(source.folder, FilteredFolder) else source.folder
     archive = inner if isinstance(inner, ArchiveFolder | MountedFolder) else tree
     return with_archive_problems(source, archive) if isinstance(archive, ArchiveFolder | MountedFolder) else source
+
+
+def _above(tree: Folder) -> str:
+    return tree.root if isinstance(tree, ArchiveFolder | MountedFolder) else ""
 
 
 def _archive_root(archive: Folder, options: SourceOptions) -> Folder:

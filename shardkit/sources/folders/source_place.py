@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardkit.options.call import Change
+from shardkit.sources.context import Opening
 from shardkit.sources.walking import join
 
 FORCED = {"layout": "class-folders"}  # options that read each folder as a class
@@ -77,6 +78,17 @@ class SourcePlace:
         if self.in_archive:
             return []
         return [Change(meaning, sources=(join(self.shown.rstrip("/"), path),)) for path in paths]
+
+
+def place_of(opening: Opening) -> SourcePlace:
+    """Return the place of SOURCE itself."""
+    return SourcePlace(
+        opening.url,
+        in_archive=opening.is_in_archive,
+        given=opening.given,
+        ignored=opening.options.ignore,
+        left_out=opening.left_out,
+    )
 
 
 def _ignoring(globs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

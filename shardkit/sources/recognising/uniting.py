@@ -52,7 +52,7 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
         CallError: It cannot be read, or the folders in it differ in their layouts or classes.
         DataError: Nothing that shardkit reads is in it.
     """
-    around = _unwrapped(opening)
+    around = unwrapped(opening)
     places = _places(around)
     try:
         source = open_folder(opening)
@@ -60,7 +60,7 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
         if places and (members := _members(around, places, open_folder)):
             return _united(around, members)
         raise
-    if not places or opening.options.layout is not None or not _is_annotated(source):
+    if not places or opening.options.layout is not None or not is_annotated(source):
         return source
     # A layout that sees split folders reads only those of its own kind, and files of classes only next to them.
     layouts = {recognise(around.below(place.name).folder) for place in places}
@@ -70,7 +70,7 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
     return _united(around, members) if members and (are_others or any(map(_num_classes, members))) else source
 
 
-def _unwrapped(opening: Opening) -> Opening:
+def unwrapped(opening: Opening) -> Opening:
     """Return the first folder that holds more than one folder, texts aside."""
     for _ in range(MAX_DEPTH):
         if (name := only_folder(opening.folder)) is None or name == opening.excluded:
@@ -95,7 +95,8 @@ def _places(opening: Opening) -> list[_Place]:
     return []
 
 
-def _is_annotated(source: Source) -> bool:
+def is_annotated(source: Source) -> bool:
+    """Return whether the images of a source have boxes or masks."""
     return not {OBJECTS, MASK_PATH.name}.isdisjoint(source.schema.names)
 
 
@@ -109,7 +110,7 @@ def _members(opening: Opening, places: Sequence[_Place], open_folder: _Open) -> 
         except (CallError, DataError, IsReadWithout):
             return None
         url = source.folder.url.rstrip("/")
-        if not _is_annotated(source) or not url.startswith(f"{root}/"):
+        if not is_annotated(source) or not url.startswith(f"{root}/"):
             return None
         members.append(Member(place.name, url[len(root) + 1 :], place.split, place.needs_splits, source))
     return members

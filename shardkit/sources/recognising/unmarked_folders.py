@@ -20,7 +20,7 @@ from shardkit.sources.folders.beside_classes import Without
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_without_images
 from shardkit.sources.folders.name_parts import refuse_parts_of_names
-from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.folders.source_place import SourcePlace, place_of
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import Source, ending
@@ -71,7 +71,7 @@ def open_unmarked_folder(
         DataError: Nothing that shardkit reads is in it.
         IsReadWithout: It is to be opened without some folders.
     """
-    options, place = opening.options, _place(opening)
+    options, place = opening.options, place_of(opening)
     remarks = ""
     unread: list[str] = []
     unrelated: list[tuple[Folder, list[str], SourcePlace]] = []
@@ -156,16 +156,6 @@ def _only_folder(folder: Folder, excluded: str | None) -> str | None:
     return names[0] if any(is_image(entry.name) for entry in children(folder, names[0])) else None
 
 
-def _place(opening: Opening) -> SourcePlace:
-    return SourcePlace(
-        opening.url,
-        in_archive=opening.is_in_archive,
-        given=opening.given,
-        ignored=opening.options.ignore,
-        left_out=opening.left_out,
-    )
-
-
 def open_table(opening: Opening) -> Source:
     """Open a table; or that in a folder or archive, whatever the folders may mean.
 
@@ -181,8 +171,8 @@ def open_table(opening: Opening) -> Source:
         )
         raise CallError(msg)
     if len(tables.naming) > 1:
-        raise _refuse_tables(opening.folder, tables, _place(opening))
-    return _open_table(opening.folder, tables, tables.naming[0], opening.options, _place(opening))
+        raise _refuse_tables(opening.folder, tables, place_of(opening))
+    return _open_table(opening.folder, tables, tables.naming[0], opening.options, place_of(opening))
 
 
 def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions, place: SourcePlace) -> Source:
