@@ -19,6 +19,7 @@ from shardkit.storage import Folder
 _DRIVE = re.compile(r"^[A-Za-z]:/")
 UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
 _PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
+_OF_AN_IMAGE = frozenset({".xml", ".txt", ".json"})  # endings of files of boxes: a list may name these for their images
 _SHOWN = 100  # characters of a bad path
 
 
@@ -34,6 +35,11 @@ def uploaded_name(name: str) -> str:
     return name[found.end() :] if found else ""
 
 
+def without_file_ending(path: str) -> str:
+    """Return a path without its ending if it is that of a file about one image: ``1.xml`` stands for ``1.jpg``."""
+    return posixpath.splitext(path)[0] if ending(path) in _OF_AN_IMAGE else path
+
+
 def name_key(name: str) -> str:
     """Return what is compared of a name: machines write it in other cases, and letters with accents in two ways."""
     return name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
@@ -47,7 +53,8 @@ def path_end(path: str, num_parts: int, *, has_ending: bool) -> str:
         num_parts: Their number.
         has_ending: Whether the ending of an image counts.
     """
-    plain = path if has_ending or ending(path) not in IMAGE_ENDINGS else posixpath.splitext(path)[0]
+    is_named_so = ending(path) in IMAGE_ENDINGS | _OF_AN_IMAGE
+    plain = posixpath.splitext(path)[0] if is_named_so and not has_ending else path
     return name_key("/".join(plain.strip("/").rsplit("/", num_parts)[-num_parts:]))
 
 

@@ -14,9 +14,7 @@ def one_class(number, name):
 
 
 # --- public
-@folder(
-    "potholes: annotated-images of .jpg and .xml, splits.json of the names of .xml for train and test", today="wrong"
-)
+@folder("potholes: annotated-images of .jpg and .xml, splits.json of the names of .xml for train and test")
 def _(tree):
     """kaggle.com/datasets/chitholian/annotated-potholes-dataset."""
     for number in range(1, 9):

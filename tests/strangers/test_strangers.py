@@ -28,7 +28,6 @@ LOSING = {
     "diabetic retinopathy resized",
     "fast.ai's PASCAL 2007",
     "grocery store",
-    "potholes",
 }
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claims.claim import Form
 from shardkit.sources.listing import ending
-from shardkit.sources.name_index import agreeing_most, name_key, path_end, uploaded_name, written_path
+from shardkit.sources.name_index import agreeing_most, name_key, path_end, uploaded_name, without_file_ending, written_path
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders, find_prefix_folders
 from shardkit.sources.walking import children, file_or_folder, files_below, join
 from shardkit.storage import Entry, Folder
@@ -109,7 +109,7 @@ class ImageNames:
         """
         self._list()
         paths = {written_path(text) for text in texts if len(text) <= _MAX_PATH}
-        wanted = {name_key(posixpath.basename(path)) for path in paths} - self._looked_for
+        wanted = {name_key(without_file_ending(posixpath.basename(path))) for path in paths} - self._looked_for
         if self.is_complete or not wanted:
             return
         self._looked_for |= wanted
@@ -150,7 +150,7 @@ class ImageNames:
 
         Args:
             text: A path, a name, or a name without ending; it may have been written on another machine.
-            by_stem: Whether it may be a name without ending.
+            by_stem: Whether it may be a name without ending, or that of a file about the image, such as ``1.xml``.
         """
         self._list()
         path = written_path(text)
@@ -165,7 +165,7 @@ class ImageNames:
             return _longest(found, path, has_ending=True)
         if not by_stem:
             return None
-        if found := self.by_stem.get(name):
+        if found := self.by_stem.get(without_file_ending(name)):
             return _longest(found, path, has_ending=False)
         if self._prefixes is not None and (one := self._prefixes.find(self.folder, posixpath.basename(path))):
             has_ending = ending(path) in IMAGE_ENDINGS

@@ -49,8 +49,11 @@ def json_shape(folder: Folder, path: str, decoder: json.JSONDecoder) -> JsonShap
         return None
     in_arrays = [(member, value) for member, name, value in found if name is None]
     values = [value for _, value in in_arrays]
-    if len(in_arrays) == len(found) and _are_names(values) and _are_files(values):
-        return "splits" if all(map(split_of_folder, members)) else "classes"
+    if len(in_arrays) == len(found) and _are_names(values):
+        if all(map(split_of_folder, members)):
+            return "splits"  # of stems, or of files of boxes, as well
+        if _are_files(values):
+            return "classes"
     if {"classes", "labels"} <= members.keys() or (next(iter(members)) == "classes" and _are_names(values)):
         of_labels = [value for member, name, value in found if member == "labels" and name is not None]
         return "numbered" if of_labels and all(value is None or type(value) is int for value in of_labels) else None
