@@ -223,7 +223,7 @@ def _(tree):
     parts(tree, "vigne/{part}/{name}/feuille {}.jpg", ("sain", "malade"), counts)
 
 
-@folder("Turkish: eğitim, doğrulama and test", today="refused")
+@folder("Turkish: eğitim, doğrulama and test")
 def _(tree):
     """Training, validation, test."""
     counts = {("eğitim", "train"): 5, ("doğrulama", "validation"): 2, ("test", "test"): 2}

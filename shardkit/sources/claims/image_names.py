@@ -12,7 +12,14 @@ import numpy as np
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claims.claim import Form
 from shardkit.sources.listing import ending
-from shardkit.sources.name_index import agreeing_most, name_key, path_end, uploaded_name, without_file_ending, written_path
+from shardkit.sources.name_index import (
+    agreeing_most,
+    name_key,
+    path_end,
+    uploaded_name,
+    without_file_ending,
+    written_path,
+)
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders, find_prefix_folders
 from shardkit.sources.walking import children, file_or_folder, files_below, join
 from shardkit.storage import Entry, Folder

@@ -21,8 +21,10 @@ _ALSO = {
     "validate": "validation",
     # In other languages, without accents.
     **dict.fromkeys(("entrainement", "entrenamiento", "addestramento", "treinamento", "treino"), "train"),
+    **dict.fromkeys(("egitim", "trening", "traning", "latih"), "train"),
     **dict.fromkeys(("训练", "訓練", "学習", "학습", "обучение", "тренировка", "обучающая"), "train"),
     **dict.fromkeys(("validierung", "validacion", "validacao", "convalida"), "validation"),
+    **dict.fromkeys(("dogrulama", "walidacja", "validatie", "validering", "validasi"), "validation"),
     **dict.fromkeys(("验证", "驗證", "検証", "검증", "проверка", "валидация"), "validation"),
     **dict.fromkeys(("prueba", "pruebas", "teste", "测试", "測試", "テスト", "테스트", "тест"), "test"),
 }
