@@ -208,7 +208,7 @@ def _(tree):
 
 
 @folder(
-    "clothes: png_images/IMAGES/img_0001.png, png_masks/MASKS/seg_0001.png, both as JPEG too, labels.csv",
+    "clothing segmentation: png_images/IMAGES/img_0001.png, png_masks/MASKS/seg_0001.png, both as JPEG too, labels.csv",
     "advised",
     today="refused",
 )

@@ -23,6 +23,7 @@ LOSING = {
     "SuperAnnotate",
     "Supervisely's masks",
     "cervical cancer",
+    "clothes",
     "cracks",
     "diabetic retinopathy resized",
     "fast.ai's PASCAL 2007",
