@@ -179,9 +179,9 @@ _ROWS = (
         "box-json",
         ("JSON of boxes",),
         "one record for each image: BDD100K, VIA (also CSV), CrowdHuman's `.odgt`, SageMaker's and Rekognition's "
-        "`.manifest`, VoTT, CreateML, Vertex AI, Azure Custom Vision, Dataturks, TT100K, Edge Impulse, BBBC041, MOT, "
-        "FiftyOne, Labelbox, Azure AutoML; or one file for each image: Supervisely, BDD100K, FUNSD, Mapillary, "
-        "DeepFashion2, V7 Darwin: boxes, or classes of an image (`label_columns` names the attribute or the job)",
+        "`.manifest`, CreateML, Vertex AI, Azure Custom Vision, Dataturks, Edge Impulse, MOT, FiftyOne, Labelbox, "
+        "Azure AutoML; or one file for each image: Supervisely, BDD100K, FUNSD, DeepFashion2, V7 Darwin: boxes, or "
+        "classes of an image (`label_columns` names the attribute or the job)",
         open="detection.box_json.layout:open_box_json",
         recognise="detection.box_json.layout:has_box_json",
         options=("root", "label_columns"),
@@ -190,8 +190,8 @@ _ROWS = (
     LayoutSpec(
         "boxes",
         ("boxes",),
-        "any JSON, JSON Lines, YAML, XML, or text of one image with boxes, if no other layout reads it: the fields are "
-        "found by their names and values, and checked by the images",
+        "any JSON, JSON Lines, GeoJSON, YAML, XML, CSV or text with boxes, of one image or of many, if no other layout "
+        "reads it: fields are found by their names and values, and checked by the images; see [Boxes](#boxes)",
         open="detection.inferred.layout:open_boxes",
         options=("label_columns",),
     ),

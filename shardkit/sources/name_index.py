@@ -20,6 +20,7 @@ _DRIVE = re.compile(r"^[A-Za-z]:/")
 UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
 _PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
 _OF_AN_IMAGE = frozenset({".xml", ".txt", ".json"})  # endings of files of boxes: a list may name these for their images
+_WITH_NAME = re.compile(r"(?P<name>.+?\.(?:jpe?g|png|bmp|tiff?|webp))[-_. ]", re.IGNORECASE)  # 1.jpg___objects.json
 _SHOWN = 100  # characters of a bad path
 
 
@@ -156,9 +157,16 @@ class NameIndex:
             said: The path or name that the file gives; '' for none.
         """
         stem = posixpath.splitext(posixpath.basename(path))[0]
-        by_stem = self.find_all(stem) or self.find_all(_PREFIX.sub("", stem))
+        longer = _WITH_NAME.match(stem)
+        names = (stem, _PREFIX.sub("", stem), longer["name"] if longer else "")
+        by_stem = next(filter(None, map(self.find_all, filter(None, names))), [])
         found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
         return [one for one in found if one in by_stem] or found
+
+    def folders(self) -> set[str]:
+        """Return the names of the folders that hold images."""
+        paths = itertools.chain.from_iterable(self._names().values())
+        return {posixpath.basename(posixpath.dirname(path)) for path in paths}
 
     def key(self, text: object) -> str:
         """Return the path of the image that a text means.

@@ -11,7 +11,7 @@ from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
 from shardkit.sources.listing import ending, is_ignored
 from shardkit.storage import Entry, Folder, os_errors_as
 
-_HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow
+HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow
 MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
 MAX_SLICES = 16  # each worker walks the folder again: about 5 µs per file, where parsing its labels takes 100
 _MAX_KEPT = 50_000  # entries that `listing_once` keeps: some 10 MB
@@ -138,7 +138,7 @@ def read_head(folder: Folder, path: str) -> bytes | None:
     """
     try:
         with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-            head: bytes = file.read(_HEAD_BYTES)
+            head: bytes = file.read(HEAD_BYTES)
     except SpecialFileError:
         return None
     return head

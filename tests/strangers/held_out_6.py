@@ -172,7 +172,7 @@ def _(tree):
         tree.text(f"DETRAC-Train-Annotations-XML/{sequence}.xml", text)
 
 
-@folder("SuperAnnotate: IMG_1.jpg and IMG_1.jpg___objects.json of instances, classes/classes.json", today="refused")
+@folder("SuperAnnotate: IMG_1.jpg and IMG_1.jpg___objects.json of instances, classes/classes.json")
 def _(tree):
     """doc.superannotate.com, export of a vector project: points x1, x2, y1, y2."""
     for number in range(6):
@@ -196,7 +196,7 @@ def _(tree):
     tree.text("config.json", json.dumps({"pixel_format": "sa"}))
 
 
-@folder("Dataloop: items of images, json of annotations with label, type box and two coordinates", today="refused")
+@folder("Dataloop: items of images, json of annotations with label, type box and two coordinates")
 def _(tree):
     """sdk-docs.dataloop.ai, Dataloop JSON."""
     for number in range(6):
@@ -227,7 +227,7 @@ def _(tree):
 
 
 @folder(
-    "BBox-Label-Tool: Images/001 of .JPEG, Labels/001 of .txt with a count, then corners and a class", today="refused"
+    "BBox-Label-Tool: Images/001 of .JPEG, Labels/001 of .txt with a count, then corners and a class"
 )
 def _(tree):
     """github.com/puzzledqs/BBox-Label-Tool, multi-class branch."""

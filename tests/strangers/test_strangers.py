@@ -20,7 +20,6 @@ LOSING = {
     "MLRSNet",
     "ODIR-5K",
     "Prodigy",
-    "SuperAnnotate",
     "Supervisely's masks",
     "cervical cancer",
     "clothes",

@@ -112,8 +112,8 @@ def open_unmarked_folder(
                 return boxes
             raise
         # Those below a wrapper may be of a known format.
-        own = [one.name for one in children(folder) if not one.is_folder] if isinstance(found, Wrapper) else None
-        if not isinstance(found, Without) and (boxes := open_found(opening, own)):
+        inside = found.name if isinstance(found, Wrapper) else ""
+        if not isinstance(found, Without) and (boxes := open_found(opening, without=inside)):
             return boxes
         if isinstance(found, Wrapper):
             remarks += beside.remark

@@ -103,12 +103,6 @@ def test_what_the_numbers_of_metadata_are_is_seen_at_the_images(numbers, tmp_pat
         assert ("as xmin, ymin, xmax, ymax" in result.stderr) == numbers.startswith("xmin")
 
 
-def by_rows(name, xmax):
-    box = {"minimum": {"r": 1, "c": 1}, "maximum": {"r": 4, "c": xmax}}
-    image = {"pathname": f"/{name}", "shape": {"r": 8, "c": 8, "channels": 3}}
-    return {"image": image, "objects": [{"bounding_box": box, "category": "cell"}]}
-
-
 def of_item(*box):
     return json.dumps({"pair_id": 1, "item1": {"category_name": "trousers", "bounding_box": box}}).encode()
 
@@ -119,9 +113,6 @@ def of_impulse(width):
 
 # Files of a.png, with a good box; b.png, with a bad one; and gone.png, which is missing.
 NEARLY = {
-    "rows and columns": {
-        "all.json": json.dumps([by_rows("a.png", 4), by_rows("b.png", 1), by_rows("gone.png", 4)]).encode()
-    },
     "Edge Impulse": {
         "bounding_boxes.labels": json.dumps(
             {"boundingBoxes": {"a.png": of_impulse(3), "b.png": of_impulse(None), "gone.png": of_impulse(3)}}

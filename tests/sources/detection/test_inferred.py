@@ -276,3 +276,33 @@ def test_boxes_of_resized_images_are_scaled_and_said(tmp_path):
         xml = voc(f"{number}.jpg", larger).replace(f"<width>{WIDTH}<", f"<width>{10 * WIDTH}<")
         tree.text(f"annotations/{number}.xml", xml.replace(f"<height>{HEIGHT}<", f"<height>{10 * HEIGHT}<"))
     assert "3 images of 3 have another size than their annotations say" in right(tree, tmp_path)
+
+
+def test_the_shape_of_an_object_is_not_its_class(tmp_path):
+    def record(name, boxes):
+        found = [
+            {**sides(box[:4], "xmin", "ymin", "xmax", "ymax"), "type": "RECTANGLE", "tags": [box[4]]} for box in boxes
+        ]
+        return {"file": name, "marks": found}
+
+    right(made("marks.json", as_json(record)), tmp_path)
+
+
+def test_files_called_like_folders_of_frames_are_refused(tmp_path):
+    tree, frames = Tree(), ""
+    for number in range(3):
+        tree.image(f"frames/take1/img{number}.jpg", boxes=some(number))
+        boxes = "".join(f'<box left="{a}" top="{b}" right="{c}" bottom="{d}"/>' for a, b, c, d, _ in some(number))
+        frames += f'<frame num="{number}">{boxes}</frame>'
+    tree.text("xml/take1.xml", f"<take>{frames}</take>")
+    assert "holds boxes of the frames in take1/ and names no images" in refused(tree, tmp_path)
+
+
+def test_names_that_mean_images_in_several_folders_by_their_ends(tmp_path):
+    tree = Tree()
+    records = []
+    for number in range(6):
+        path = tree.image(f"photos/{'ab'[number % 2]}/{number}.jpg", boxes=some(number))
+        records.append(corners(path.rpartition("/")[2], some(number)))
+    tree.text("marks/all.json", json.dumps(records))
+    right(tree, tmp_path)

@@ -31,6 +31,7 @@ from shardkit.sources.listing import (
     encodable_path,
     rejected_row,
 )
+from shardkit.sources.name_index import NameIndex
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
@@ -82,14 +83,20 @@ class BoxJson(ImageRecords[JsonFile, JsonImage]):
 
     def records(self, file: JsonFile) -> Iterator[JsonImage]:
         """See ImageRecords."""
-        read = partial(file.format.images, column=file.column)
-        return read_records(self.files_folder, file.path, read)
+        index = NameIndex(self.folder) if file.paths.by_name else None
+        for record in read_records(self.files_folder, file.path, partial(file.format.images, column=file.column)):
+            if index is not None and record.image:
+                try:
+                    record.image = index.key(record.image)
+                except BadRecord as error:
+                    record.bad = record.bad or str(error)
+            yield record
 
     def key(self, file: JsonFile, record: JsonImage) -> str:
         """See ImageRecords."""
         if record.bad:
             raise BadRecord(BAD_ANNOTATION, f"{record.bad}; correct the file, or write it again")
-        return file.paths.key(record.image)
+        return record.image if file.paths.by_name else file.paths.key(record.image)
 
     def record_rows(self, file: JsonFile, record: JsonImage, key: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """See ImageRecords."""

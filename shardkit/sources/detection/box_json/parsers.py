@@ -132,24 +132,7 @@ def parse_mot(image: JsonImage, record: dict[str, Any], column: str | None) -> N
             image.add(f"row {place} of the frame", name, corner_and_size(left, top, width, height))
 
 
-# The box of a polygon encloses it.
-VOTT = Fields(
-    ("asset", "name"),
-    ("regions",),
-    ("tags",),
-    Box(("boundingBox",), _LTWH, corner_and_size),
-    (("asset", "size", "width"), ("asset", "size", "height")),
-    "region",
-)
 CREATEML = Fields(("image",), ("annotations",), ("label",), Box(("coordinates",), _XYWH, centre_and_size), noun="box")
-TT100K = Fields(("path",), ("objects",), ("category",), Box(("bbox",), "xmin ymin xmax ymax"))
-MALARIA = Fields(
-    ("image", "pathname"),
-    ("objects",),
-    ("category",),
-    Box(("bounding_box",), "minimum.c minimum.r maximum.c maximum.r"),
-    (("image", "shape", "c"), ("image", "shape", "r")),
-)
 EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, corner_and_size), noun="box")
 
 

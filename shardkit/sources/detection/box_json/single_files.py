@@ -48,7 +48,6 @@ def _parse_frame(image: JsonImage, record: dict[str, Any], column: str | None) -
 
 # FUNSD's parts of a form have words, too, which are left out.
 _FORM = Fields((), ("form",), ("label",), Box(("box",), ""), noun="part")
-_MAPILLARY = Fields((), ("objects",), ("label",), Box(("bbox",), "xmin ymin xmax ymax"), (("width",), ("height",)))
 _ITEMS = Fields((), (), ("category_name",), Box(("bounding_box",), ""), noun="item", key="item")
 _DARWIN = Fields(
     (),
@@ -97,14 +96,6 @@ _FORMATS = {
             (rb'"form"\s*:\s*\[', rb'"box"\s*:\s*\[', rb'"label"'),
             items,
             _FORM.parse,
-        ),
-        Format(
-            "Mapillary's JSON of an image",
-            (".json",),
-            b"{",
-            (rb'"objects"\s*:\s*\[', rb'"label"', rb'"bbox"\s*:\s*\{', rb'"xmin"'),
-            items,
-            _MAPILLARY.parse,
         ),
         Format(
             "DeepFashion2's JSON of an image",

@@ -16,9 +16,10 @@ from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, looks_like, read_head
+from shardkit.sources.walking import HEAD_BYTES, file_or_folder, files_in, folders_in, join, looks_like, read_head
 from shardkit.storage import Folder, open_folder, os_errors_as
 
+_IMAGES = rb'"images"\s*:\s*\['
 _ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
 # Our manifest, LabelMe, VIA, Darwin, Datumaro.
 _FEATURES_OF_OTHERS = rb'"(format_version|shapes|_via_settings|slots|label_id)"\s*:'
@@ -126,6 +127,8 @@ def _looks_like_coco(folder: Folder, path: str) -> bool:
     head = read_head(folder, path)
     if head is None:
         return True  # reading a special file names it
+    if len(head) < HEAD_BYTES and not looks_like(head, _IMAGES):
+        return False
     # Label Studio's exports are lists.
     return looks_like(head, _ARRAYS, start=b"{") and not looks_like(head, _FEATURES_OF_OTHERS)
 

@@ -1,6 +1,7 @@
 """Find files of boxes whose format is not known, and infer how they are read: each about one image, or about many."""
 
 import itertools
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -62,16 +63,22 @@ class Inferred:
     scale: float | None = None
 
 
-def find_inferred(folder: Folder, only: Sequence[str] | None = None) -> Inferred | None:
+def find_inferred(folder: Folder, only: Sequence[str] | None = None, without: str = "") -> Inferred | None:
     """Return how the files of boxes below a folder are read; None if there are none whose boxes fit the images.
 
     Args:
         folder: The folder.
         only: Paths of the files that may hold the boxes; None for all.
+        without: Path of a folder whose files do not count; '' for none.
+
+    Raises:
+        DataError: Files of boxes are about the frames of a folder, or may be about several images each.
     """
     index = NameIndex(folder)
     for path, names in files_by_kind(folder, None, _ENDINGS):
         if only is not None and not (names := [name for name in names if join(path, name) in only]):
+            continue
+        if without and f"{path}/".startswith(f"{without}/"):
             continue
         some = [join(path, name) for name in names[:: max(1, len(names) // _TRIED)]][:_TRIED]
         if not any(_may_be_boxes(folder, one) for one in some):
@@ -82,7 +89,29 @@ def find_inferred(folder: Folder, only: Sequence[str] | None = None) -> Inferred
             found = _of_many_images(folder, [join(path, name) for name in names], index)
         if found is not None:
             return found
+        _refuse_sequences(folder, some, index)
     return None
+
+
+def _refuse_sequences(folder: Folder, paths: Sequence[str], index: NameIndex) -> None:
+    """Refuse files of boxes that are called like folders of images: each is about the frames in one.
+
+    Raises:
+        DataError: They are.
+    """
+    stems = [posixpath.splitext(posixpath.basename(path))[0] for path in paths]
+    if kind_of(paths[0]) not in {".xml", ".json"} or not set(stems) <= index.folders():
+        return
+    try:
+        lists = list(record_lists(folder, paths[0]))
+    except DataError:
+        return
+    if any(candidates([record for record in some if isinstance(record, dict)]) for _, some in lists):
+        msg = (
+            f"{folder.url}: {printable(paths[0])} holds boxes of the frames in {printable(stems[0])}/ and names no "
+            "images; write the boxes as a table with the image's path, xmin, ymin, xmax, ymax and class in each row"
+        )
+        raise DataError(msg)
 
 
 def _may_be_boxes(folder: Folder, path: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardkit.sources.detection.inferred.reading import BoxField, Form, numbers_of, points_of
+from shardkit.sources.detection.inferred.reading import BoxField, Form, label_of, numbers_of, points_of
 from shardkit.sources.detection.inferred.roles import Role, Way, is_of_image, is_turned, role_of, words_of
 from shardkit.sources.detection.rows import NUMBER
 
@@ -36,6 +36,8 @@ _OF_LISTS = {
 CLASS_WORDS = {"class", "classes", "cls", "label", "labels", "category", "categories", "tag", "tags", "species"}
 _LIKELY_WORDS = {"cat", "name", "type", "title", "object", "kind", "value"}
 _GUESSES = {"conf", "confidence", "score", "prob", "probability"}
+# What says of which shape an object is, not of which class.
+_SHAPES = {"rectangle", "rect", "bbox", "box", "bndbox", "robndbox", "boundingbox", "bounding_box", "polygon", "poly"}
 _FIELD = "field "  # what fields without names are called, before their numbers
 _LEFT_OUT = {"deleted", "ignore", "ignored", "dontcare"}
 _NUMBERS_OF = {"id", "idx", "index", "no", "num", "number", "instance", "track", "uid", "uuid", "guid"}
@@ -139,7 +141,7 @@ def candidates(records: Sequence[Any], image: Way | None = None) -> list[Candida
 
 def _are_points(own: Mapping[Way, Sequence[Any]]) -> bool:
     """Return whether objects are points: they have x and y only."""
-    roles = {role[0] if (role := role_of(way[-1:])) else None for way in own}
+    roles = {role[0] if (role := role_of(way[-1:])) else None for way in own if way[-1:] != ("z",)}
     return roles == {Role.X, Role.Y}
 
 
@@ -219,7 +221,7 @@ def _of_lines(owner: Way, own: Mapping[Way, Sequence[Any]], num_lines: int) -> I
                 continue
             others = {way: values for way, values in fields.items() if way not in box}
             guesses = next((way for way, values in others.items() if _are_guesses(way, values)), None)
-            labels = [way for way, values in others.items() if way != guesses and all(map(_is_label, values))]
+            labels = [way for way, values in others.items() if way != guesses and None not in map(label_of, values)]
             texts = [way for way in labels if not all(map(is_number, fields[way]))]
             chosen = texts or labels
             rest = [values for way, values in others.items() if way not in chosen and way != guesses]
@@ -271,8 +273,13 @@ def _classes(others: Mapping[Way, Sequence[Any]], num_nodes: int) -> tuple[tuple
     """Return the fields that may be the class of an object, and whether their names are those of classes."""
     found = dict[Way, Sequence[str]]()
     for way, values in others.items():
-        if len(values) >= _MIN_SHARE * num_nodes and not is_of_image(way) and all(map(_is_label, values)):
-            found[way] = [str(value).strip() for value in values]
+        if len(values) < _MIN_SHARE * num_nodes or is_of_image(way):
+            continue
+        labels = [label for value in values if (label := label_of(value)) is not None]
+        # An object with several tags is rejected later; another field must not be taken for the class.
+        if len(labels) == len(values) or (labels and CLASS_WORDS.intersection(words_of(way[-1] if way else ""))):
+            found[way] = labels
+    found = {way: values for way, values in found.items() if not {*map(str.lower, values)} <= _SHAPES}
     sure = {way: values for way, values in found.items() if way and CLASS_WORDS.intersection(words_of(way[-1]))}
     likely = {way: values for way, values in found.items() if way and _LIKELY_WORDS.intersection(words_of(way[-1]))}
     likely = {way: values for way, values in likely.items() if _repeat(values)}
@@ -311,12 +318,6 @@ def _without_repeated(named: Mapping[Way, Sequence[str]], found: Mapping[Way, Se
 def _are_one_to_one(some: Sequence[str], others: Sequence[str]) -> bool:
     pairs = set(zip(some, others, strict=False))
     return len(some) == len(others) and len(pairs) == len(set(some)) == len(set(others)) > 1
-
-
-def _is_label(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(value.strip()) and (not NUMBER.fullmatch(value.strip()) or float(value).is_integer())
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _repeat(values: Sequence[Any]) -> bool:

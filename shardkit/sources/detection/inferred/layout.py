@@ -89,18 +89,19 @@ class InferredRecords(BoxJson):
     layout = LAYOUTS["boxes"].title
 
 
-def open_found(opening: Opening, only: Sequence[str] | None = None) -> Source | None:
+def open_found(opening: Opening, only: Sequence[str] | None = None, without: str = "") -> Source | None:
     """Return the source of files of boxes below a folder; None if there are none whose boxes fit the images.
 
     Args:
         opening: What the user opens.
         only: See `find_inferred`.
+        without: See `find_inferred`.
 
     Raises:
         DataError: What the files hold is not certain, or they are guesses of a model.
         RefusalError: Several fields may be the class.
     """
-    found = find_inferred(opening.folder, only)
+    found = find_inferred(opening.folder, only, without)
     if found is None:
         return None
     where = f"{opening.folder.url}: the boxes in {found.paths[0] if found.paths else f'*{found.kind}'}"

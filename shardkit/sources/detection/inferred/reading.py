@@ -128,6 +128,15 @@ def points_of(values: Any) -> list[tuple[float, float]] | None:
     return list(zip(numbers[::2], numbers[1::2], strict=True)) if numbers else None
 
 
+def label_of(value: Any) -> str | None:
+    """Return the class that a value is: a text or a whole number, or a list of one; None if it is none."""
+    if isinstance(value, list):
+        return label_of(value[0]) if len(value) == 1 else None
+    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    is_fraction = NUMBER.fullmatch(text) is not None and not float(text).is_integer()
+    return text if text and not is_fraction else None
+
+
 def sides_of(form: Form, numbers: Sequence[float]) -> Sides | None:
     """Return xmin, ymin, xmax, ymax of four numbers."""
     first, second, third, fourth = numbers
@@ -205,7 +214,7 @@ class Reading:
     def _label(self, given: Any, chosen: Way | None) -> str | None:
         if chosen is None:
             return ONE_CLASS
-        values = {str(value).strip() for value in values_at([given], chosen) if isinstance(value, str | int)}
+        values = {label_of(value) for value in values_at([given], chosen)}
         label = values.pop() if len(values) == 1 else None
         return None if label is None else self.class_names.get(label, label)
 

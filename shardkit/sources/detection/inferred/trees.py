@@ -53,6 +53,8 @@ def tree_of(data: bytes, kind: str) -> Any:
     if kind in {".yaml", ".yml"}:
         return _tree_of_yaml(data)
     rows = [row for _, row in rows_of(io.BytesIO(data), kind)]
+    if rows and [*rows[0].values()] == [str(len(rows) - 1)]:  # the number of the other lines
+        del rows[0]
     return {LINE: rows} if len(rows) <= MAX_OBJECTS else f"it has {len(rows):,} lines, more than {MAX_OBJECTS:,}"
 
 
