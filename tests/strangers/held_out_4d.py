@@ -31,7 +31,7 @@ def _(tree):
     tree.files["labels.xlsx"] = out.getvalue()
 
 
-@folder("split-folders: its output in train, val and test beside the input", "advised")
+@folder("split-folders: its output in train, val and test beside the input")
 def _(tree):
     """github.com/jfilter/split-folders: splitfolders.ratio("shoes", output="output"), which copies."""
     for name in ("boot", "sandal", "sneaker"):

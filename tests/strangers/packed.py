@@ -491,7 +491,7 @@ def _(tree):
             tree.hidden[path] = tree.files.pop(path)
 
 
-@folder("a zip for each class, and a zip of the test images", "advised")
+@folder("a zip for each class, and a zip of the test images")
 def _(tree):
     for name in PETS:
         tree.images(f"{name}/{name}{{}}.jpg", 3, name)

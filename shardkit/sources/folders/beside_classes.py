@@ -5,6 +5,9 @@ pets/cat/1.jpg, pets_testset/cat/2.jpg    pets/ is train, and pets_testset/ test
 pets/cat/1.jpg, pets_testset/2.jpg        pets_testset/ is left out
 TEST/cat/1.jpg, TEST_SIMPLE/cat/2.jpg     both are test, if TEST_SIMPLE/ is no copy
 cat/1.jpg, confusion.png                  confusion.png is left out
+cat/1.jpg, dog/2.jpg, test/3.jpg          test/ is left out
+tile_images/cat/1.jpg, big_images/1.jpg   big_images/ is left out
+pets/cat/1.jpg, output/train/cat/1.jpg    pets/ is left out, if output/ has all of its images
 """
 
 from dataclasses import dataclass
@@ -17,9 +20,15 @@ from shardkit.sources.folders.copies import is_same_tree
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.mixed_folders import FEW
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import is_left_behind, is_of_project, mentioned_split, mentions_split
+from shardkit.sources.folders.split_folders import (
+    is_left_behind,
+    is_of_project,
+    mentioned_split,
+    mentions_split,
+    says_images,
+)
 from shardkit.sources.listing import ending
-from shardkit.sources.walking import children, is_image, join
+from shardkit.sources.walking import children, folders_in, is_image, join
 from shardkit.storage import Folder
 
 _MAX_LOOSE = 10  # images next to label folders, such as charts and screenshots, that are left out
@@ -77,6 +86,8 @@ def decide_about_others(
             return reading_without(others, "is no class by its name and is", "are no classes by their names and are")
         if mentioned_split(others[0]) == "test":
             return reading_without(others, "holds test images without labels and is", "")
+    if len(others) == len(rest) == 1 and _divides(folder, others[0], rest[0], excluded):
+        return reading_without(rest, f"holds the images that {printable(others[0])}/ has in splits and is", "")
     if "split" in what and len(others) == len(rest) == 1 and (split := mentioned_split(others[0])):
         one, other = rest[0], others[0]
         if len(inner[one]) > 1 and inner[one] == inner[other] and not is_same_tree(folder, other, one):
@@ -101,6 +112,47 @@ def decide_about_others(
         splits = {rest[0]: rest_split, others[0]: split}
         changes = [*place.as_splits(splits, f"{listed(rest)} is {rest_split}, {listed(others)} is {split}"), *changes]
     raise RefusalError(problem, changes)
+
+
+def _divides(folder: Folder, output: str, source: str, excluded: str | None) -> bool:
+    """Return whether a folder has the images of another one in splits, as split-folders writes them.
+
+    The first few images of the first class are looked up by name and size.
+    """
+    splits = [join(innermost(folder, output, excluded), name) for name in inner_splits(folder, output, excluded)]
+    above = innermost(folder, source, excluded)
+    classes = label_folders(folder, above, excluded)
+    if not splits or len(classes) < 2 or any(label_folders(folder, path, excluded) != classes for path in splits):
+        return False
+    found, wanted = (
+        {
+            (one.name, one.num_bytes)
+            for path in paths
+            for one in children(folder, join(path, classes[0]))
+            if is_image(one.name)
+        }
+        for paths in (splits, [above])
+    )
+    return bool(wanted) and found == wanted
+
+
+def left_out_images(folder: Folder, names: list[str], excluded: str | None) -> list[str]:
+    """Return the folders of images next to the only one with classes, if all are called by what they hold.
+
+    image_tiles/tumour/1.jpg and larger_images/1.jpg: those without classes have no labels.
+    """
+    if not all(map(says_images, names)):
+        return []
+    inner = {name: label_folders(folder, name, excluded) for name in names}
+    flat = [name for name in names if not inner[name] and has_images(folder, name)]
+    deep = [name for name in names if len(inner[name]) > 1 and not has_images(folder, name)]
+    return flat if len(deep) == 1 and len(flat) == len(names) - 1 else []
+
+
+def unlabelled_next_to_classes(folder: Folder, splits: dict[str, str], ordinary: list[str]) -> bool:
+    """Return whether folders of splits hold test images without labels next to folders that are classes."""
+    are_bare = all(split != "train" and not folders_in(folder, name) for name, split in splits.items())
+    return are_bare and len(ordinary) > 1 and all(has_images(folder, name) for name in ordinary)
 
 
 def other_test_sets(

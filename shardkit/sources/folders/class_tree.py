@@ -21,8 +21,10 @@ from shardkit.sources.folders.beside_classes import (
     Without,
     decide_about_others,
     few_loose_images,
+    left_out_images,
     other_test_sets,
     reading_without,
+    unlabelled_next_to_classes,
 )
 from shardkit.sources.folders.class_folders import (
     ClassFolders,
@@ -135,6 +137,10 @@ def read_tree(
         unused = tuple(name for name in names if name not in splits and not is_unlabelled(name))
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
         return _below_splits(folder, excluded, place, splits, unlabelled, unused)
+    if splits and unlabelled_next_to_classes(folder, splits, ordinary):
+        return reading_without(
+            [*splits], "holds test images without labels and is", "hold test images without labels and are"
+        )
     if splits and not are_classes(folder, list(splits), ordinary):
         copies = copies_among(folder, names)
         if ordinary == [*copies] and all(is_same_tree(folder, *one) for one in copies.items()):
@@ -240,6 +246,8 @@ def _labels(
         return ClassFolders(folder, excluded=excluded, remark=named_remark(named), named=tuple(named))
     if why := refuse_no_classes(folder, names, place):
         return FlatFolders(tuple(LabelRoot(name, None) for name in names), why=why)
+    if bare := left_out_images(folder, names, excluded):
+        return reading_without(bare, "holds images without classes and is", "hold images without classes and are")
     if (found := decide_about_others(folder, names, excluded, place)) is not None:
         return found
     if copies := copies_among(folder, names):

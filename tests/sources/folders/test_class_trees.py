@@ -279,6 +279,32 @@ READ = {
         {"cat/1.jpg": (None, "cat"), "cat/2.jpg": (None, "cat"), "dog/3.jpg": (None, "dog")},
         {"ignored by /confusion.png": 1, "ignored by /loss.png": 1},
     ),
+    "test images beside classes": (
+        ["cat/1.jpg", "dog/2.jpg", "bus/3.jpg", "test/4.jpg"],
+        CLASS_FOLDERS,
+        {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog"), "bus/3.jpg": (None, "bus")},
+        {"ignored by /test/": 1},
+    ),
+    # https://zenodo.org/records/53169
+    "larger images next to those of classes": (
+        ["image_tiles/tumour/1.jpg", "image_tiles/stroma/2.jpg", "larger_images/3.jpg"],
+        CLASS_FOLDERS,
+        {"tumour/1.jpg": (None, "tumour"), "stroma/2.jpg": (None, "stroma")},
+        {"image in larger_images/ which is not read": 1},
+    ),
+    # https://github.com/jfilter/split-folders
+    "what split-folders was given, and what it wrote": (
+        [f"{above}/{path}" for above in ("pets", "output/train") for path in ("cat/1.jpg", "dog/2.jpg")]
+        + [f"{above}/{path}" for above in ("pets", "output/val") for path in ("cat/3.jpg", "dog/4.jpg")],
+        SPLITS,
+        {
+            "train/cat/1.jpg": ("train", "cat"),
+            "train/dog/2.jpg": ("train", "dog"),
+            "val/cat/3.jpg": ("validation", "cat"),
+            "val/dog/4.jpg": ("validation", "dog"),
+        },
+        {"images in pets/ which is not read": 4},
+    ),
     "folds of classes": (
         [f"fold{i}/{name}/{i}.jpg" for i in (1, 2) for name in ("cat", "dog")],
         CLASS_FOLDERS,
@@ -335,11 +361,6 @@ REFUSED = {
         ["train/cat/1.jpg", "train/dog/2.jpg", "test/cat/2.jpg", "extra/3.jpg"],
         "test/, train/ may be splits or classes: extra/ is next to them",
         ["SOURCE OUT --ignore /extra/"],
-    ),
-    "test images beside classes": (
-        ["cat/1.jpg", "dog/2.jpg", "bus/3.jpg", "test/4.jpg"],
-        "test/ may be splits or classes: bus/, cat/, dog/ are next to them",
-        ["SOURCE OUT --ignore /test/"],
     ),
     "splits in one class only": (
         ["cat/train/1.jpg", "cat/test/2.jpg", "dog/3.jpg"],
