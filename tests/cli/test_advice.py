@@ -106,6 +106,10 @@ NO_CLASSES = {  # what would become classes, if each folder was one
     "days": (["2019/1.jpg", "2020/2.jpg"], ["--unlabelled"]),
     "a copy with other files": (["cat/1.jpg", "cat (1)/2.jpg", "dog/3.jpg"], ["--ignore '/cat (1)/'"]),
     "thumbnails": (["cat/1.jpg", "cat - thumbnail/1.jpg", "dog/2.jpg"], ["--ignore '/cat - thumbnail/'"]),
+    "tiles next to slides": (
+        ["set_tiles_images/tumour/1.jpg", "set_tiles_images/stroma/2.jpg", "set_larger_images/3.jpg"],
+        [""],
+    ),
     "raw images and what was made of them": (
         [f"{part}/{c}/{c}{i}.jpg" for part in ("processed", "raw") for c in ("cat", "dog") for i in range(2)],
         ["", ""],

@@ -45,10 +45,7 @@ def _(tree):
             tree.files[f"brain_tumor_dataset/{path}"] = tree.files[path]
 
 
-@folder(
-    "new plant diseases: a wrapper twice with splits, the same in lower case, a flat test in test/",
-    "advised",
-)
+@folder("new plant diseases: a wrapper twice with splits, the same in lower case, a flat test in test/")
 def _(tree):
     """kaggle.com/datasets/vipoooool/new-plant-diseases-dataset."""
     wrapper = "New Plant Diseases Dataset(Augmented)"

@@ -72,7 +72,7 @@ def _(tree):
     tree.text("monkey_labels.txt", rows)
 
 
-@folder("GTZAN: images_original of genres, genres_original of .wav, tables of features with a label", today="advised")
+@folder("GTZAN: images_original of genres, genres_original of .wav, tables of features with a label")
 def _(tree):
     """kaggle.com/datasets/andradaolteanu/gtzan-dataset-music-genre-classification."""
     rows = "filename,length,chroma_stft_mean,tempo,label\n"
@@ -93,7 +93,7 @@ def _(tree):
     tree.unlearnt("PBC_dataset_normal_DIB/neutrophil/.DS_169665.jpg")
 
 
-@folder("BACH: Photos of classes with a table of the same, WSI with thumbnails, a test beside it", today="advised")
+@folder("BACH: Photos of classes with a table of the same, WSI with thumbnails, a test beside it")
 def _(tree):
     """iciar2018-challenge.grand-challenge.org; microscopy_ground_truth.csv has no header."""
     rows = ""

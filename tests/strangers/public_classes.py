@@ -84,7 +84,7 @@ def _(tree):
         tree.images(f"style-transfer-preprocessed-512/{name}/{name}{{}}-{other}1.png", 3, name)
 
 
-@folder("Kather: tiles in class folders, and a folder of whole slides beside")
+@folder("Kather: tiles in class folders, and a folder of whole slides beside", "advised")
 def _(tree):
     for name in ("01_TUMOR", "02_STROMA", "08_EMPTY"):
         tree.images(f"Kather_texture_2016_image_tiles_5000/{name}/1A4_CRC_{{}}.tif", 3, name)

@@ -6,7 +6,7 @@ pets/cat/1.jpg, pets_testset/2.jpg        pets_testset/ is left out
 TEST/cat/1.jpg, TEST_SIMPLE/cat/2.jpg     both are test, if TEST_SIMPLE/ is no copy
 cat/1.jpg, confusion.png                  confusion.png is left out
 cat/1.jpg, dog/2.jpg, test/3.jpg          test/ is left out
-tile_images/cat/1.jpg, big_images/1.jpg   big_images/ is left out
+photos/cat/1.jpg, slides/thumbs/1.jpg     slides/ is left out
 pets/cat/1.jpg, output/train/cat/1.jpg    pets/ is left out, if output/ has all of its images
 """
 
@@ -26,9 +26,10 @@ from shardkit.sources.folders.split_folders import (
     mentioned_split,
     mentions_split,
     says_images,
+    says_nothing,
 )
 from shardkit.sources.listing import ending
-from shardkit.sources.walking import children, folders_in, is_image, join
+from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Folder
 
 _MAX_LOOSE = 10  # images next to label folders, such as charts and screenshots, that are left out
@@ -136,23 +137,32 @@ def _divides(folder: Folder, output: str, source: str, excluded: str | None) -> 
     return bool(wanted) and found == wanted
 
 
-def left_out_images(folder: Folder, names: list[str], excluded: str | None) -> list[str]:
-    """Return the folders of images next to the only one with classes, if all are called by what they hold.
+def without_classes(folder: Folder, names: list[str], excluded: str | None) -> list[str]:
+    """Return the folders next to the only one with classes, which is called by what it holds, such as Photos/.
 
-    image_tiles/tumour/1.jpg and larger_images/1.jpg: those without classes have no labels.
+    Photos/tumour/1.jpg and slides/thumbnails/1.jpg: one folder in another one divides no images.
     """
-    if not all(map(says_images, names)):
-        return []
     inner = {name: label_folders(folder, name, excluded) for name in names}
-    flat = [name for name in names if not inner[name] and has_images(folder, name)]
     deep = [name for name in names if len(inner[name]) > 1 and not has_images(folder, name)]
-    return flat if len(deep) == 1 and len(flat) == len(names) - 1 else []
+    others = [name for name in names if name not in deep]
+    if len(deep) != 1 or not (says_images(deep[0]) and says_nothing(deep[0])):
+        return []
+    return [] if any(has_images(folder, name) for name in others) else others
 
 
-def unlabelled_next_to_classes(folder: Folder, splits: dict[str, str], ordinary: list[str]) -> bool:
-    """Return whether folders of splits hold test images without labels next to folders that are classes."""
-    are_bare = all(split != "train" and not folders_in(folder, name) for name, split in splits.items())
-    return are_bare and len(ordinary) > 1 and all(has_images(folder, name) for name in ordinary)
+def unlabelled_next_to_classes(
+    folder: Folder, splits: dict[str, str], ordinary: list[str], excluded: str | None
+) -> bool:
+    """Return whether folders of splits hold test images without labels next to classes, or to the folder of these."""
+
+    def inner(name: str, *, of_split: bool) -> list[str]:
+        return label_folders(folder, innermost(folder, name, excluded, of_split=of_split), excluded)
+
+    if any(split == "train" or inner(name, of_split=True) for name, split in splits.items()):
+        return False
+    if len(ordinary) == 1:
+        return len(inner(ordinary[0], of_split=False)) > 1
+    return all(has_images(folder, name) for name in ordinary)
 
 
 def other_test_sets(

@@ -21,10 +21,10 @@ from shardkit.sources.folders.beside_classes import (
     Without,
     decide_about_others,
     few_loose_images,
-    left_out_images,
     other_test_sets,
     reading_without,
     unlabelled_next_to_classes,
+    without_classes,
 )
 from shardkit.sources.folders.class_folders import (
     ClassFolders,
@@ -63,7 +63,7 @@ from shardkit.sources.folders.split_folders import (
 )
 from shardkit.sources.folders.unlabelled_tests import tests_in_parts, unlabelled_tests
 from shardkit.sources.listing import ending
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, files_below, join
 from shardkit.storage import Folder
 
 _MAX_WITH_LISTS = 8  # folders of which all but one may hold lists only; more of them are classes
@@ -113,7 +113,7 @@ def read_tree(
         return FlatFolders((LabelRoot("", None),))
     rest = [name for name in names if not is_of_project(name)]
     if 1 < len(rest) <= _MAX_WITH_LISTS:
-        without = [name for name in rest if not _holds_only_lists(folder, name)]
+        without = [name for name in rest if not _holds_only_others(folder, name)]
         rest = without if len(without) == 1 and len(label_folders(folder, without[0], excluded)) > 1 else rest
     if len(rest) == 1 < len(names) and not splits_of(names) and _is_data(folder, names):
         names = rest
@@ -137,7 +137,9 @@ def read_tree(
         unused = tuple(name for name in names if name not in splits and not is_unlabelled(name))
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
         return _below_splits(folder, excluded, place, splits, unlabelled, unused)
-    if splits and unlabelled_next_to_classes(folder, splits, ordinary):
+    if splits and (repeated := repeated_trees(folder, ordinary, excluded)):
+        return reading_without(repeated, "repeats files next to it and is", "repeat files next to them and are")
+    if splits and unlabelled_next_to_classes(folder, splits, ordinary, excluded):
         return reading_without(
             [*splits], "holds test images without labels and is", "hold test images without labels and are"
         )
@@ -151,9 +153,9 @@ def read_tree(
     return _labels(folder, names, excluded, place, list(splits))
 
 
-def _holds_only_lists(folder: Folder, name: str) -> bool:
-    """Return whether a folder holds files, and none is an image; an empty one may be a class."""
-    return any(not entry.is_folder for entry in children(folder, name)) and not holds_image(folder, name)
+def _holds_only_others(folder: Folder, name: str) -> bool:
+    """Return whether a folder holds files, such as lists, and none is an image; an empty one may be a class."""
+    return not holds_image(folder, name) and next(files_below(folder, name), None) is not None
 
 
 def _is_data(folder: Folder, names: list[str]) -> bool:
@@ -246,7 +248,7 @@ def _labels(
         return ClassFolders(folder, excluded=excluded, remark=named_remark(named), named=tuple(named))
     if why := refuse_no_classes(folder, names, place):
         return FlatFolders(tuple(LabelRoot(name, None) for name in names), why=why)
-    if bare := left_out_images(folder, names, excluded):
+    if bare := without_classes(folder, names, excluded):
         return reading_without(bare, "holds images without classes and is", "hold images without classes and are")
     if (found := decide_about_others(folder, names, excluded, place)) is not None:
         return found

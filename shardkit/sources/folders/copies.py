@@ -71,13 +71,19 @@ def repeated_trees(folder: Folder, names: Sequence[str], excluded: str | None) -
     """
     if not 1 < len(names) <= _MAX_TREES:
         return []
-    inner = {name: label_folders(folder, name, excluded) for name in names}
+    inner = {name: label_folders(folder, _only_inside(folder, name, excluded), excluded) for name in names}
     found: list[str] = []
     for one, other in itertools.combinations(sorted(names, key=len), 2):
         is_same = one not in found and len(inner[one]) > 1 and inner[one] == inner[other]
         if is_same and is_same_tree(folder, one, other) and is_same_tree(folder, other, one):
             found.append(other)
     return found
+
+
+def _only_inside(folder: Folder, path: str, excluded: str | None) -> str:
+    """Return the folder that is alone in a folder, or the folder itself."""
+    inner = label_folders(folder, path, excluded)
+    return join(path, inner[0]) if len(inner) == 1 else path
 
 
 def original_of(name: str) -> str | None:

@@ -285,12 +285,37 @@ READ = {
         {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog"), "bus/3.jpg": (None, "bus")},
         {"ignored by /test/": 1},
     ),
-    # https://zenodo.org/records/53169
-    "larger images next to those of classes": (
-        ["image_tiles/tumour/1.jpg", "image_tiles/stroma/2.jpg", "larger_images/3.jpg"],
+    # https://iciar2018-challenge.grand-challenge.org/Dataset/
+    "thumbnails of slides next to photos": (
+        ["Photos/tumour/1.jpg", "Photos/stroma/2.jpg", "WSI/gt_thumbnails/3.jpg"],
         CLASS_FOLDERS,
         {"tumour/1.jpg": (None, "tumour"), "stroma/2.jpg": (None, "stroma")},
-        {"image in larger_images/ which is not read": 1},
+        {"image in WSI/ which is not read": 1},
+    ),
+    # https://www.kaggle.com/datasets/andradaolteanu/gtzan-dataset-music-genre-classification
+    "sounds next to their spectra": (
+        [
+            f"{above}/{name}/1.{kind}"
+            for above, kind in (("images", "png"), ("sounds", "wav"))
+            for name in ("jazz", "pop")
+        ],
+        CLASS_FOLDERS,
+        {"jazz/1.png": (None, "jazz"), "pop/1.png": (None, "pop")},
+        {},
+    ),
+    # https://www.kaggle.com/datasets/vipoooool/new-plant-diseases-dataset
+    "a dataset twice, and its test images": (
+        [
+            *(f"{above}/train/{name}/1.jpg" for above in ("plants", "plants_2") for name in ("rust", "scab")),
+            *(f"{above}/valid/{name}/2.jpg" for above in ("plants", "plants_2") for name in ("rust", "scab")),
+            "test/test/3.jpg",
+        ],
+        SPLITS,
+        {
+            **{f"train/{name}/1.jpg": ("train", name) for name in ("rust", "scab")},
+            **{f"valid/{name}/2.jpg": ("validation", name) for name in ("rust", "scab")},
+        },
+        {"images in plants_2/ which is not read": 4, "image in test/ which is not read": 1},
     ),
     # https://github.com/jfilter/split-folders
     "what split-folders was given, and what it wrote": (
