@@ -12,7 +12,7 @@ from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, listed
 from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.matching import SAYS_MASKS
-from shardkit.sources.folders.paired_folders import are_paired
+from shardkit.sources.folders.paired_folders import are_paired, look_alike
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import mix_splits, number_of_word, numbered_end, says_nothing, splits_of
 from shardkit.sources.walking import join
@@ -46,7 +46,6 @@ _PARTS = frozenset(
 )
 _LETTER = re.compile(r"(?<=[a-z])[A-Z]\Z|(?<=[ _-])[A-Za-z]\Z")  # in place of a number: PlateA, plate_b
 _NUM_NAMES = 50  # images of a folder whose names are compared
-_MIN_SHARE = 0.9  # of them that are in another folder of views
 _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbers
 
 
@@ -127,13 +126,21 @@ def are_parts_of_classes(folder: Folder, names: Sequence[str], excluded: str | N
 
 
 def _are_views(folder: Folder, paths: Sequence[str]) -> bool:
-    """Return whether two folders hold images of the same names: left/ and right/ of a camera, T1/ and T2/."""
+    """Return whether two folders are views of one thing: T1/ and T2/ of a patient, left/ and right/ of a camera.
+
+    All of their images have the same names; those of days may, too, if a program counts from 1, but do not look alike.
+    """
     found = [
-        {posixpath.splitext(one[len(path) :])[0] for one in itertools.islice(images_below(folder, path), _NUM_NAMES)}
+        {
+            posixpath.splitext(one[len(path) :])[0]: one
+            for one in itertools.islice(images_below(folder, path), _NUM_NAMES)
+        }
         for path in paths[:2]
     ]
-    common = set.intersection(*found) if found else set()
-    return len(found) > 1 and len(common) > 1 and len(common) >= _MIN_SHARE * min(map(len, found))
+    common = sorted(found[0].keys() & found[1].keys())[:NUM_SAMPLED] if len(found) > 1 else []
+    if len(common) > 1 and found[0].keys() == found[1].keys() and not are_dates([path.split("/")[0] for path in paths]):
+        return True
+    return len(common) > 1 and all(look_alike(folder, found[0][name], found[1][name]) for name in common)
 
 
 def parts_of_data(names: Sequence[str]) -> str:

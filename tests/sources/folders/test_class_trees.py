@@ -551,11 +551,6 @@ REFUSED = {
         "Plate1/, Plate2/ are numbered parts of the data",
         [UNLABELLED, FORCED],
     ),
-    "pairs of a camera in folders of scenes": (
-        [f"scene{i}/{eye}/{i}{j}.jpg" for i in (1, 2) for eye in ("left", "right") for j in range(3)],
-        "scene1/, scene2/ hold folders such as left/, right/; either of the two levels may be the class",
-        ["SOURCE OUT --class-level 2", "SOURCE/scene1 OUT", "SOURCE/scene2 OUT"],
-    ),
     "plates with letters": (
         ["PlateA/1.jpg", "PlateA/2.jpg", "PlateB/3.jpg"],
         "PlateA/, PlateB/ are numbered parts of the data",
@@ -641,6 +636,18 @@ def test_versions_of_images_are_seen_whatever_their_folders_are_called(tmp_path)
         files[f"{name} (web)/1.png"] = encoded(grain(seed, 64).resize((16, 16)), "PNG")
     with pytest.raises(CallError, match=r"the images of cat \(web\)/ have the names of those of cat/"):
         open_source(made(tmp_path, "folder", files))
+
+
+def test_views_of_a_camera_in_folders_of_scenes_are_no_classes(tmp_path):
+    paths = [f"scene{i}/{eye}/{j}.png" for i in (1, 2) for eye in ("left", "right") for j in range(3)]
+    views = {path: encoded(grain(int(path[5]) * 10 + int(path[-5]), 64 + path.count("left")), "PNG") for path in paths}
+    with pytest.raises(CallError, match="scene1/, scene2/ hold folders such as left/, right/"):
+        open_source(made(tmp_path / "views", "folder", views))
+    others = {f"2024-05-0{path[5:]}": encoded(grain(i, 64), "PNG") for i, path in enumerate(paths)}
+    assert read(made(tmp_path / "days", "folder", others))[1]["2024-05-01/left/0.png"] == (None, "left")
+    numbered = {path.replace("scene", "patient"): encoded(grain(i, 64), "PNG") for i, path in enumerate(paths)}
+    with pytest.raises(CallError, match="patient1/, patient2/ hold folders such as left/, right/"):
+        open_source(made(tmp_path / "numbered", "folder", numbered))
 
 
 def grain(seed, side):
