@@ -162,7 +162,7 @@ def _(tree):
         tree.files[f"Scans/{name}/Scan_20240507.pdf"] = b"%PDF-1.4\n"
 
 
-@folder("an intern's folders: ok_batch1, ok_batch2, crack_batch1, crack_batch2", "advised", today="refused")
+@folder("an intern's folders: ok_batch1, ok_batch2, crack_batch1, crack_batch2")
 def _(tree):
     """Each week another folder; a batch is no kind of part."""
     for name in ("crack", "ok"):

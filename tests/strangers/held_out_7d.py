@@ -16,9 +16,7 @@ COLOURS = np.array([[0, 0, 0], [208, 2, 27], [245, 166, 35]], np.uint8)
 
 
 # --- public masks
-@folder(
-    "cracks: train and test of images and masks, and images and masks of both beside, JPEG, readme.txt", today="wrong"
-)
+@folder("cracks: train and test of images and masks, and images and masks of both beside, JPEG, readme.txt")
 def _(tree):
     """kaggle.com/datasets/lakshaymiddha/crack-segmentation-dataset: noncrack_ has black masks."""
     below = "crack_segmentation_dataset"
@@ -77,10 +75,7 @@ def _(tree):
 
 
 # --- masks of labelling tools
-@folder(
-    "Supervisely's masks: img, ann, masks_machine and masks_human in ds0, obj_class_to_machine_color.json",
-    today="wrong",
-)
+@folder("Supervisely's masks: img, ann, masks_machine and masks_human in ds0, obj_class_to_machine_color.json")
 def _(tree):
     """github.com/supervisely-ecosystem/export-as-masks: machine masks are grey in three channels."""
     names = ("kiwi", "lemon")
@@ -155,10 +150,7 @@ def _(tree):
 
 
 # --- class folders of a program and of people's own disks
-@folder(
-    "MegaDetector's folders: animals, empty, people, vehicles and animal_person, each with the stations inside",
-    today="advised",
-)
+@folder("MegaDetector's folders: animals, empty, people, vehicles and animal_person, each with the stations inside")
 def _(tree):
     """github.com/agentmorris/MegaDetector, separate_detections_into_folders.py."""
     for name, count in (("animals", 4), ("empty", 4), ("people", 2), ("vehicles", 2), ("animal_person", 1)):
@@ -193,7 +185,7 @@ def _(tree):
     tree.text("README.txt", "File names: finding, hyphen, number of the part.\n")
 
 
-@folder("folders of a day and a verdict: 2024-03-05 good, 2024-03-05 bad, 2024-03-06 good", "advised", today="wrong")
+@folder("folders of a day and a verdict: 2024-03-05 good, 2024-03-05 bad, 2024-03-06 good")
 def _(tree):
     """Each evening somebody sorts the day's pictures."""
     for day in ("2024-03-05", "2024-03-06", "2024-03-07"):

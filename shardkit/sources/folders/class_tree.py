@@ -50,6 +50,7 @@ from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds
 from shardkit.sources.folders.mixed_folders import are_classes, refusal_of_mixture
 from shardkit.sources.folders.no_classes import (
     are_parts_of_classes,
+    classes_in_names,
     parts_of_data,
     refuse_no_classes,
     refuse_parts_of_data,
@@ -66,6 +67,7 @@ from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, files_below, join
 from shardkit.storage import Folder
 
+_SOUNDS = frozenset({".flac", ".m4a", ".mp3", ".ogg", ".wav"})
 _MAX_WITH_LISTS = 8  # folders of which all but one may hold lists only; more of them are classes
 
 
@@ -154,8 +156,11 @@ def read_tree(
 
 
 def _holds_only_others(folder: Folder, name: str) -> bool:
-    """Return whether a folder holds files, such as lists, and none is an image; an empty one may be a class."""
-    return not holds_image(folder, name) and next(files_below(folder, name), None) is not None
+    """Return whether a folder holds lists or sounds and no image; an empty one may be a class, folders of texts boxes."""
+    if any(not entry.is_folder for entry in children(folder, name)):
+        return not holds_image(folder, name)
+    first = next(files_below(folder, name), None)
+    return first is not None and ending(first[0]) in _SOUNDS and not holds_image(folder, name)
 
 
 def _is_data(folder: Folder, names: list[str]) -> bool:
@@ -245,6 +250,9 @@ def _labels(
         return reading_without(repeated, "repeats files next to it and is", "repeat files next to them and are")
     if parts := splits_in_names(names):
         named = [NamedFolder(name, split, label) for name, (label, split) in parts.items()]
+        return ClassFolders(folder, excluded=excluded, remark=named_remark(named), named=tuple(named))
+    if classes := classes_in_names(names) if all(has_images(folder, name) for name in names) else {}:
+        named = [NamedFolder(name, None, label) for name, label in classes.items()]
         return ClassFolders(folder, excluded=excluded, remark=named_remark(named), named=tuple(named))
     if why := refuse_no_classes(folder, names, place):
         return FlatFolders(tuple(LabelRoot(name, None) for name in names), why=why)

@@ -29,6 +29,7 @@ _PARTS = frozenset(
         *("month", "plate", "recording", "roll", "run", "scan", "scene", "seq", "sequence", "session", "set", "shard"),
         *(
             "site",
+            "station",
             "slide",
             "sub",
             "subj",
@@ -69,10 +70,6 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
             f"{place.shown}: folder names contain a split and another word ({listed(names)}), so the class is unclear"
         )
         raise RefusalError(problem, [place.tree(FORCED, "each folder is a class")])
-    if batches := _batches(names):
-        remedy = "put the images of a class into one folder"
-        problem = f"{place.shown}: {listed(batches)} are named like parts of one class"
-        raise RefusalError(problem, [place.tree(FORCED, "each folder is a class")], remedy=remedy)
     what = parts_of_data(names)
     are_silent = len(names) > 1 and all(map(says_nothing, names))
     if (what or are_silent) and all(has_images(folder, name) for name in names):
@@ -190,14 +187,17 @@ def are_ranges(names: Sequence[str]) -> bool:
     return len(names) > 1 and are_padded and all(name.isdecimal() and int(name) % _RANGE_STEP == 0 for name in names)
 
 
-def _batches(names: Sequence[str]) -> list[str]:
-    """Return the folders of one class if all are called by a class, a word for parts of data and a number."""
+def classes_in_names(names: Sequence[str]) -> dict[str, str]:
+    """Return the class by name of folders that are called by a class and a part of the data, or a date; {} for others.
+
+    ``ok_batch1``, ``ok_batch2``, ``crack_batch1``; ``2024-03-05 good``, ``2024-03-05 bad``, ``2024-03-06 good``
+    """
     ends = {name: end for name in names if (end := numbered_end(name)) and end[1] in _PARTS}
-    counts = Counter(ends.values())
-    if len(ends) < len(names) or len({rest for rest, _ in counts}) < 2:
-        return []
-    repeated = max(counts, key=lambda end: counts[end])
-    return [name for name in names if ends[name] == repeated] if counts[repeated] > 1 else []
+    dated = {name: _DATE.sub("", name, count=1).strip(" _-.") for name in names if _DATE.search(name)}
+    found = {name: rest for name, (rest, _) in ends.items()} if len(ends) == len(names) else dated
+    counts = Counter(found.values())
+    is_whole = len(found) == len(names) and len(counts) > 1 and all(counts)
+    return found if is_whole and max(counts.values(), default=0) > 1 else {}
 
 
 def _drawings(folder: Folder, names: list[str]) -> list[str]:

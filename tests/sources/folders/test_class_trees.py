@@ -330,6 +330,22 @@ READ = {
         },
         {"images in pets/ which is not read": 4},
     ),
+    "batches of classes": (
+        ["ok_batch1/1.jpg", "ok_batch2/2.jpg", "crack_batch1/3.jpg"],
+        CLASS_FOLDERS,
+        {"ok_batch1/1.jpg": (None, "ok"), "ok_batch2/2.jpg": (None, "ok"), "crack_batch1/3.jpg": (None, "crack")},
+        {},
+    ),
+    "days and a verdict": (
+        ["2024-03-05 good/1.jpg", "2024-03-05 bad/2.jpg", "2024-03-06 good/3.jpg"],
+        CLASS_FOLDERS,
+        {
+            "2024-03-05 good/1.jpg": (None, "good"),
+            "2024-03-05 bad/2.jpg": (None, "bad"),
+            "2024-03-06 good/3.jpg": (None, "good"),
+        },
+        {},
+    ),
     "folds of classes": (
         [f"fold{i}/{name}/{i}.jpg" for i in (1, 2) for name in ("cat", "dog")],
         CLASS_FOLDERS,

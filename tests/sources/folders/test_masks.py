@@ -343,6 +343,17 @@ DIVIDED = {
         | {f"B/{j}.png": drawn("photograph", 9) for j in range(5)},
         "A/ and B/ have their masks in one folder",
     ),
+    "splits, and all of them again": (
+        pairs(
+            *((f"{part}images/{j}.png", f"{part}masks/{j}.png") for part in ("train/", "test/", "") for j in range(3))
+        ),
+        6,
+    ),
+    "masks for people": (
+        pairs(*((f"img/{j}.png", f"masks_machine/{j}.png") for j in range(5)), kind="more")
+        | {f"masks_human/{j}.png": encoded(Image.new("RGB", (24, 20), (9 * j, 80, 10))) for j in range(5)},
+        5,
+    ),
     "tables of pairs": (
         pairs(*((f"Image/{j}.png", f"Mask/{j}.png") for j in range(5)))
         | {"metadata.csv": "Image,Mask\n" + "".join(f"{j}.png,{j}.png\n" for j in range(5))},

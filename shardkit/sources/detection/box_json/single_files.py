@@ -76,7 +76,13 @@ _FORMATS = {
             "Supervisely's JSON of an image",
             (".json",),
             b"{",
-            (rb'"objects"\s*:\s*\[', rb'"size"\s*:\s*\{', rb'"tags"\s*:\s*\['),
+            # Files of bitmaps only have no boxes: the masks next to them are read.
+            (
+                rb'"objects"\s*:\s*\[',
+                rb'"size"\s*:\s*\{',
+                rb'"tags"\s*:\s*\[',
+                rb'"objects"\s*:\s*\[\s*\]|"geometryType"\s*:\s*"(?:rectangle|polygon)"',
+            ),
             items,
             _parse_supervisely,
             "boxes enclose polygons",

@@ -44,7 +44,10 @@ from shardkit.storage import Folder
 
 # Names of the two folders, in any case; if there are several, the first in this order.
 _IMAGES = ("images", "image", "imgs", "img", "jpegimages")
-_MASKS = ("masks", "mask", "segmentationclass", "segmentations", "segmentation", "labels", "annotations", "gt")
+_MASKS = (
+    *("masks", "mask", "masks_machine", "segmentationclass", "segmentations", "segmentation", "labels"),
+    *("annotations", "gt"),
+)
 _MASK_ENDINGS = frozenset({".bmp", ".dib", ".gif", ".png", ".tif", ".tiff"})
 _MAX_DEPTH = 3  # levels of folders that are searched for the first mask
 _VOC_LISTS = ("ImageSets", "Segmentation")
@@ -68,14 +71,16 @@ def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
     if is_explicit and is_oxford_pets(folder) and is_folder(folder, join(ANNOTATIONS, "trimaps")):
         return (Part(IMAGES, join(ANNOTATIONS, "trimaps"), None, with_splits=False, lists=ANNOTATIONS),)
     names = folders_in(folder)
-    if CITY_IMAGES in names and (found := tuple(_cityscapes(folder))):
-        return found
+    splits = [(name, split) for name in names if (split := split_of_folder(name))]
+    found = tuple(part for name, split in splits if (part := _pair(folder, name, split)))
+    if len({part.split for part in found if part.masks is not None}) > 1:  # before images/ of all of them next to these
+        return _without_bare_tests(found)
+    if CITY_IMAGES in names and (cities := tuple(_cityscapes(folder))):
+        return cities
     if set(CAMVID) <= set(names):
         return (Part(*CAMVID, None, with_splits=False),)
     if part := _pair(folder, "", None):
         return (_with_lists(folder, part),)
-    splits = [(name, split) for name in names if (split := split_of_folder(name))]
-    found = tuple(part for name, split in splits if (part := _pair(folder, name, split)))
     if any(part.masks is not None for part in found):
         return _without_bare_tests(found)
     if beside := tuple(_beside_splits(folder, names, splits)):
@@ -97,6 +102,9 @@ def _by_content(folder: Folder, names: list[str], *, is_explicit: bool) -> tuple
     if len(names) > MAX_FOLDERS:
         return tuple(pairs_in_one_folder(folder, "", _MAX_DEPTH, any_end=True)) if is_explicit else ()
     found = tuple(pairs_in(folder, "", None, by_names=not is_explicit))
+    divided = tuple(part for name in names if found and (own := split_of(name)) for part in pairs_in(folder, name, own))
+    if len({part.split for part in divided}) > 1:
+        return divided  # images/ of all splits next to these
     # Folders that are no splits may be classes, each with its masks.
     inner = [name for name in names if is_explicit or split_of(name)]
     for name in inner if not found and len(names) > 1 else ():  # the only folder is opened like the source
@@ -160,7 +168,9 @@ def rivals(folder: Folder, part: Part) -> list[Part]:
         matched(folder, replace(part, masks=join(base, name), mask_suffix="", image_prefix="", mask_prefix=""))
         for name in others
     )
-    return [one for one in found if one is not None]
+    # The same masks in colours are for people.
+    is_grey = not are_coloured(folder, part.masks_of(folder))
+    return [one for one in found if one and not (is_grey and are_coloured(folder, one.masks_of(folder)))]
 
 
 def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
