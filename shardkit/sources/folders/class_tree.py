@@ -156,7 +156,7 @@ def read_tree(
 
 
 def _holds_only_others(folder: Folder, name: str) -> bool:
-    """Return whether a folder holds lists or sounds and no image; an empty one may be a class, folders of texts boxes."""
+    """Return whether a folder holds lists or sounds and no image; an empty one may be a class, one of texts boxes."""
     if any(not entry.is_folder for entry in children(folder, name)):
         return not holds_image(folder, name)
     first = next(files_below(folder, name), None)
