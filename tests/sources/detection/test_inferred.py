@@ -306,3 +306,13 @@ def test_names_that_mean_images_in_several_folders_by_their_ends(tmp_path):
         records.append(corners(path.rpartition("/")[2], some(number)))
     tree.text("marks/all.json", json.dumps(records))
     right(tree, tmp_path)
+
+
+def test_numbers_of_boxes_name_no_images(tmp_path):
+    tree = Tree()
+    for number in range(24):
+        (a, b, c, d, label) = some(number % 2)[0]
+        tree.image(f"photos/{number}.jpg", boxes=[(a, b, c - number % 3, d, label)])
+        sides_of = f"<xmin>{a}</xmin><ymin>{b}</ymin><xmax>{c - number % 3}</xmax><ymax>{d}</ymax>"
+        tree.text(f"notes/{number}.xml", f"<pic><thing><kind>{label}</kind>{sides_of}</thing></pic>")
+    right(tree, tmp_path)

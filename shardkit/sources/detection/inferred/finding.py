@@ -176,6 +176,8 @@ def _naming_images(names: Mapping[Way, Sequence[Any]], num_records: int, index: 
         num_images = len({paths[0] for paths in found})
         wanted = min(num_records, _LOOKED_UP)
         words = words_of(way[-1])
+        if all(map(is_number, some)) and not _OF_IMAGES.intersection(words):
+            continue  # sides of boxes, too, are called like 10.png
         if 2 * len(found) > wanted and (num_images > 1 or wanted == 1) and not CLASS_WORDS.intersection(words):
             have_endings = all(map(is_image, some))
             ranks[way] = (not have_endings, -num_images, not _OF_IMAGES.intersection(words), len(way), way)
@@ -240,7 +242,8 @@ def _fitting(
     found, guesses, scale = list[Reading](), "", None
     members = _common([tree for _, tree in pairs])
     for one in candidates([tree for _, tree in pairs], image):
-        if made.paths and not one.objects and not made.has_box_each:
+        is_flat = not one.objects and all(len(way) == 1 for way in one.box.ways)
+        if made.paths and is_flat and not made.has_box_each:
             continue  # a table of classes may have a box for each image
         samples = list[Sample]()
         for key, tree in _some_with_boxes(one, pairs):
