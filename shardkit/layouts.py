@@ -98,8 +98,8 @@ _ROWS = (
         "metadata",
         ("Hugging Face metadata",),
         "`metadata.csv`, `.jsonl` or `.parquet` with the column `file_name`, in the folder or in each split folder",
-        open="folders.metadata:open_metadata",
-        recognise="folders.metadata:has_metadata",
+        open="folders.opening_metadata:open_metadata",
+        recognise="folders.opening_metadata:has_metadata",
         options=_OF_TABLES,
     ),
     # Before YOLO, whose folders may have the same names.
@@ -250,12 +250,12 @@ _ROWS = (
     LayoutSpec(
         "table",
         ("table",),
-        "CSV, TSV, JSON, JSON Lines, Parquet or Excel with one record for each image, also next to image folders "
+        "CSV, TSV, JSON, JSON Lines, Parquet or workbook with one record for each image, also next to image folders "
         "(Kaggle's `train.csv`, Roboflow's `_classes.csv`), TFRecorder's and AutoML's CSV without a header; see "
         "[Tables](tables.md#tables)",
         open="recognising.unmarked_folders:open_table",
         options=("root", "path_prefix", *_OF_TABLES),
-        endings=(".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xlsm"),
+        endings=(".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xlsm", ".ods"),
     ),
     LayoutSpec(
         "class-folders",

@@ -20,6 +20,7 @@ from shardkit.options.call import Call, Change
 from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
+from shardkit.reject_reasons import BAD_PATH, NO_LABEL
 from shardkit.sources.claims.claim import Claim
 from shardkit.sources.folders.split_folders import are_splits, says_nothing, splits_of
 from shardkit.storage import STORES
@@ -161,8 +162,10 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
             plan = planned(change)
         except (ShardkitError, OSError):
             continue
-        if (len(plan.classes) == 1 and not _confirms(change)) or _rejects_too_many(plan, call.changed(change)):
+        allowed = _allowing_rejects(change, plan, call)
+        if (len(plan.classes) == 1 and not _confirms(change)) or allowed is None:
             continue
+        change = allowed  # noqa: PLW2901 - the same, with the limit that it needs
         if change.options.get("layout") == "class-folders" and not _may_be_classes(plan.classes):
             continue
         names = frozenset(split.name for split in plan.splits)
@@ -179,11 +182,19 @@ def _may_be_classes(names: Sequence[str]) -> bool:
     return are_told_apart and not are_splits(names) and {*splits_of(names).values()} <= {"train"}
 
 
-def _rejects_too_many(plan: "Plan", call: Call) -> bool:
+def _allowing_rejects(change: Change, plan: "Plan", call: Call) -> Change | None:
+    """Return a change that allows its rejects, if these are records of a table without a label or a name; else None."""
     from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, counted_rejects
 
-    limit = RejectLimit.parse(call.given.get("max_rejected", DEFAULT_MAX_REJECTED))
-    return not limit.allows(len(counted_rejects(plan.rejected)), plan.source.num_files)
+    rejects = counted_rejects(plan.rejected)
+    limit = RejectLimit.parse(call.changed(change).given.get("max_rejected", DEFAULT_MAX_REJECTED))
+    if limit.allows(len(rejects), plan.source.num_files):
+        return change
+    is_of_records = "label_columns" in change.options and {NO_LABEL, BAD_PATH}.issuperset(rejects["reason"].to_pylist())
+    if not is_of_records or len(rejects) >= plan.num_examples:
+        return None
+    meaning = f"{change.meaning}; without {counted(len(rejects), 'record')} without it or without an image"
+    return replace(change, meaning=meaning, options={**change.options, "max_rejected": len(rejects)})
 
 
 def _is_blind(change: Change) -> bool:

@@ -17,6 +17,7 @@ from shardkit.sources.walking import files_below
 from shardkit.storage import Folder
 
 _DRIVE = re.compile(r"^[A-Za-z]:/")
+_WITH_LINK = re.compile(r"^([^()]+\.\w{3,4}) \(https?://[^()\s]+\)$")
 UPLOAD_PREFIX = re.compile(r"[0-9a-f]{8}-(?=.)")  # that Label Studio adds to the names of uploaded files
 _PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
 _OF_AN_IMAGE = frozenset({".xml", ".txt", ".json"})  # endings of files of boxes: a list may name these for their images
@@ -26,8 +27,13 @@ _SHOWN = 100  # characters of a bad path
 
 def written_path(text: str) -> str:
     """Return a path as a text means it: with '/', without blanks around it and a drive of Windows."""
-    path = text.strip().replace("\\", "/").removeprefix("./")
+    path = without_link(text.strip()).replace("\\", "/").removeprefix("./")
     return _DRIVE.sub("/", path)
+
+
+def without_link(text: str) -> str:
+    """Return the name of a file without the link in brackets behind it, as Airtable and Notion write attachments."""
+    return _WITH_LINK.sub(r"\1", text)
 
 
 def uploaded_name(name: str) -> str:

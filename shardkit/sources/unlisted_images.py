@@ -176,6 +176,9 @@ class SharedImages:
     def __contains__(self, key: str) -> bool:
         return bool(_are_in(self._hashes, [key])[0])
 
+    def __len__(self) -> int:
+        return len(self._hashes)
+
 
 def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:
     """Return the number of images in the keys' folders that have none of these keys.

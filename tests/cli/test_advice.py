@@ -142,7 +142,7 @@ UNREAD = {  # files of labels next to images
 def test_advice_for_local_images_asks_no_store(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(RemoteFolder, "stat", lambda folder, path: asked.append(f"{folder.url}/{path}"))
-    rows = "".join(f"gs://our-bucket/photos/{i}.jpg,{'cat' if i % 2 else 'dog'}\n" for i in range(4))
+    rows = "".join(f"gs://our-bucket/{i}.jpg,{'cat' if i % 2 else 'dog'}\n" for i in range(4))
     files = {"labels.csv": f"image,label\n{rows}", **dict.fromkeys(f"photos/{i}.jpg" for i in range(4))}
     refused = call("plan", written(tmp_path, files) / "labels.csv")
     assert [command[2] for command in commands(refused.stderr)] == ["--path-prefix", "--root"], refused.stderr
@@ -188,6 +188,31 @@ def test_no_change_reads_images_without_a_table_that_names_none_of_them(tmp_path
     assert refused.stderr.count("; map.csv is not read") == len(offered)
     hidden = call("plan", root, "--ignore", "/map.csv")
     assert any("--unlabelled" in words for words in commands(hidden.stderr))
+
+
+def test_a_table_of_articles_is_offered_with_the_photographs_whose_names_begin_with_them(tmp_path):
+    table = "SKU,Category\n4710,mug\n4711,table\n4712,mug\n4799,table\n"
+    files = {
+        "products.csv": table,
+        **dict.fromkeys(f"photos/{sku}-{i}.jpg" for sku in (4710, 4711, 4712) for i in (1, 2)),
+    }
+    root = written(tmp_path / "source", files)
+    [first, *_] = commands(call("plan", root).stderr)
+    out = str(tmp_path / "OUT")
+    done = call("convert", first[1], out, *first[2:])
+    assert done.exit_code == 0, done.stderr
+    labels = {one.key: one["label"] for one in shardkit.open(out, "train")}
+    assert labels == {f"photos/{sku}-{i}.jpg": sku == 4711 for sku in (4710, 4711, 4712) for i in (1, 2)}
+    assert "records that no image's name begins with" in done.stdout + done.stderr
+
+
+def test_channels_of_an_image_are_not_offered_as_images(tmp_path):
+    files = {
+        "t.csv": "Id,Target\nab,1\ncd,2\n",
+        **dict.fromkeys(f"x/{i}_{c}.png" for i in ("ab", "cd") for c in ("red", "blue")),
+    }
+    offered = commands(call("plan", written(tmp_path, files)).stderr)
+    assert not any("--image-column" in words for words in offered), offered
 
 
 def test_captions_and_what_a_camera_says_are_no_labels(tmp_path):

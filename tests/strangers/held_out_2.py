@@ -83,7 +83,6 @@ def _(tree):
 @folder(
     "ODIR-5K: full_df.csv with labels as Python lists and paths of Kaggle, the same images twice",
     "advised",
-    today="refused",
 )
 def _(tree):
     rows = "ID,Patient Age,Patient Sex,Left-Diagnostic Keywords,N,D,C,filepath,labels,target,filename\n"
@@ -114,7 +113,7 @@ def _(tree):
     tree.text("labeled-images/image-labels.csv", rows)
 
 
-@folder("BreastPathQ: slide and region are two columns, together the name of an image", "refused")
+@folder("BreastPathQ: slide and region are two columns, together the name of an image", "refused", today="right")
 def _(tree):
     rows = "slide,rid,y\n"
     for number in range(1, 5):
@@ -147,7 +146,7 @@ def _(tree):
         tree.unlearnt(f"Million-AID/test/P00{number}208.jpg")
 
 
-@folder("MLRSNet: class folders, and a table of columns of 0 and 1 for each of them", "advised", today="refused")
+@folder("MLRSNet: class folders, and a table of columns of 0 and 1 for each of them", "advised", today="right")
 def _(tree):
     kinds = ("airplane", "cars", "runway")
     for place, category in enumerate(("airport", "parking_lot", "highway")):
@@ -315,9 +314,7 @@ def _(tree):
         tree.text(f"appa-real-release/gt_{part}.csv", ratings)
 
 
-@folder(
-    "SCUT-FBP5500: scores in All_labels.txt, lists of scores for five folds and one split", "advised", today="refused"
-)
+@folder("SCUT-FBP5500: scores in All_labels.txt, lists of scores for five folds and one split", "advised")
 def _(tree):
     lines = []
     for number in range(1, 9):

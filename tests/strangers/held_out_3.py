@@ -194,7 +194,7 @@ def _(tree):
     tree.text("mnist_sample/labels.csv", rows)
 
 
-@folder("fast.ai's PASCAL 2007: train.csv of fname, labels separated by blanks, is_valid", today="refused")
+@folder("fast.ai's PASCAL 2007: train.csv of fname, labels separated by blanks, is_valid", today="advised")
 def _(tree):
     rows = "fname,labels,is_valid\n"
     for number in range(8):
@@ -260,9 +260,7 @@ def _(tree):
         tree.text(f"{album}/IMG_2001.AAE", "<?xml version='1.0'?><plist version='1.0'></plist>")
 
 
-@folder(
-    "a chat of Telegram: photos/ with a small picture of each, result.json, messages.html", "advised", today="refused"
-)
+@folder("a chat of Telegram: photos/ with a small picture of each, result.json, messages.html", "advised")
 def _(tree):
     messages = []
     for number in range(1, 6):

@@ -226,7 +226,7 @@ def _(tree):
     tree.text("data/README.md", "# Hateful Memes\n")
 
 
-@folder("Waterbirds: folders of species, and metadata.csv of y, split in numbers, place", "advised", today="refused")
+@folder("Waterbirds: folders of species, and metadata.csv of y, split in numbers, place", "advised")
 def _(tree):
     """github.com/kohpangwei/group_DRO: y is the label; 0, 1 and 2 are train, val and test."""
     rows = "img_id,img_filename,y,split,place,place_filename\n"

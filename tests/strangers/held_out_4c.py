@@ -141,7 +141,7 @@ def _(tree):
         tree.text(f"{split}_annotations.jsonl", lines)
 
 
-@folder("Vertex AI: CSV of training, gs:// and a class, the bucket's folder beside", today="advised")
+@folder("Vertex AI: CSV of training, gs:// and a class, the bucket's folder beside")
 def _(tree):
     """cloud.google.com/vertex-ai/docs/image-data/classification/prepare-data: [ML_USE],GCS_FILE_PATH,[LABEL]."""
     rows = ""

@@ -24,9 +24,7 @@ def workbook(tree, path, *rows):
 # --- public tables
 @folder(
     "Messidor-2: a wrapper twice, id_code with endings in another case, three columns of grades",
-    "advised",
-    today="right",
-)
+    "advised", today="right")
 def _(tree):
     """kaggle.com/datasets/mariaherrerot/messidor2preprocess: four images have no row; .JPG is .jpg on the disk."""
     rows = "id_code,diagnosis,adjudicated_dme,adjudicated_gradable\n"
@@ -78,9 +76,7 @@ def _(tree):
 
 @folder(
     "VehicleID: train_list.txt and test_list_800.txt of stems and vehicles, attributes of the vehicles",
-    "advised",
-    today="right",
-)
+    "advised", today="right")
 def _(tree):
     """pkuml.org/resources/pku-vehicleid: img2vid.txt has all images; the vehicles of the test are others."""
     below, lists, every = "VehicleID_V1.0", {"train_list": "", "test_list_800": ""}, ""
@@ -255,7 +251,7 @@ def _(tree):
     tree.text("assets/inception/LICENSE", "Apache License\n")
 
 
-@folder("Prodigy: JSON lines of image, options, accept and answer; some are ignored", "advised", today="refused")
+@folder("Prodigy: JSON lines of image, options, accept and answer; some are ignored", "advised")
 def _(tree):
     """prodi.gy/docs/api-interfaces#choice: db-out of an image task."""
     options, lines = [{"id": "CAT", "text": "cat"}, {"id": "DOG", "text": "dog"}], ""
@@ -273,7 +269,6 @@ def _(tree):
 @folder(
     "a drone's 100MEDIA and 101MEDIA of the same names, an Excel table of folder, photo, crop",
     "advised",
-    today="refused",
 )
 def _(tree):
     """Flights over fields: the camera begins with DJI_0001.JPG in each folder."""
@@ -289,7 +284,6 @@ def _(tree):
 @folder(
     "a shop: several photographs of an article, whose names begin with its SKU, products.xlsx",
     "advised",
-    today="refused",
 )
 def _(tree):
     """4711-2.jpg shows the article 4711; the category is what a shop asks for."""
@@ -313,7 +307,7 @@ def _(tree):
     tree.text("labels.csv", rows)
 
 
-@folder("LibreOffice: labels.ods beside the photographs", today="refused")
+@folder("LibreOffice: labels.ods beside the photographs")
 def _(tree):
     """OpenDocument 1.2, a table of two columns."""
     rows = [("photo", "species")]

@@ -66,7 +66,7 @@ def _(tree):
     tree.text("sample_submission.csv", "image_id,label\n41,HGSC\n")
 
 
-@folder("a production line's report: UNC paths of a server, semicolons, Result of OK and NOK", today="advised")
+@folder("a production line's report: UNC paths of a server, semicolons, Result of OK and NOK")
 def _(tree):
     """A line's computer writes a row for each part; the pictures were copied from the share."""
     rows = "Timestamp;Station;ImagePath;Result\n"
@@ -93,7 +93,7 @@ def _(tree):
     tree.text("observations-412345.csv", rows)
 
 
-@folder("Airtable: Name, Photo as a name with a link in brackets, Category", today="refused")
+@folder("Airtable: Name, Photo as a name with a link in brackets, Category")
 def _(tree):
     """support.airtable.com, CSV download: an attachment is written name (link)."""
     rows = "Name,Photo,Category\n"

@@ -9,7 +9,6 @@ from .tree import folder
 # --- public tables
 @folder(
     "LEGO minifigures: index.csv of path, class_id and train-valid, metadata.csv of the classes, test.csv",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/ihelon/lego-minifigures-classification: metadata.csv is in cp1252, names are of sets."""
@@ -116,7 +115,7 @@ def _(tree):
 
 
 # --- exports of labelling tools
-@folder("doccano: all.jsonl of id, filename, a list of one label and no comments, the photographs", today="wrong")
+@folder("doccano: all.jsonl of id, filename, a list of one label and no comments, the photographs")
 def _(tree):
     """github.com/doccano/doccano: export of an image classification project."""
     lines = ""
@@ -130,7 +129,6 @@ def _(tree):
 
 @folder(
     "Label Studio's CSV of several choices: a word, or JSON of choices, and uploads with eight digits in front",
-    today="wrong",
 )
 def _(tree):
     """labelstud.io/guide/export, CSV; labelstud.io/tags/choices with choice="multiple"."""
@@ -198,7 +196,7 @@ def _(tree):
     tree.text("weights.csv", rows)
 
 
-@folder("a Chinese table of Excel: 文件名 and 类别 in GBK, beside the pictures", today="refused")
+@folder("a Chinese table of Excel: 文件名 and 类别 in GBK, beside the pictures")
 def _(tree):
     """Excel on a Chinese Windows saves CSV in cp936."""
     rows = "文件名,类别\r\n"
@@ -209,7 +207,7 @@ def _(tree):
     tree.text("标签.csv", rows, "cp936")
 
 
-@folder("an Excel sheet of crosses: photo, rust, crack and flaking with x where it applies", today="refused")
+@folder("an Excel sheet of crosses: photo, rust, crack and flaking with x where it applies")
 def _(tree):
     """Bridges inspected by hand; a photograph may show several kinds of damage or none."""
     rows = [("photo", "rust", "crack", "flaking")]

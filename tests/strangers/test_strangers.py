@@ -10,20 +10,15 @@ from .reading import read
 from .tree import FOLDERS
 
 # Folders that are read wrong with exit code 0. None may be: the newest folders show what is to be mended.
-WRONG = 3
+WRONG = 1
 
 # Folders for which a printed command still mixes or loses something: none may.
 LOSING = {
     "DRIVE",
-    "LEGO minifigures",
-    "MLRSNet",
-    "ODIR-5K",
     "Prodigy",
     "cervical cancer",
     "clothes",
     "diabetic retinopathy resized",
-    "fast.ai's PASCAL 2007",
-    "grocery store",
 }
 
 

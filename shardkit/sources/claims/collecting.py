@@ -9,6 +9,7 @@ from typing import Any
 from shardkit.errors import ShardkitError
 from shardkit.sources.claims.claim import Claim, Form, Gives
 from shardkit.sources.claims.image_names import Found, ImageNames
+from shardkit.sources.claims.label_columns import is_web_address, may_be_labels
 from shardkit.sources.claims.searching import MAX_FILES, candidates
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import written_path
@@ -68,11 +69,16 @@ class NamingFile:
         names = self.file.columns if self.file is not None else ()
         return [i for i, name in enumerate(names) if i != self.column and name]
 
+    def may_be_labels(self, columns: Iterable[int]) -> bool:
+        """Return whether some of the columns may hold labels."""
+        titles = self.file.columns if self.file is not None else ()
+        return any(may_be_labels(titles[i], [row[i] for row in self.rows]) for i in columns)
+
     def claim(self, names: ImageNames) -> Claim:
         """Return what the file claims."""
         images = {path for one in self.found.values() for path in one.paths}
         is_whole = self.is_whole and names.are_counted
-        gives: Gives = "labels" if self.others else "nothing"
+        gives: Gives = "labels" if self.may_be_labels(self.others) else "nothing"
         return Claim(self.path, len(images), names.num_images, is_whole, self.form, gives)
 
 
@@ -205,11 +211,6 @@ def best_column(
         if best is not None and found[best]:
             return best, found[best]
     return None
-
-
-def is_web_address(value: Any) -> bool:
-    """Return whether a value is an address on the Web, which names no file."""
-    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
 def _find_column(title: str, values: Sequence[Any], names: ImageNames, *, of_few: bool) -> dict[int, Found]:

@@ -181,6 +181,11 @@ class ImageNames:
         found_plain = self.find(plain, by_stem=by_stem) if plain else None
         return found_plain if found_plain is not None and len(found_plain.paths) == 1 else None
 
+    def find_all(self, text: str) -> list[str]:
+        """Return the images that a text means, of those that are listed."""
+        found = self.find(text)
+        return [] if found is None else found.paths
+
     def tells_apart(self, num_parts: int, *, has_ending: bool) -> bool:
         """Return whether the last parts of the paths of all images differ."""
         ends = (path_end(path, num_parts, has_ending=has_ending) for path in self.paths())

@@ -5,21 +5,14 @@ that are named and fails at the first missing one, shardkit rejects images witho
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
-from shardkit.options.call import Change
-from shardkit.options.words import named
-from shardkit.refusals import also_offering
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
-from shardkit.sources.context import Opening
-from shardkit.sources.detection.box_json.files import format_of
-from shardkit.sources.folders.adjacent_tables import are_classes, look_at_table
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import (
     Listing,
@@ -30,20 +23,11 @@ from shardkit.sources.listing import (
     ending,
     is_ignored,
 )
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS, named_like, plain
 from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.parquet_files import ParquetFile
-from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.layout import open_table_file
+from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.paths import KeyBuilder, root_of
-from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns, read_prefix
-from shardkit.sources.walking import file_or_folder, is_dataset, is_image
+from shardkit.sources.walking import file_or_folder, is_dataset
 from shardkit.storage import Folder, os_errors_as
-
-_NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
-_IMAGE_COLUMN = "file_name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +104,7 @@ class Metadata(Source):
             yield from tree.list_part(Part(above, None, "", recursive=True), batch_rows)
             return
         taken = {posixpath.dirname(file.path) for file in self.files}
-        for name in _child_folders(self.folder, self.excluded):
+        for name in child_folders(self.folder, self.excluded):
             if name not in taken:
                 yield from tree.list_part(Part(name, None, "", recursive=True), batch_rows)
         yield from tree.list_part(Part("", None, "", recursive=False), batch_rows)
@@ -175,142 +159,9 @@ class Metadata(Source):
         return row
 
 
-def has_metadata(folder: Folder) -> bool:
-    """Return whether a metadata file is in a folder, or in one of its split folders, and has a column of images.
-
-    Other datasets have a metadata.csv about cameras, patients or tiles. JSON of boxes is another layout's.
-
-    Raises:
-        MachineError: The folder cannot be listed.
-    """
-    paths = [path for path in _metadata_paths(folder, None) if format_of(folder, path) is None]
-    try:
-        files = [open_table_file(folder, path, SourceOptions()) for path in paths]
-        named = [one for one in files if named_like(one.columns, IMAGE_COLUMNS)]
-        return any(not _describes_classes(folder, one) and not _names_images_only(one) for one in named)
-    except DataError:
-        return True  # opening it raises it again
-
-
-def _names_images_only(file: TableFile) -> bool:
-    """Return whether a table has several columns, and all hold names of images: an image and its mask."""
-    rows = [record.values for record in read_prefix(file)]
-    return len(file.columns) > 1 and all(is_image(str(value)) for row in rows for value in row)
-
-
-def _describes_classes(folder: Folder, file: TableFile) -> bool:
-    """Return whether a table has nothing that may be a label for images in class folders, such as their cameras."""
-    table = look_at_table(folder, file.path)
-    has_boxes = not {*map(plain, file.columns)}.isdisjoint(USUAL_OBJECTS)
-    return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(table)
-
-
-def open_metadata(opening: Opening) -> Metadata:
-    """Decide how to read a folder with metadata, from the first 1,000 records of each table.
-
-    Relative paths start at their table's folder, whatever `root` is.
-
-    Raises:
-        CallError: Several columns may be the labels; the commands include the one for class folders.
-        DataError: There is no metadata file, they differ in their columns, or they cannot be read.
-        UnknownNameError: The options name a column that does not exist.
-        MachineError: The disk or the network failed.
-    """
-    folder, excluded, options = opening.folder, opening.excluded, opening.options
-    paths = _metadata_paths(folder, excluded)
-    if not paths:
-        msg = f"{folder.url}: there is no {', '.join(_NAMES[:-1])} or {_NAMES[-1]} in it or in its split folders"
-        raise DataError(msg)
-    if len({posixpath.basename(path) for path in paths}) > 1:
-        msg = f"{folder.url}: it holds {' and '.join(paths)}; keep those of one kind, and one a folder"
-        raise DataError(msg)
-    try:
-        return _opened(folder, paths, options, excluded)
-    except UnknownNameError:
-        raise
-    except CallError as error:
-        if options.layout is not None or not _child_folders(folder, excluded):
-            raise
-        command = Change("the folders are the labels", {"layout": "class-folders"}, sources=(folder.url,))
-        raise also_offering(error, command) from error
-    except DataError as error:
-        if options.layout is not None or not _child_folders(folder, excluded):
-            raise
-        what = (
-            "if the file does not describe the images and their folders are the labels, say "
-            f"{named('layout', 'class-folders')}"
-        )
-        msg = f"{error}; {what}"
-        raise DataError(msg) from error
-
-
-def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: str | None) -> Metadata:
-    files = _with_equal_columns([open_table_file(folder, path, options) for path in paths])
-    names = files[0].columns
-    prefix = [record for file in files for record in _in_order(read_prefix(file), file.columns, names)]
-    if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
-        options = replace(options, image_column=_IMAGE_COLUMN)
-    columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted), source=folder.url)
-    split_folders = any("/" in path for path in paths)
-    if split_folders:  # the table's folder is the split, whatever its columns say
-        columns = replace(columns, split=None)
-    elif columns.split is None:
-        children = _child_folders(folder, excluded)
-        split_folders = bool(children) and all(split_of_folder(name) for name in children)
-    return Metadata(folder, files, columns, split_folders, excluded)
-
-
-def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
-    """Return the paths of the metadata files; one in the folder itself comes first."""
-    prefixes = [f"{name}/" for name in _child_folders(folder, excluded) if split_of_folder(name)]
-    found = []
-    for prefix in ["", *prefixes]:
-        with os_errors_as("list the folder", f"{folder.url}/{prefix}"):
-            entries = folder.scan(prefix.rstrip("/"))
-        found += [prefix + entry.name for entry in entries if entry.name in _NAMES and not entry.is_folder]
-    return found
-
-
-def _child_folders(folder: Folder, excluded: str | None) -> list[str]:
+def child_folders(folder: Folder, excluded: str | None) -> list[str]:
+    """Return the folders in a folder that may hold images: no output, and no dataset."""
     with os_errors_as("list the folder", folder.url):
         entries = folder.scan()
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
     return [name for name in names if name != excluded and not is_dataset(folder, name)]
-
-
-def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
-    first = files[0]
-    if isinstance(first, JsonLinesFile):  # an object may omit a column
-        union = tuple(dict.fromkeys(name for file in files for name in file.columns))
-        return tuple(replace(file, columns=union) for file in files)
-    for file in files[1:]:
-        if sorted(file.columns) != sorted(first.columns) or _types(file) != _types(first):
-            msg = f"{file.url}: its columns are not those of {first.url}, of the same names and types"
-            raise DataError(msg)
-    return tuple(files)
-
-
-def _types(file: TableFile) -> object:
-    """Return the types and class names of a file's columns, if the file defines them."""
-    if not isinstance(file, ParquetFile):
-        return None
-    classes = {file.columns[i]: names for i, names in file.numbered}
-    return dict(zip(file.columns, file.arrow_types, strict=True)), classes
-
-
-def _read_all(files: tuple[TableFile, ...], wanted: frozenset[int]) -> Iterator[Record]:
-    """Yield the records of all files, with columns in the order of the first one's."""
-    names = files[0].columns
-    for file in files:
-        there = frozenset(file.columns.index(names[i]) for i in wanted)
-        yield from _in_order(file.all_records(there), file.columns, names)
-
-
-def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
-    """Yield records of a table with columns `names`, with their values in the order `wanted`."""
-    if names == wanted:
-        yield from records
-        return
-    at = [names.index(name) for name in wanted]
-    for record in records:
-        yield record if record.problem else record._replace(values=[record.values[i] for i in at])

@@ -11,7 +11,7 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.claims.searching import paths_below
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.class_names import is_names_file
-from shardkit.sources.lists.list_files import ListFile, names_masks
+from shardkit.sources.lists.list_files import ListFile, names_masks, unusual_labels
 from shardkit.sources.lists.list_forms import Bases, find_form
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.tables.layout import open_list_files
@@ -112,7 +112,8 @@ def _is_table(folder: Folder, path: str, form: ListFile) -> bool:
     """Return whether a file is a table of more than paths and labels: it has a header, or its labels are fields."""
     tables = [one for one in open_list_files(folder, path) if one.is_table]
     label = next(form.labels(), "") if form.has_labels else ""
-    return any(one.has_header for one in tables) or (bool(tables) and _FIELDS.search(label) is not None)
+    has_fields = _FIELDS.search(label) is not None or unusual_labels(form) is not None
+    return any(one.has_header for one in tables) or (bool(tables) and has_fields)
 
 
 def _word(path: str) -> tuple[str, str, str] | None:

@@ -14,7 +14,7 @@ from shardkit.sources.claims.files_of_images import boxes_of_folders, claims_of_
 from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening
 from shardkit.sources.listing import Source, ending
-from shardkit.sources.recognising.split_lists import divided_by_lists, may_be_labels, repeats_folders, split_columns
+from shardkit.sources.recognising.split_lists import divided_by_lists, repeats_folders, split_columns
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.tables.split_words import split_of_file
 
@@ -140,7 +140,7 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
     others = [i for i in one.others if i not in of_splits]
     if others and all(repeats_folders(one, i) for i in others) and not source.takes_splits:
         return replace(claim, gives="nothing", why="it repeats the names of the folders")
-    if (split or of_splits) and not may_be_labels(one, [i for i in others if not repeats_folders(one, i)]):
+    if (split or of_splits) and not one.may_be_labels([i for i in others if not repeats_folders(one, i)]):
         why = "the source has splits without it"
         if source.takes_splits:
             why = "its images have no labels"

@@ -33,7 +33,21 @@ _MAX_BESIDE = 100  # texts and files of systems next to a folder around everythi
 _SHOWN = 3  # archives named in a sentence
 _MAX_DEPTH = 3  # archives in archives in archives
 _NUM_COMPARED = 20  # files of an archive that are looked for in the folder next to it
-_TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".xml", ".txt", ".parquet", ".xlsx", ".yaml", ".yml", ".mat")
+_TABLES = (
+    ".csv",
+    ".tsv",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".xml",
+    ".txt",
+    ".parquet",
+    ".xlsx",
+    ".ods",
+    ".yaml",
+    ".yml",
+    ".mat",
+)
 _TEXT = re.compile(r"(?:readme|licen[cs]e|citation)[^/]*|.*\.(?:md|pdf|rst|html)", re.IGNORECASE)
 # Parts of a download: "pets-20240101T000000Z-001", "photos-002", "images_part3", "takeout.1"
 _PART = re.compile(

@@ -20,9 +20,9 @@ from shardkit.errors import CallError, DataError
 from shardkit.layouts import Layout
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.context import Opening, subfolder
-from shardkit.sources.folders.adjacent_tables import look_at_tables
 from shardkit.sources.folders.class_folders import PLAIN, ClassFolders, LabelRoot
 from shardkit.sources.folders.class_tree import read_tree
+from shardkit.sources.folders.looking_at_tables import look_at_tables
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import mentions_split
 from shardkit.sources.listing import Listing, Source

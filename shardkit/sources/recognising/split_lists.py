@@ -18,11 +18,9 @@ from shardkit.sources.context import Opening
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
 from shardkit.sources.recognising.listed_splits import ListedSplits, SplitList
-from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, is_split, named_like
-from shardkit.sources.tables.split_words import holds_splits, split_of_file
+from shardkit.sources.tables.split_words import is_split_column, split_of_file
 from shardkit.sources.unlisted_images import NamedImages
 
-_MEMBERSHIP = {"-1", "0", "1"}  # of images in a class, as in Pascal VOC's cat_train.txt
 _LISTED = 10_000  # rows at once
 _MAX_FOLDS = 4  # that a refusal names
 
@@ -71,7 +69,7 @@ def split_list(one: NamingFile, opening: Opening) -> SplitList | None:
     # A column of splits means splits, whatever the others hold; train.csv may be there for its labels, unless
     # --layout class-folders says that the folders are the labels.
     others = [i for i in one.others if i not in of_splits and not repeats_folders(one, i)]
-    if not of_splits and may_be_labels(one, others) and opening.options.layout != "class-folders":
+    if not of_splits and one.may_be_labels(others) and opening.options.layout != "class-folders":
         return None
     entry = opening.folder.stat(one.path)
     return SplitList(
@@ -86,26 +84,11 @@ def split_list(one: NamingFile, opening: Opening) -> SplitList | None:
 
 
 def split_columns(one: NamingFile) -> list[int]:
-    """Return the columns of splits; a table may be sorted by them, so that its first records are all of one."""
+    """Return the columns of splits."""
     if one.file is None:
         return []
-    found = []
-    for i in one.others:
-        values = [row[i] for row in one.rows]
-        if not one.is_whole and len({str(value) for value in values}) == 1 and is_split(str(values[0])):
-            values = [record.values[i] for record in one.file.all_records(frozenset({i})) if record.problem is None]
-        if holds_splits(one.file.columns[i], values):
-            found.append(i)
-    return found
-
-
-def may_be_labels(one: NamingFile, others: Sequence[int]) -> bool:
-    """Return whether some of the columns has a usual name for labels, or repeats as classes do."""
-    columns = [one.file.columns[i] for i in others] if one.file is not None else []
-    if named_like(columns, LABEL_COLUMNS) or named_like(columns, LIKELY_LABEL_COLUMNS):
-        return True
-    values = [{str(row[i]) for row in one.rows} for i in others]
-    return any(len(some) > 1 and (len(some) < len(one.rows) or some <= _MEMBERSHIP) for some in values)
+    file = one.file
+    return [i for i in one.others if is_split_column(file, i, [row[i] for row in one.rows])]
 
 
 def repeats_folders(one: NamingFile, column: int) -> bool:

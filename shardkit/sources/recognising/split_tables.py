@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.errors import DataError
-from shardkit.naming import printable
+from shardkit.naming import first_of, printable
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import PATH
 from shardkit.sources.context import subfolder
@@ -19,12 +19,13 @@ from shardkit.sources.tables.images.nearby import parent_folder
 from shardkit.sources.tables.layout import Table, count_others, open_table_file, open_table_in
 from shardkit.sources.tables.paths import root_of
 from shardkit.sources.tables.roles import read_prefix
-from shardkit.sources.unlisted_images import UnlistedImages
+from shardkit.sources.unlisted_images import NamedImages, SharedImages, UnlistedImages
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder
 
 ROBOFLOW = "_classes.csv"
 _ROBOFLOW_IMAGE = "filename"
+_DESCRIBED = 8  # tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,12 @@ class SplitTable:
     """The table of one split.
 
     Attributes:
-        split: The split of its records, unless the table has a column of splits.
+        split: The split of its records, unless the table has a column of splits; None for none.
         above: Path of the folder that its keys start at, below the source's folder.
         table: The table.
     """
 
-    split: str
+    split: str | None
     above: str
     table: Table
 
@@ -67,7 +68,8 @@ class SplitTables(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return f"{self.tables[0].table.layout} for each split"
+        of = "each split" if any(one.split for one in self.tables) else "each part"
+        return f"{self.tables[0].table.layout} for {of}"
 
     @property
     def label_files(self) -> tuple[str, ...]:
@@ -79,9 +81,21 @@ class SplitTables(Source):
         """See Source."""
         return tuple(dict.fromkeys(file for one in self.tables for file in one.table.used_files))
 
+    @property
+    def takes_splits(self) -> bool:
+        """See Source."""
+        return all(one.split is None and one.table.takes_splits for one in self.tables)
+
+    @property
+    def share_images(self) -> bool:
+        """Whether an image is in several tables; reads all of them."""
+        keys = [NamedImages(f"{one.above}/{key}" for key in one.table.all_keys()) for one in self.tables]
+        return len(SharedImages(keys)) > 0
+
     def describe(self) -> str:
         """See Source."""
-        names = ", ".join(f"{join(one.above, one.table.file.name)} as {one.split}" for one in self.tables)
+        found = [f"{join(one.above, one.table.file.name)}{f' as {one.split}' * bool(one.split)}" for one in self.tables]
+        names = first_of(found, _DESCRIBED)
         return (
             f"{self.folder.url}: read as {self.layout} ({printable(names)}): {self.tables[0].table.columns.describe()}"
         )
@@ -119,20 +133,20 @@ def _placed(rows: pa.Table, one: SplitTable) -> pa.Table:
         for name in {"key", PATH.name} & set(rows.column_names):
             at = rows.column_names.index(name)
             rows = rows.set_column(at, rows.schema.field(at), pc.binary_join_element_wise(one.above, rows[name], "/"))
-    if one.table.columns.split is None:
+    if one.table.columns.split is None and one.split is not None:
         at = rows.column_names.index("split")
         rows = rows.set_column(at, rows.schema.field(at), pa.array([one.split] * len(rows), pa.string()))
     return rows
 
 
 def open_split_tables(
-    folder: Folder, paths: Sequence[tuple[str, str]], options: SourceOptions, of_others: Collection[str] = ()
+    folder: Folder, paths: Sequence[tuple[str, str | None]], options: SourceOptions, of_others: Collection[str] = ()
 ) -> SplitTables:
     """Open the tables of several splits.
 
     Args:
         folder: The source.
-        paths: Each table's path and split.
+        paths: Each table's path and split; None for none.
         options: Options of the source.
         of_others: Paths of tables whose images are not below the tables' folders.
 

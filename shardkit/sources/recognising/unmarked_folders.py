@@ -5,7 +5,7 @@ dataset/flowers/rose/.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from shardkit.errors import CallError, DataError
@@ -14,11 +14,12 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.inferred.layout import open_found
-from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
+from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes
 from shardkit.sources.folders.annotated_trees import readings_of_masks
 from shardkit.sources.folders.beside_classes import Without
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_without_images
+from shardkit.sources.folders.looking_at_tables import look_at_tables
 from shardkit.sources.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.folders.source_place import SourcePlace, place_of
 from shardkit.sources.folders.split_folders import splits_of
@@ -125,7 +126,7 @@ def open_unmarked_folder(
             raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
             unread += [join(place.above, one.name) for one in beside.unread]
-            with keeping_labels(unread):
+            with keeping_labels(unread, unrelated):
                 source: Source = open_flat_folders(folder, found, excluded, place, remarks + beside.remark)
         else:
             _refuse_data_files(folder, place, beside.remark)
@@ -171,7 +172,7 @@ def open_table(opening: Opening) -> Source:
         )
         raise CallError(msg)
     if len(tables.naming) > 1:
-        raise _refuse_tables(opening.folder, tables, place_of(opening))
+        raise _refuse_tables(opening.folder, tables, place_of(opening), tables.families)
     return _open_table(opening.folder, tables, tables.naming[0], opening.options, place_of(opening))
 
 
@@ -184,14 +185,17 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
     if len(beside.naming) == 1 and not are_classes(beside.naming[0]):
         _refuse_labelled_split(folder, beside.naming[0], place)
         return _open_table(folder, beside, beside.naming[0], options, place)
-    if beside.are_of_splits:
+    if beside.are_of_splits or beside.are_parts:
         if options.image_column is None:
             options = replace(options, image_column=beside.naming[0].image_column)
         others: tuple[Change, ...] = ()
         if all(are_classes(table) for table in beside.naming):
             others = (place.tree({"layout": "class-folders"}, "each folder is a class, with these splits"),)
         with offering(place, others):
-            split_tables = open_split_tables(folder, beside.of_splits, options, beside.of_other_folders)
+            paths = beside.of_splits if beside.are_of_splits else [(one.name, None) for one in beside.naming]
+            split_tables = open_split_tables(folder, paths, options, beside.of_other_folders)
+        if beside.must_differ and split_tables.share_images:  # each is a reading of its own then
+            raise _refuse_tables(folder, beside, place, families=())
         if options.classes is None:
             named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
             split_tables = replace(split_tables, tables=tuple(named))
@@ -199,7 +203,7 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
     if apart := _of_other_images(beside):
         does = "names images of other folders and is" if len(apart) == 1 else "name images of other folders and are"
         raise IsReadWithout(tuple(f"/{join(place.above, name)}" for name in apart), f"{does} not read")
-    raise _refuse_tables(folder, beside, place)
+    raise _refuse_tables(folder, beside, place, beside.families)
 
 
 def _of_other_images(beside: AdjacentTables) -> list[str]:
@@ -280,7 +284,9 @@ def offering(place: SourcePlace, others: tuple[Change, ...] = ()) -> Iterator[No
         yield
     except RefusalError as error:
         refusal = error.refusal
-        changes = [place.tree(one.options, one.meaning) for one in refusal.changes]
+        # A folder's tables are found whatever the layout of a table alone has to be.
+        options = [{name: value for name, value in one.options.items() if name != "layout"} for one in refusal.changes]
+        changes = [place.tree(some, one.meaning) for some, one in zip(options, refusal.changes, strict=True)]
         changes += others
         raise RefusalError(refusal.problem, changes, remedy=refusal.remedy, appendix=refusal.appendix) from error
 
@@ -290,18 +296,21 @@ def _has_splits(folder: Folder) -> bool:
     return any(split_of_file(one.name) is not None for one in children(folder) if ending(one.name) in TEXT_ENDINGS)
 
 
-def _refuse_tables(folder: Folder, beside: AdjacentTables, place: SourcePlace) -> CallError:
+def _refuse_tables(
+    folder: Folder, beside: AdjacentTables, place: SourcePlace, families: Sequence[Sequence[tuple[str, str]]]
+) -> CallError:
     names = [table.name for table in beside.naming]
     commands = []
-    for family in beside.families:
+    for family in families:
         splits = sorted(name for name, _ in family)
         others = [name for name in names if name not in splits]
         commands.append(place.without(others, f"the splits are in {' and '.join(splits)}", files=True))
-    of_families = {name for family in beside.families for name, _ in family}  # alone, they lose the other splits
+    of_families = {name for family in families for name, _ in family}  # alone, they lose the other splits
     for name in [name for name in names if name not in of_families]:
         meaning = f"the labels are in {name}"
         if inside := place.inside([name], meaning):
-            commands += inside
+            of_text = {"layout": "table"} if ending(name) in TEXT_ENDINGS else {}
+            commands += [replace(one, options={**one.options, **of_text}) for one in inside]
         else:
             command = place.without([other for other in names if other != name], meaning, files=True)
             commands.append(replace(command, options={"layout": "table", **command.options}))

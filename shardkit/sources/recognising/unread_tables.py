@@ -8,23 +8,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from shardkit.errors import ShardkitError
 from shardkit.naming import printable
+from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
+from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.images.described_images import describing_column
+from shardkit.sources.tables.layout import open_table_file
+from shardkit.storage import Folder
 
 _SHOWN = 3  # tables
 
 
 @contextmanager
-def keeping_labels(tables: Sequence[str]) -> Iterator[None]:
+def keeping_labels(
+    tables: Sequence[str], unrelated: Sequence[tuple[Folder, Sequence[str], SourcePlace]]
+) -> Iterator[None]:
     """Let a refusal offer no images without labels, and no folders as classes, if there are unread tables.
 
     Args:
         tables: Paths of the unread tables, below SOURCE.
+        unrelated: Folders, the tables in them that name no single images, and the folders' places in the source.
 
     Raises:
-        RefusalError: The refusal, with what to do about the tables. Labels from the names of the files are still
-            offered, and the change says that the tables are not read.
+        RefusalError: The refusal, with what to do about the tables. Tables of several images for each record are
+            offered, and labels from the names of the files, with a meaning that says that the tables are not read.
     """
     try:
         yield
@@ -33,11 +43,27 @@ def keeping_labels(tables: Sequence[str]) -> Iterator[None]:
             refusal = error.refusal
             shown = ", ".join(map(printable, tables[:_SHOWN]))
             hidden = " ".join(named("ignore", f"/{path}") for path in tables[:_SHOWN])
-            changes = tuple(
+            of_tables = [change for one in unrelated for change in _readings(*one)]
+            of_names = [
                 replace(one, meaning=f"{one.meaning}; {shown} is not read")
                 for one in refusal.changes
                 if "label_pattern" in one.options
-            )
+            ]
             remedy = f"write the images' paths into a column of {shown}, or hide {shown} with {hidden} if it "
+            changes = (*of_tables, *of_names)
             error.refusal = replace(refusal, changes=changes, remedy=f"{remedy}holds no labels")
         raise
+
+
+def _readings(folder: Folder, names: Sequence[str], place: SourcePlace) -> list[Change]:
+    """Return the changes that read tables of which each record is about several images."""
+    changes: list[Change] = []
+    for name in names[:_SHOWN]:
+        try:
+            column = describing_column(open_table_file(folder, name, SourceOptions()), folder)
+        except ShardkitError:
+            continue
+        meaning = f"each record is about the images whose names begin with its {column!r}"
+        found = place.inside([name], meaning) if column else []
+        changes += [replace(one, options={**one.options, "image_column": column}) for one in found]
+    return changes

@@ -1,7 +1,7 @@
 """The roles of a table's columns, and how a record becomes a row of the listing."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +14,6 @@ from shardkit.sources.tables.column_names import is_discard, split_of_text
 from shardkit.sources.tables.formats.records import Record, enumerated
 from shardkit.sources.tables.formats.values import as_text, converter, describe_type, shown, unfit_value
 from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.tables.split_words import number_of_split
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
@@ -37,6 +36,7 @@ class Columns:
         features: Columns that become features, and their types.
         left_out: Columns that do not, because they hold neither text nor numbers.
         holds_text: Whether every value is text, as in CSV files.
+        split_numbers: The splits that numbers in the column of splits stand for; {} if it holds names.
     """
 
     names: tuple[str, ...]
@@ -48,6 +48,7 @@ class Columns:
     features: tuple[tuple[int, pa.DataType], ...]
     left_out: tuple[int, ...]
     holds_text: bool
+    split_numbers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def schema(self) -> pa.Schema:
@@ -164,7 +165,8 @@ class Columns:
 
     def _split(self, value: Any) -> str:
         try:
-            split = number_of_split(self.names[self.split or 0], as_text(value)) or split_of_text(as_text(value))
+            text = as_text(value)
+            split = self.split_numbers.get(text.strip().lower()) or split_of_text(text)
         except ValueError as error:
             if isinstance(error, BadRecord):
                 raise

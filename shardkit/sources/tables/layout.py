@@ -4,34 +4,39 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
+from shardkit.naming import printable, relative_path_problem
 from shardkit.options.words import named
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
+from shardkit.sources.name_index import NameIndex, name_key, without_link, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.csv_opening import open_csv
-from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, open_excel
 from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, TextFile, open_text
+from shardkit.sources.tables.formats.workbooks import WORKBOOK_ENDINGS, open_workbook
+from shardkit.sources.tables.images.described_images import described_images, describing_column, values_of
 from shardkit.sources.tables.images.image_folder import Placement, place_images
+from shardkit.sources.tables.images.joined_names import FindImages, JoinedNames, join_names
 from shardkit.sources.tables.images.lookup import ImageLocation
+from shardkit.sources.tables.images.nearby import is_file
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unnamed, images_count
-from shardkit.storage import Folder, os_errors_as
+from shardkit.storage import Folder, open_folder, os_errors_as
 
+_WITHOUT_IMAGES = "records that no image's name begins with"
 TABLE_ENDINGS = LAYOUTS["table"].endings or ()
-_OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
+_OTHER_WORKBOOKS = {".xls", ".xlsb", ".numbers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +113,24 @@ class Table(CountingSource):
         Records of the split DISCARD, and uncertain ones that the user drops, are counted as skipped.
         """
         row = self.columns.rows(self.file.name, self._key_of())
+        described = self._described()
         for record in self.file.records(part):
             if kind := self.columns.why_left_out(record):
                 count_skipped(skipped, kind)
+                continue
+            one = row(record)
+            if described is None or one.reason is not None:
+                yield one
+            elif keys := described[name_key(one.key)]:
+                yield from (one._replace(key=key) for key in keys)
             else:
-                yield row(record)
+                count_skipped(skipped, _WITHOUT_IMAGES)
+
+    def _described(self) -> dict[str, list[str]] | None:
+        """Return the images that each record describes; None if a record is of one image."""
+        if not self.image_location.is_beginning:
+            return None
+        return described_images(self.folder, values_of(self.file, self.columns.image))
 
     def _key_of(self) -> Callable[[object], str]:
         key, find = self.keys.key, self.image_location.finder(self.folder)
@@ -120,6 +138,9 @@ class Table(CountingSource):
 
     def all_keys(self) -> Iterator[str]:
         """Yield the keys of all records that have one."""
+        if (described := self._described()) is not None:
+            yield from itertools.chain.from_iterable(described.values())
+            return
         key_of = self._key_of()
         image = self.columns.image
         for record in self.file.all_records(frozenset({image})):
@@ -158,6 +179,15 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
     """
     file = open_table_file(folder, name, options)
     prefix = read_prefix(file)
+    if options.image_column is None or options.image_column not in file.columns:
+        file = join_names(
+            file,
+            [record.values for record in prefix],
+            _finder(folder if options.root is None else open_folder(options.root)),
+        )
+        if isinstance(file, JoinedNames):
+            prefix = read_prefix(file)
+            options = replace(options, image_column=file.columns[-1])
     places: dict[int, Placement | None] = {}
 
     def place(column: int, *, counting: bool = True) -> Placement | None:
@@ -171,6 +201,8 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
 
     columns = find_columns(file, prefix, options, file.all_records, place=place)
     placement = place(columns.image, counting=False)
+    if options.image_column and placement is not None and not placement.files:
+        placement = _described(file, columns.image, placement)
     if placement is None:
         column = file.columns[columns.image]
         msg = (
@@ -179,6 +211,25 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
         )
         raise DataError(msg)
     return Table(placement.folder, file, columns, placement.keys, placement.location)
+
+
+def _described(file: TableFile, column: int, placement: Placement) -> Placement:
+    """Return where the images are whose names begin with the values of a column; the same if there are none."""
+    if describing_column(file, placement.folder) != file.columns[column]:
+        return placement
+    remark = f"; each record describes the images whose names begin with its {file.columns[column]!r}"
+    return replace(placement, location=ImageLocation(is_beginning=True, remark=remark))
+
+
+def _finder(folder: Folder) -> FindImages:
+    """Return the function that finds the images of a name below a folder, which it lists when it is first called."""
+    index = NameIndex(folder)
+
+    def find(text: str) -> list[str]:
+        path = written_path(text)
+        return [path] if not relative_path_problem(path) and is_file(folder, path) else index.find_all(text)
+
+    return find
 
 
 def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
@@ -205,8 +256,8 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
         raise DataError(msg)
     if kind == ".parquet":
         return open_parquet(folder, path)
-    if kind in EXCEL_ENDINGS:
-        return open_excel(folder, path, _known(options))
+    if kind in WORKBOOK_ENDINGS:
+        return open_workbook(folder, path, _known(options))
     if kind == ".json":
         return open_json(folder, path)
     if kind in {".jsonl", ".ndjson"}:
@@ -231,7 +282,7 @@ def _known(options: SourceOptions) -> frozenset[str]:
 def _path(value: object) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)  # an identifier such as 17 for 17.jpg
-    return value if isinstance(value, str) and value else None
+    return without_link(value) if isinstance(value, str) and value else None
 
 
 def _paths(file: TableFile, column: int) -> Iterator[NumberedPath]:

@@ -10,6 +10,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.naming import PLAIN_PATH, relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.name_index import without_link
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.values import BLANKS, shown
 from shardkit.sources.tables.images.prefixes import (
@@ -60,7 +61,7 @@ class KeyBuilder:
         if not isinstance(path, str):
             msg = "the path of the image is missing" if path is None else f"{shown(path)} is not the path of an image"
             raise BadRecord(BAD_PATH, msg)
-        path = path.strip(BLANKS)
+        path = without_link(path.strip(BLANKS))
         if len(path) > _MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
             raise BadRecord(BAD_PATH, msg)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 
 
 class Choice(NamedTuple):
@@ -22,7 +23,9 @@ def refuse(problem: str, source: str, choices: list[Choice], remedy: str = "") -
         choices: The possible readings, the most likely first.
         remedy: What else the user can do.
     """
-    changes = [Change(one.meaning, one.changes, sources=(source,)) for one in choices]
+    # A text file is a list, unless the user says otherwise.
+    layout = {"layout": "table"} if source.lower().endswith(TEXT_ENDINGS) else {}
+    changes = [Change(one.meaning, {**layout, **one.changes}, sources=(source,)) for one in choices]
     return RefusalError(problem, changes, remedy=remedy)
 
 

@@ -12,7 +12,6 @@ from shardkit.sources.tables.column_names import (
     LIKELY_SPLIT_COLUMNS,
     SPLIT_COLUMNS,
     is_discard,
-    is_split,
     named_like,
     plain,
     split_of_text,
@@ -21,9 +20,10 @@ from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, enumerated
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.images.image_column import PlaceColumn, find_image
+from shardkit.sources.tables.images.joined_names import JoinedNames
 from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
 from shardkit.sources.tables.labels.label_columns import find_labels
-from shardkit.sources.tables.split_words import are_numbers_of_splits
+from shardkit.sources.tables.split_words import is_split_column, numbers_of_splits
 
 
 def read_prefix(file: TableFile) -> list[Record]:
@@ -120,7 +120,8 @@ def find_other_columns(
     if chosen:
         labels = decide_labels(file, prefix, chosen, options, read_all, where)
     else:
-        labels = find_labels(file, prefix, {image, split, group}, options, read_all, where)
+        of_name = file.joined if isinstance(file, JoinedNames) else ()
+        labels = find_labels(file, prefix, {image, split, group, *of_name}, options, read_all, where)
     if split in {image, *labels.columns}:
         split = None
     roles = {image, *labels.columns, split, group}
@@ -138,6 +139,7 @@ def find_other_columns(
         features=tuple((i, type_) for i in others if (type_ := types[i]) is not None),
         left_out=tuple(i for i in others if types[i] is None),
         holds_text=file.holds_text,
+        split_numbers={} if split is None else numbers_of_splits(file, split, _values(prefix, split)),
     )
 
 
@@ -162,20 +164,16 @@ def _refuse_boxes(file: TableFile, options: SourceOptions) -> None:
 
 
 def _split(file: TableFile, prefix: Sequence[Record]) -> int | None:
-    """Return the column with a usual name of splits, or with a less usual one that holds nothing but splits."""
-    usual = named_like(file.columns, SPLIT_COLUMNS)
-    likely = [i for i in named_like(file.columns, LIKELY_SPLIT_COLUMNS) if _holds_splits(prefix, i)]
-    likely += [i for i, name in enumerate(file.columns) if are_numbers_of_splits(name, _values(prefix, i))]
-    return usual[0] if usual else next(iter(likely), None)
+    """Return the column with a usual name of splits, or one that holds nothing but splits."""
+    if usual := named_like(file.columns, SPLIT_COLUMNS):
+        return usual[0]
+    likely = named_like(file.columns, LIKELY_SPLIT_COLUMNS)
+    others = [i for i, name in enumerate(file.columns) if name and i not in likely]
+    return next((i for i in (*likely, *others) if is_split_column(file, i, _values(prefix, i))), None)
 
 
 def _values(prefix: Sequence[Record], column: int) -> list[Any]:
     return [record.values[column] for record in prefix]
-
-
-def _holds_splits(prefix: Sequence[Record], column: int) -> bool:
-    values = [record.values[column] for record in prefix]
-    return all(isinstance(value, str) and is_split(value) for value in values)
 
 
 def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:

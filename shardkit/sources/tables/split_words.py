@@ -2,11 +2,12 @@
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shardkit.naming import split_of_folder
-from shardkit.sources.tables.column_names import is_split, plain
+from shardkit.sources.tables.column_names import SPLIT_COLUMNS, is_split, plain
+from shardkit.sources.tables.formats.records import TableFile
 
 # Words of a name: TrainImages, train_val_list, trainlist01, splits-testset.
 _WORDS = re.compile(
@@ -18,12 +19,15 @@ _CASES = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SHORT = {"tr": "train", "trn": "train", "vl": "validation", "te": "test", "tst": "test"}
 # CelebA's list_eval_partition: "0" represents training image, "1" validation, "2" testing.
 _PARTITION = {"0": "train", "1": "validation", "2": "test"}
-_PARTITION_COLUMNS = frozenset({"partition", "evaluationstatus", "splitid", "setid"})
+_PARTITION_COLUMNS = frozenset({"evaluationstatus", "splitid", "setid", *map(plain, SPLIT_COLUMNS)})
 # CUB's train_test_split and the columns modelled on it: 1 is for training, 0 for testing.
 _IS_TRAIN_COLUMNS = frozenset({"istraining", "istrain", "intrain", "istrainingimage"})
 # fast.ai's is_valid is for validation, and the rest for training.
 _IS_VALIDATION_COLUMNS = frozenset({"isvalid", "isval", "isvalidation", "invalidation"})
 _IS_TEST_COLUMNS = frozenset({"istest", "istesting", "intest", "istestimage"})
+
+
+_MAX_SPLITS = 20  # different words for splits in a column
 
 
 def _of_flag(yes: str, no: str) -> dict[str, str]:
@@ -53,22 +57,59 @@ def split_of_file(path: str) -> str | None:
     return splits.pop() if len(splits) == 1 else None
 
 
-def holds_splits(name: str, values: Sequence[Any]) -> bool:
-    """Return whether a column gives splits: all values are words of splits, or numbers that its name explains."""
-    texts = {str(value).strip().lower() for value in values if value not in (None, "")}
-    if not texts:
+def is_split_column(file: TableFile, column: int, first: Sequence[Any]) -> bool:
+    """Return whether all values of a column give splits; a table may be sorted by them.
+
+    Args:
+        file: The table.
+        column: The column.
+        first: Its first values: the table is read only if these may be splits.
+    """
+    name = file.columns[column]
+    texts = _texts(first)
+    if not texts or not (all(map(is_split, texts)) or texts <= _numbers(name).keys()):
         return False
-    if all(map(is_split, texts)):
-        return len(texts) > 1 or plain(name) in _PARTITION_COLUMNS
-    return are_numbers_of_splits(name, values)
+    return holds_splits(name, _all_texts(file, column))
 
 
-def are_numbers_of_splits(name: str, values: Sequence[Any]) -> bool:
-    """Return whether all values of a column are numbers that stand for splits, as its name says: ``is_train``."""
-    texts = {str(value).strip().lower() for value in values if value not in (None, "")}
+def numbers_of_splits(file: TableFile, column: int, first: Sequence[Any]) -> dict[str, str]:
+    """Return the splits that the numbers in a column stand for; {} if some value is no such number.
+
+    Args:
+        file: The table.
+        column: The column.
+        first: Its first values.
+    """
+    name = file.columns[column]
+    may_be = _texts(first) <= _numbers(name).keys()
+    return _numbers(name) if may_be and _are_numbers(name, _all_texts(file, column)) else {}
+
+
+def holds_splits(name: str, values: Iterable[Any]) -> bool:
+    """Return whether values are splits: several words for splits, or numbers that the column's name explains."""
+    texts = _texts(values)
+    return (len(texts) > 1 and all(map(is_split, texts))) or _are_numbers(name, texts)
+
+
+def _are_numbers(name: str, texts: set[str]) -> bool:
     known = _numbers(name)
     # 0 and 1 alone may be for training and testing.
     return bool(texts) and texts <= known.keys() and (known is not _PARTITION or texts == _PARTITION.keys())
+
+
+def _texts(values: Iterable[Any]) -> set[str]:
+    return {str(value).strip().lower() for value in values if value not in (None, "")}
+
+
+def _all_texts(file: TableFile, column: int) -> set[str]:
+    """Return the different values of a column, or some of them if there are too many for splits."""
+    found: set[str] = set()
+    for record in file.all_records(frozenset({column})):
+        if record.problem is None:
+            found |= _texts([record.values[column]])
+            if len(found) > _MAX_SPLITS:
+                break
+    return found
 
 
 def split_of_value(value: Any, name: str) -> str | None:

@@ -222,3 +222,17 @@ def test_the_commands_for_tables_in_folders_read_what_they_say(kind, tmp_path):
         {"ignored by /folds.csv": 1},
     )
     assert read(url, layout="class-folders")[0] == "class folders"
+
+
+def test_tables_of_parts_are_one_and_tables_that_share_images_are_refused(tmp_path):
+    names = [f"images/{i}.jpg" for i in range(6)]
+    rows = [f"{i}.jpg,{'cat' if i % 2 else 'dog'}" for i in range(6)]
+    source = {"a.csv": table("image,label", *rows[:3]), "b.csv": table("image,label", *rows[3:]), **files(*names)}
+    layout, good, _, _ = read(made(tmp_path / "parts", "folder", source))
+    assert layout == "table (CSV) for each part"
+    assert len(good) == 6
+    for other in ("b.csv", "test_a.csv"):
+        source = {"a.csv": table("image,label", *rows), other: table("image,label", *rows[4:]), **files(*names)}
+        with pytest.raises(CallError, match="all name images") as caught:
+            open_source(made(tmp_path / other, "folder", source))
+        assert f"{other}" in command_text(caught.value)

@@ -166,11 +166,11 @@ def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
         open_source(str(root / "train.txt"))
 
 
-def test_unusual_labels_are_classes_if_the_user_says_so(tmp_path):
+def test_fractions_are_numbers_of_a_table_and_classes_if_the_user_says_so(tmp_path):
     root = write(tmp_path, CATS | {"train.txt": ["cat/1.jpg 0.5", "dog/3.jpg 1.5"]})
     with pytest.raises(CallError) as raised:
         open_source(str(root))
-    assert f"shardkit convert {root}/train.txt OUT --layout list " in command_text(raised.value)
+    assert f"shardkit convert {root}/train.txt OUT --layout table " in command_text(raised.value)
     assert f"shardkit convert {root} OUT --layout class-folders " in command_text(raised.value)
     assert [row[2] for row in read(root / "train.txt", layout="list")[1]] == ["0.5", "1.5"]
 

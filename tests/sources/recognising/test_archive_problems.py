@@ -15,7 +15,7 @@ from shardkit.sources.detection.yolo.layout import open_yolo
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.folders.masks import open_masks
-from shardkit.sources.folders.metadata import open_metadata
+from shardkit.sources.folders.opening_metadata import open_metadata
 from shardkit.sources.lists.opening_lists import open_lists
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.archives_in_folders import top_of

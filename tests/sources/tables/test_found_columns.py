@@ -49,6 +49,16 @@ FOUND = {
     "a name for each image is no class": (csv("file,tag,breed", image, stem, label), "file", "breed"),
     "an empty column": (csv("file,label,class", image, lambda _: "", label), "file", "class"),
     "a fold is no label": (csv("file,fold,target", image, lambda i: i % 5, label), "file", "target"),
+    "the only column of classes": (
+        csv("Time,file,Result", lambda i: f"0{i % 9 + 1}.05.2024 08:1{i % 10}", image, label),
+        "file",
+        "Result",
+    ),
+    "an attachment with its link": (
+        csv("Photo,Kind", lambda i: f"{i}.png (https://dl.example.com/{i}/a.b)", label),
+        "Photo",
+        "Kind",
+    ),
     "few records": ("img,breed\n0.png,cat\n1.png,dog\n", "img", "breed"),
 }
 
@@ -189,6 +199,23 @@ def test_timelapses_two_columns_are_the_path_of_an_image(tmp_path):
     assert found == {"A/Check/1.jpg": "deer", "B/Check/1.jpg": "fox", "B/Check/2.jpg": "deer", "3.jpg": "fox"}
 
 
+def test_two_columns_that_name_the_images_only_together_are_joined(tmp_path):
+    rows = "".join(f"{slide},{region},{'ab'[region % 2]}\n" for slide in (7, 8) for region in (1, 2, 3))
+    images = {f"train/{slide}_{region}.tif": b"x" for slide in (7, 8) for region in (1, 2, 3)}
+    root = write_tree(tmp_path / "s", {"t.csv": f"slide,rid,y\n{rows}".encode(), **images})
+    found = read_source(root / "t.csv").rows
+    assert {row["key"]: row["label_name"] for row in found}["train/8_2.tif"] == "a"
+    assert sorted(row["key"] for row in found) == sorted(images)
+    assert "'image' is 'slide' and 'rid' with '_' between" in opened(f"{root}/t.csv").describe()
+
+
+def test_columns_that_name_some_images_twice_are_not_joined(tmp_path):
+    images = {f"{folder}/{slide}_1.tif": b"x" for folder in "ab" for slide in (7, 8)}
+    root = write_tree(tmp_path / "s", {"t.csv": b"slide,rid,y\n7,1,a\n8,1,b\n", **images})
+    with pytest.raises(DataError, match="has a usual name for image paths"):
+        opened(f"{root}/t.csv")
+
+
 def test_a_path_that_leads_nowhere_is_not_put_before_the_names_of_images(tmp_path):
     text = "File,RelativePath,Species\n1.jpg,2024\\May,deer\n2.jpg,../..,fox\n3.jpg,2024\\June,deer\n"
     images = {f"{number}.jpg": b"x" for number in (1, 2, 3)}
@@ -198,3 +225,19 @@ def test_a_path_that_leads_nowhere_is_not_put_before_the_names_of_images(tmp_pat
     rows = read_source(write_tree(tmp_path / "t", {"data.csv": with_one.encode(), **STATIONS}) / "data.csv").rows
     assert {row["key"] for row in rows if row["reason"] is None} == {"A/Check/1.jpg", "B/Check/1.jpg", "3.jpg"}
     assert [row["reason"] for row in rows if row["reason"]] == ["bad_path"]
+
+
+def test_a_column_gives_splits_only_if_all_of_its_values_do(tmp_path):
+    lines = [f"{i}.png,{NAMES[i % 3]},{('train', 'test')[i % 2]}" for i in range(1200)]
+    path = write(tmp_path, "\n".join(["image,label,phase", *lines]) + "\n")
+    assert opened(path).columns.split == 2
+    path = write(tmp_path, "\n".join(["image,label,phase", *lines, "x.png,cat,night"]) + "\n")
+    assert opened(path).columns.split is None
+
+
+def test_numbers_are_splits_only_if_all_three_are_there(tmp_path):
+    lines = [f"{i}.png,{NAMES[i % 3]},{i % 2}" for i in range(1200)]
+    three = write(tmp_path, "\n".join(["image,label,split", *lines, "x.png,cat,2"]) + "\n")
+    assert {row["split"] for row in read_source(three).rows} == {"train", "validation", "test"}
+    two = write(tmp_path, "\n".join(["image,label,split", *lines]) + "\n")
+    assert {row["reason"] for row in read_source(two).rows} == {"bad_split"}

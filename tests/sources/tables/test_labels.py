@@ -252,3 +252,17 @@ def test_the_option_for_uncertain_labels_needs_columns_of_them(tmp_path):
     path = write(tmp_path, "image,cat\n1,x\n2,-1\n")
     with pytest.raises(CallError, match="other values than 0, 1, -1 and blanks"):
         opened(path, label_columns=("cat",), uncertain="negative")
+
+
+def test_lists_of_at_most_one_text_are_one_class_and_longer_ones_several(tmp_path):
+    lines = [{"image": f"{i}.jpg", "label": [one] if one else []} for i, one in enumerate(["cat", "dog", "", "cat"])]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert rows(path, "key", "label_name") == [
+        ("0.jpg", "cat"),
+        ("1.jpg", "dog"),
+        ("2.jpg", "no_label"),
+        ("3.jpg", "cat"),
+    ]
+    path.write_text(path.read_text() + json.dumps({"image": "4.jpg", "label": ["cat", "dog"]}) + "\n")
+    assert rows(path, "key", "label_names")[-1] == ("4.jpg", ["cat", "dog"])

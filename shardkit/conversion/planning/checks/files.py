@@ -33,6 +33,7 @@ _DESCRIPTIONS = frozenset(
             ".mat",
             ".md",
             ".ndjson",
+            ".ods",
             ".parquet",
             ".pkl",
         ),

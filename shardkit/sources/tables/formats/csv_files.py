@@ -31,7 +31,6 @@ class CsvFile(TableFile):
         spaced: Whether a blank after the delimiter is ignored.
         encoding: Encoding of the text; see `encoding_of`.
         decimals: Columns of numbers such as ``0,5``, which records have as ``0.5``.
-        name_and_folder: The columns of an image's name, in which records have its path, and of its folder; or None.
     """
 
     format_name: ClassVar[str] = "CSV"
@@ -42,16 +41,11 @@ class CsvFile(TableFile):
     spaced: bool
     encoding: str = UTF_8
     decimals: tuple[int, ...] = ()
-    name_and_folder: tuple[int, int] | None = None
 
     @property
     def remark(self) -> str:
         """See TableFile."""
-        encoded = "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
-        if self.name_and_folder is None:
-            return encoded
-        name, folder = (self.columns[i] for i in self.name_and_folder)
-        return f"{encoded}the folders of {name!r} from {folder!r}; "
+        return "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """See TableFile; pieces of about 8 MiB."""
@@ -82,7 +76,7 @@ class CsvFile(TableFile):
                     record.line, (), f"it has {counted(number, 'field')}, the table {counted(width, 'column')}"
                 )
             else:
-                yield self._converted(record) if self.decimals or self.name_and_folder else record
+                yield self._converted(record) if self.decimals else record
 
     def _converted(self, record: Record) -> Record:
         if record.problem is not None:
@@ -91,9 +85,6 @@ class CsvFile(TableFile):
         for i in self.decimals:
             if DECIMAL_COMMA.fullmatch(values[i]):
                 values[i] = values[i].replace(",", ".")
-        if self.name_and_folder is not None:
-            name, folder = self.name_and_folder
-            values[name] = joined(values[folder], values[name])
         return record._replace(values=values)
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
@@ -168,9 +159,3 @@ def _sentence(error: csv.Error) -> str:
     if "field limit" in found:
         return f"a quote that opens here is not closed, or a field has over {csv.field_size_limit():,} characters"
     return f"its quotes do not match up: {found}"
-
-
-def joined(folder: str, name: str) -> str:
-    """Return the path of an image, from its folder and its name."""
-    above = folder.strip().replace("\\", "/").strip("/")
-    return f"{above}/{name}" if above and name.strip() else name

@@ -7,14 +7,12 @@ from dataclasses import replace
 from itertools import islice
 
 from shardkit.errors import DataError
-from shardkit.naming import relative_path_problem
 from shardkit.sources.tables.column_names import is_split, plain
-from shardkit.sources.tables.formats.csv_files import DECIMAL_COMMA, CsvFile, TsvFile, joined, split_records
+from shardkit.sources.tables.formats.csv_files import DECIMAL_COMMA, CsvFile, TsvFile, split_records
 from shardkit.sources.tables.formats.lines import Line, encoding_of, read_lines
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, check_columns
 from shardkit.sources.tables.formats.text_files import invented_names, names_image, open_by_blanks
 from shardkit.sources.tables.formats.values import shown
-from shardkit.sources.walking import file_or_folder, join, parent_of
 from shardkit.storage import Folder
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -85,7 +83,6 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     kind = TsvFile if tabs else CsvFile
     num_skipped = num_titles + bool(declared) + (not found)
     file = kind(folder, path, columns, delimiter, num_skipped, spaced=spaced, encoding=encoding)
-    file = replace(file, name_and_folder=_name_and_folder(file))
     return file if delimiter == "," else replace(file, decimals=_decimals(file))
 
 
@@ -121,18 +118,6 @@ def _with_unnamed(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[s
         if len({row[0] for row in rows}) == len(rows) and not any(names_image(row[0]) for row in rows):
             return ["", *found]
     return found
-
-
-def _name_and_folder(file: CsvFile) -> tuple[int, int] | None:
-    """Return the columns File and RelativePath of Timelapse, if the first image is where they say."""
-    names = list(map(plain, file.columns))
-    if "file" not in names or "relativepath" not in names:
-        return None
-    found = names.index("file"), names.index("relativepath")
-    first = next((one.values for one in file.records(0) if one.problem is None and one.values[found[0]].strip()), None)
-    path = join(parent_of(file.path), joined(first[found[1]], first[found[0]])) if first else ""
-    entry = None if relative_path_problem(path) else file_or_folder(file.folder, path)
-    return None if entry is None or entry.is_folder else found
 
 
 def _decimals(file: CsvFile) -> tuple[int, ...]:

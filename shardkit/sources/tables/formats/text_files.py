@@ -30,6 +30,7 @@ LABEL = "label"
 _OF_IMAGES = re.compile(r"(?:image|img|file)_?(?:name|path|file)?s?|names|paths", re.IGNORECASE)
 _OF_LABELS = ("labels", "label", "classes", "targets", "image_labels")
 _INVENTED = re.compile(r"column [0-9]+")
+_FRACTION = re.compile(r"-?[0-9]*\.[0-9]+(?:e-?[0-9]+)?", re.IGNORECASE)
 _LINE = "\n"  # the delimiter of a file whose lines are names
 _BLANKS = " "
 _DELIMITERS = ("\t", ",", ";", "|", _BLANKS)
@@ -46,19 +47,20 @@ class TextFile(CsvFile):
     Attributes:
         has_header: Whether a line names the columns.
         companion: Another file with as many lines, whose lines are the second column; '' for none.
+        has_fractions: Whether one of two columns holds numbers with fractions, which no class is called.
     """
 
     format_name: ClassVar[str] = "text"
 
     has_header: bool = False
     companion: str = ""
+    has_fractions: bool = False
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a table and no list of paths and labels: it has a header, or more fields."""
-        return len(self.columns) > 1 and (
-            self.has_header or bool(self.companion) or len(self.columns) > _FIELDS_OF_LISTS
-        )
+        """Whether it is a table and no list of paths and classes: it has a header, more fields, or fractions."""
+        is_more = len(self.columns) > _FIELDS_OF_LISTS or self.has_fractions
+        return len(self.columns) > 1 and (self.has_header or bool(self.companion) or is_more)
 
     def divided(self, part: int) -> Sequence[TablePart]:
         """See TableFile; one part."""
@@ -155,7 +157,8 @@ def _divided(
         columns = _header(rows, known)
         names = columns or invented_names(rows)
         num_skipped = has_count + bool(columns)
-        found.append(made(names, delimiter, num_skipped, has_header=bool(columns)))
+        has_fractions = IMAGE in names and any(_FRACTION.fullmatch(row[-1]) for row in rows) and not columns
+        found.append(made(names, delimiter, num_skipped, has_header=bool(columns), has_fractions=has_fractions))
     return found
 
 

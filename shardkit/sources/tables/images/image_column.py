@@ -48,6 +48,9 @@ def find_image(
                 continue
             if placement and placement.agrees and placement.files not in [one.files for one in found.values()]:
                 found[i] = placement
+    # A path says which of two files of one name is meant.
+    shorter = {i for i in found if any(_ends_with(prefix, other, i) for other in found if other != i)}
+    found = {i: one for i, one in found.items() if i not in shorter}
     if len(found) > 1:
         names = [file.columns[i] for i in found][:_MAX_CHOICES]
         problem = f"{file.url}: {' or '.join(map(repr, names))} may be the image column"
@@ -72,6 +75,12 @@ def find_image(
             f"has a usual name for image paths, and values of {listed} name no files in {file.folder.url} or near it",
         )
     raise _none(file, "has a usual name for image paths")
+
+
+def _ends_with(prefix: Sequence[Record], column: int, other: int) -> bool:
+    """Return whether all values of a column are paths that end in the values of another one."""
+    pairs = [(str(one.values[column]).replace("\\", "/"), str(one.values[other])) for one in prefix]
+    return all(path.endswith(f"/{name}") for path, name in pairs)
 
 
 def _names_files(file: TableFile, prefix: Sequence[Record], column: int, place: PlaceColumn) -> bool:

@@ -77,6 +77,7 @@ class ImageLocation:
         folders: Folders that the table's paths start at; an image is in exactly one of them.
         spread: How names without folders are spread over folders; None if they are not.
         is_anywhere: Whether they are found by their names in all folders.
+        is_beginning: Whether a record describes all images whose names begin with its value; see `described_images`.
         remark: What the user should know about it; '' for nothing.
     """
 
@@ -85,6 +86,7 @@ class ImageLocation:
     remark: str = ""
     spread: PrefixFolders | None = None
     is_anywhere: bool = False
+    is_beginning: bool = False
 
     @property
     def is_plain(self) -> bool:

@@ -1,5 +1,6 @@
 """Find images whose paths were written on another machine, or refuse them with the prefix to replace."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -36,9 +37,13 @@ def moved_here(table_folder: Folder, options: SourceOptions, first: Sequence[Num
     if options.root is not None or options.path_prefix:
         return None
     paths = [path for _, path in first[:NUM_LOOKED_UP]]
-    if not paths or not all(is_drive(path) or path.startswith("/") for path in paths):
+    is_local = "://" not in table_folder.url
+    begins = ("/", "../", *(STORES if is_local else ()))
+    if not paths or not all(is_drive(path) or path.startswith(begins) for path in paths):
         return None
-    if not is_drive(paths[0]) and any(is_file(open_folder("/"), path.lstrip("/")) for path in paths[:NUM_COUNTED]):
+    above = table_folder.resolve("") if is_local else ""
+    there = [os.path.normpath(f"{above}/{path}") if path.startswith("..") else path for path in paths[:NUM_COUNTED]]
+    if any(path.startswith("/") and is_file(open_folder("/"), path.lstrip("/")) for path in there):
         return None
     shared = shared_folder(paths)
     place = _place_of_tail(table_folder, paths[0], len(shared), also_above=False)
@@ -47,9 +52,13 @@ def moved_here(table_folder: Folder, options: SourceOptions, first: Sequence[Num
         prefix = PathPrefix(
             _beginning(paths[0], place[0]).replace("\\", "/").rstrip("/"), place[1].rstrip("/")[len(root) :]
         )
-        # One file of the same name may be another one.
-        if all(is_file(table_folder, replace_prefix(path, [prefix])) for path in paths):
+        rest = paths[0][len(prefix.old) + 1 :]
+        # One file of the same name may be another one, and one of a bucket more likely so than in the same folder.
+        may_be_same = "/" in rest or not paths[0].startswith(STORES)
+        if may_be_same and all(is_file(table_folder, replace_prefix(path, [prefix])) for path in paths):
             return prefix
+    if paths[0].startswith(STORES):
+        return None
     index = NameIndex(table_folder)
     found = [index.find_all(path) for path in dict.fromkeys(paths)]
     are_here = len(found) > 1 and all(len(one) == 1 for one in found)

@@ -99,6 +99,9 @@ def decide_labels(
     if class_names:
         return Labels(columns, names, "classes" if several else "class", separator, class_names, 0)
     numbers = _numbers(file, prefix, columns, separator, read_all)
+    is_one_list = several and len(columns) == 1 and not separator and any(present) and _hold_one_each(present)
+    if is_one_list and _hold_one_each(_values(read_all, columns[0])):
+        return Labels(columns, names, "class", None, (), 0)
     if several:
         if len(columns) == 1 and not separator and options.label_type == "auto" and _are_float_lists(file, present):
             return _targets(columns, names, present)
@@ -214,6 +217,19 @@ def _refuse_unclear(
 def _repeats(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
     profile = profile_of(file, prefix, column)
     return profile.repeats and profile.num_distinct > 1
+
+
+def _values(read_all: ReadAll, column: int) -> Iterator[Any]:
+    return (record.values[column] for record in read_all(frozenset({column})) if record.problem is None)
+
+
+def _hold_one_each(values: Iterable[Any]) -> bool:
+    """Return whether all values that are not missing are lists of one text, or empty, as of a choice of one."""
+    return all(
+        isinstance(value, list) and len(value) <= 1 and all(isinstance(one, str) for one in value)
+        for value in values
+        if value is not None
+    )
 
 
 def _is_label(value: Any) -> bool:

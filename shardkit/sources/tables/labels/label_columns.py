@@ -1,12 +1,10 @@
 """Find the columns of labels: by usual names if the values agree, or as one column for each class."""
 
-import posixpath
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from shardkit.errors import CallError, DataError
-from shardkit.naming import IMAGE_ENDINGS
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
@@ -19,6 +17,7 @@ from shardkit.sources.tables.formats.values import as_text, shown
 from shardkit.sources.tables.labels.kinds import FEW_CLASSES, ReadAll, decide_labels
 from shardkit.sources.tables.labels.profile import (
     Profile,
+    are_of_single_images,
     are_uncertain,
     decide_indicators,
     have_one_each,
@@ -82,7 +81,17 @@ def find_labels(
             labels = decide_indicators(file, prefix, indicators, options, read_all)
             if labels:
                 return labels
-    raise _none(file, prefix, free, options, source)
+    error, choices = _none(file, prefix, free, options, source)
+    if len(choices) == 1 and len(names := choices[0].changes["label_columns"]) == 1:
+        only = file.columns.index(names[0])
+        if are_classes(profile_of(file, prefix, only)):  # and no other column may be the label
+            return decide_labels(file, prefix, (only,), options, read_all, source)
+    raise error
+
+
+def are_classes(profile: Profile) -> bool:
+    """Return whether a column holds a few names that repeat."""
+    return profile.numbers.has_names and 1 < profile.num_distinct <= profile.num_present / _MIN_IMAGES
 
 
 def _fits(profile: Profile, options: SourceOptions) -> bool:
@@ -140,7 +149,8 @@ def _several(file: TableFile, columns: Sequence[int], source: str) -> CallError:
 
 def _none(
     file: TableFile, prefix: Sequence[Record], free: Sequence[int], options: SourceOptions, source: str
-) -> CallError | DataError:
+) -> tuple[CallError | DataError, list[Choice]]:
+    """Return the error for a table without a column of a usual name, and the columns that may be it."""
     listed = enumerated([repr(name) for name in file.columns if name])
     problem = f"{file.url}: none of the columns {listed} has a usual name for labels"
     choices = []
@@ -156,7 +166,8 @@ def _none(
     profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
     # Fewer different values first: a class has many images.
     for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
-        if _fits(profiles[i], options) and not _holds_captions(prefix, i) and not _names_images(prefix, i):
+        values = [record.values[i] for record in prefix]
+        if _fits(profiles[i], options) and not _holds_captions(prefix, i) and not are_of_single_images(values):
             choices += _of_column(file.columns[i], profiles[i], options, _example(prefix, i))
     if len(indicators) > 1 and not have_one_each(prefix, indicators) and not are_uncertain(prefix, indicators):
         names = [file.columns[i] for i in indicators]
@@ -165,16 +176,10 @@ def _none(
         shown = enumerated([repr(file.columns[i]) for i in captions])
         problem = f"{file.url}: a text of its own for each image is no class, as in column {shown}"
         images = Change("images without labels", {"unlabelled": True}, sources=(options.root or file.folder.url,))
-        return RefusalError(problem, [images])
+        return RefusalError(problem, [images]), []
     if not choices:
-        return DataError(f"{problem}; name it with {named('label_columns')}")
-    return refuse(problem, source, choices[:_MAX_CHOICES])
-
-
-def _names_images(prefix: Sequence[Record], column: int) -> bool:
-    """Return whether all values of a column are names of images, such as masks."""
-    texts = [str(value) for record in prefix if (value := record.values[column]) not in (None, "")]
-    return bool(texts) and all(posixpath.splitext(text)[1].lower() in IMAGE_ENDINGS for text in texts)
+        return DataError(f"{problem}; name it with {named('label_columns')}"), []
+    return refuse(problem, source, choices[:_MAX_CHOICES]), choices
 
 
 def _holds_captions(prefix: Sequence[Record], column: int) -> bool:

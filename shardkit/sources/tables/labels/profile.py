@@ -11,6 +11,7 @@ from typing import Any
 
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.tables.formats.text_files import names_image
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
 from shardkit.sources.tables.labels.reading import INDICATORS, SIGNED_INDICATORS, UNCERTAIN, Labels, word_of
@@ -20,6 +21,13 @@ MAX_REPEATED = 0.95  # share of different values among the records above which t
 _SEPARATORS = ("|", ";", ",", " ")
 _TAGS = re.compile(r"(?:tags|keywords|attributes|findings?)(?:[ _-]?labels)?$", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?:^|[ _-])(?:labels|classes|categories|genres)$", re.IGNORECASE)
+# A date of digits, with or without a time; a year alone may be a class.
+_DATE = re.compile(
+    r"(?:[0-9]{4}[-./:][0-9]{1,2}[-./:][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{2,4})"
+    r"(?:[T ,]+[0-9:.,+Z -]*(?:[AP]M)?)?",
+    re.IGNORECASE,
+)
+_LINK = re.compile("https?://", re.IGNORECASE)
 _TRUE = {word for word, applies in INDICATORS.items() if applies}
 
 
@@ -52,6 +60,12 @@ class Profile:
     def may_be_label(self) -> bool:
         """Whether the column may hold labels: values repeat, or are numbers with fractions."""
         return self.repeats or (self.numbers.has_fractions and not self.numbers.has_names)
+
+
+def are_of_single_images(values: Iterable[Any]) -> bool:
+    """Return whether all values that are not missing are names of images, such as masks, or dates, or links."""
+    texts = [str(value).strip() for value in values if value not in (None, "")]
+    return bool(texts) and any(all(map(is_one, texts)) for is_one in (names_image, _DATE.fullmatch, _LINK.match))
 
 
 def profile_of(file: TableFile, prefix: Sequence[Record], column: int) -> Profile:

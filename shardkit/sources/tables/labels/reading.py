@@ -89,7 +89,10 @@ class Labels:
             BadRecord: NO_LABEL or BAD_LABEL.
         """
         if self.kind == "class":
-            return self._name(values[self.columns[0]], self.names[0])
+            value = values[self.columns[0]]
+            if isinstance(value, list) and len(value) <= 1:  # a choice of one
+                value = value[0] if value else None
+            return self._name(value, self.names[0])
         if self.kind in {"indicators", "one-hot"}:
             known = SIGNED_INDICATORS if self.signed else INDICATORS
             if self.uncertain:

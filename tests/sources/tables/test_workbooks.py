@@ -1,4 +1,4 @@
-"""Excel workbooks, as Excel, pandas and people make them."""
+"""Workbooks, as Excel, LibreOffice, pandas and people make them."""
 
 import datetime as dt
 import sys
@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from shardkit.errors import DataError, MissingExtraError
-from shardkit.sources.tables.formats import excel_files
+from shardkit.sources.tables.formats import excel_files, ods_files
 from shardkit.testing import opened, read_source
 
 from ..table_reading import rows
@@ -199,3 +199,62 @@ def test_without_openpyxl_the_message_says_what_to_install(tmp_path, monkeypatch
         MissingExtraError, match=r"labels.xlsx: reading Excel needs openpyxl.*pip install .*\[excel\]'?$"
     ):
         opened(path)
+
+
+def ods(path, *cells, name="content.xml"):
+    """A workbook of LibreOffice with these rows of XML."""
+    spaces = "".join(
+        f' xmlns:{one}="urn:oasis:names:tc:opendocument:xmlns:{one}:1.0"' for one in ("office", "table", "text")
+    )
+    sheet = f'<table:table table:name="Sheet1">{"".join(cells)}</table:table>'
+    body = f"<office:body><office:spreadsheet>{sheet}</office:spreadsheet></office:body>"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(name, f"<office:document-content{spaces}>{body}</office:document-content>")
+    return path
+
+
+def text(value, attributes=""):
+    return f'<table:table-cell office:value-type="string" {attributes}><text:p>{value}</text:p></table:table-cell>'
+
+
+def number(value):
+    return f'<table:table-cell office:value-type="float" office:value="{value}"/>'
+
+
+def row(*cells, attributes=""):
+    return f"<table:table-row {attributes}>{''.join(cells)}</table:table-row>"
+
+
+def test_a_workbook_of_libreoffice_is_read_with_its_repeated_cells_and_rows(tmp_path):
+    empty = '<table:table-cell table:number-columns-repeated="1021"/>'
+    path = ods(
+        tmp_path / "labels.ods",
+        row(text("Photographs of May"), empty),
+        row(empty, attributes='table:number-rows-repeated="2"'),
+        row(text("image"), text("label"), text("age"), text("note"), empty),
+        row(text("a.jpg"), text("x &amp; y"), number(3), text("#N/A"), empty),
+        row(text("b.jpg"), text("z"), number(4), text("seen <text:span>twice</text:span>"), empty),
+        row(empty, attributes='table:number-rows-repeated="1048000"'),
+    )
+    columns = ("key", "label_name", "line", "feature:age", "feature:note")
+    assert rows(path, *columns) == [("a.jpg", "x & y", 5, 3, ""), ("b.jpg", "z", 6, 4, "seen twice")]
+    assert opened(path).layout == "table (OpenDocument)"
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"PK\x03\x04 and no archive"])
+def test_a_damaged_workbook_of_libreoffice_is_refused(content, tmp_path):
+    (tmp_path / "labels.ods").write_bytes(content)
+    with pytest.raises(DataError, match="is not an OpenDocument workbook, or a damaged one"):
+        opened(tmp_path / "labels.ods")
+
+
+def test_a_workbook_of_libreoffice_without_content_or_with_too_much_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(DataError, match="is not an OpenDocument workbook"):
+        opened(ods(tmp_path / "a.ods", name="styles.xml"))
+    monkeypatch.setattr(ods_files, "_MAX_BYTES", 1 << 20)
+    huge = row(text("x" * (2 << 20)))
+    with pytest.raises(DataError, match="unpacks to 2 MiB, more than 1; save it as CSV"):
+        opened(ods(tmp_path / "b.ods", huge))
+    many = row(text("x", 'table:number-columns-repeated="99999"'))
+    with pytest.raises(DataError, match="a row holds more than 16,384 cells"):
+        opened(ods(tmp_path / "c.ods", many))

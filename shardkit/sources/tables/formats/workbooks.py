@@ -1,0 +1,178 @@
+"""Workbooks: the sheet that holds a table, or sheets with one header, whichever program wrote them."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar, Protocol
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import ending
+from shardkit.sources.tables.column_names import is_split, plain
+from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, opened_excel
+from shardkit.sources.tables.formats.ods_files import ODS_ENDING, opened_ods
+from shardkit.sources.tables.formats.records import Record, TableFile, check_columns, enumerated
+from shardkit.sources.tables.formats.values import shown
+from shardkit.storage import Folder
+
+WORKBOOK_ENDINGS = (*EXCEL_ENDINGS, ODS_ENDING)
+_NUM_ROWS = 50  # of each sheet, which decide where its table begins
+
+
+class Book(Protocol):
+    """An open workbook.
+
+    Attributes:
+        names: The names of its sheets.
+    """
+
+    names: list[str]
+
+    def rows(self, name: str, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
+        """Yield the number and the values of each row of a sheet that is not empty, from row `first` on."""
+
+
+@contextlib.contextmanager
+def _opened(folder: Folder, path: str) -> Iterator[Book]:
+    with (opened_ods if ending(path) == ODS_ENDING else opened_excel)(folder, path) as book:
+        yield book
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet that holds a table.
+
+    Attributes:
+        name: Its name.
+        header_row: Number of the row of column names, from 1.
+        cells: Indexes of the columns in the sheet.
+    """
+
+    name: str
+    header_row: int
+    cells: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbookFile(TableFile):
+    """A sheet of a workbook, or several with the same columns, whose names are one more column then.
+
+    Attributes:
+        sheets: The sheets. The rows of several are counted through all of them.
+        is_only: Whether no other sheet holds anything.
+    """
+
+    holds_text: ClassVar[bool] = False
+
+    sheets: tuple[Sheet, ...]
+    is_only: bool
+
+    @property
+    def format_name(self) -> str:  # type: ignore[override]
+        """See TableFile."""
+        return "OpenDocument" if ending(self.path) == ODS_ENDING else "Excel"
+
+    @property
+    def remark(self) -> str:
+        """See TableFile."""
+        names = enumerated([repr(one.name) for one in self.sheets])
+        if len(self.sheets) > 1:
+            return f"sheets {names}, whose names are column {self.columns[-1]!r}; "
+        return "" if self.is_only else f"sheet {names}; "
+
+    def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """See TableFile; empty rows are skipped, and formulas have the values that Excel stored."""
+        above = last = 0
+        with _opened(self.folder, self.path) as book:
+            for sheet in self.sheets:
+                above += last
+                named = (sheet.name,) if len(self.sheets) > 1 else ()
+                for last, row in book.rows(sheet.name, sheet.header_row + 1):
+                    values = [row[i] if i < len(row) else None for i in sheet.cells]
+                    extra = next(
+                        (value for i, value in enumerate(row) if value is not None and i > sheet.cells[-1]), None
+                    )
+                    if extra is not None:
+                        yield Record(above + last, (), f"it holds {shown(extra)} to the right of the table's columns")
+                    elif any(value is not None for value in values):
+                        yield Record(above + last, [*values, *named], None)
+
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        """See TableFile; cells hold no lists or objects."""
+        return type_ is not None and not pa.types.is_string(type_)
+
+
+_Rows = list[tuple[int, Sequence[Any]]]  # numbers and values
+
+
+def open_workbook(folder: Folder, path: str, known: frozenset[str]) -> WorkbookFile:
+    """Open the sheet of a workbook that holds a table: at least a row of column names and a record.
+
+    Sheets with the same columns are one table. Of sheets with different ones, those that name images are it. Titles
+    above the column names are skipped.
+
+    Args:
+        folder: The folder of the workbook.
+        path: Path of the workbook.
+        known: Usual names of columns of images in the form of `plain`.
+
+    Raises:
+        DataError: No sheet holds a table, or several do.
+        MissingExtraError: openpyxl, which Excel needs, is not installed.
+    """
+    url = f"{folder.url}/{path}"
+    with _opened(folder, path) as book:
+        starts = {name: list(islice(book.rows(name, 1), _NUM_ROWS)) for name in book.names}
+    tables: dict[tuple[str, ...], list[Sheet]] = {}
+    for name, first in starts.items():
+        rows = _without_titles(first, known)
+        if len(rows) > 1:
+            line, header = rows[0]
+            cells = tuple(i for i, value in enumerate(header) if value is not None)
+            titles = tuple(str(header[i]).strip() for i in cells)
+            tables.setdefault(titles, []).append(Sheet(name, line, cells))
+    chosen = [*tables] if len(tables) == 1 else _of_images(tables, starts, known)
+    if len(chosen) != 1:
+        shown_names = ", ".join(repr(one.name) for found in tables.values() for one in found)
+        several = f"the sheets {shown_names} hold tables; save the one that you mean as CSV"
+        raise DataError(f"{url}: {several if tables else 'the table is empty'}")
+    columns = check_columns(url, chosen[0])
+    used = tables[chosen[0]]
+    if len(used) > 1:
+        usual = "split" if all(is_split(one.name) for one in used) else "sheet"
+        columns = (*columns, usual if usual not in columns else "name of the sheet")
+    return WorkbookFile(folder, path, columns, tuple(used), sum(map(bool, starts.values())) == len(used))
+
+
+def _without_titles(rows: _Rows, known: frozenset[str]) -> _Rows:
+    """Return the first rows of a sheet from the column names on: most rows below are not wider.
+
+    Rows above are titles if they have one cell each, or if a column has a usual name.
+    """
+    for at, (_, header) in enumerate(rows[:-1]):
+        held = {i for i, value in enumerate(header) if value is not None}
+        below = [{i for i, value in enumerate(row) if value is not None} for _, row in rows[at + 1 :]]
+        if 2 * sum(max(row) <= max(held) for row in below) >= len(below):
+            is_usual = not known.isdisjoint(plain(str(value)) for value in header)
+            are_titles = all(sum(value is not None for value in row) == 1 for _, row in rows[:at])
+            return rows[at:] if is_usual or (are_titles and not any(map(_is_image, header))) else rows
+    return rows
+
+
+def _of_images(
+    tables: Mapping[tuple[str, ...], Sequence[Sheet]], starts: Mapping[str, _Rows], known: frozenset[str]
+) -> list[tuple[str, ...]]:
+    """Return the columns of the tables with names of image files, or else with a usual name of a column of images."""
+    named = [
+        titles
+        for titles, sheets in tables.items()
+        if any(_is_image(value) for one in sheets for _, row in starts[one.name] for value in row)
+    ]
+    return named or [titles for titles in tables if not known.isdisjoint(map(plain, titles))]
+
+
+def _is_image(value: Any) -> bool:
+    return isinstance(value, str) and ending(value.strip()) in IMAGE_ENDINGS

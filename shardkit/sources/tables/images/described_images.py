@@ -1,0 +1,98 @@
+"""Tables whose records describe several images each: those whose names, or a folder of theirs, begin with a value.
+
+SKU   Category
+4711  Kitchen      photos/4711-1.jpg, photos/4711-2.jpg
+P07   healthy      P07/left_001.png, P07/left_002.png
+"""
+
+import itertools
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import ending
+from shardkit.sources.name_index import name_key
+from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.walking import files_below
+from shardkit.storage import Folder
+
+_SEPARATOR = re.compile(r"[._ ()-]+")
+_MIN_SHARE = 1 / 2  # of the records and of the images that belong together
+_NUM_IMAGES = 10_000  # that decide
+_MIN_CHARACTERS = 2  # of a value that names begin with
+
+
+def described_images(folder: Folder, texts: Iterable[str]) -> dict[str, list[str]]:
+    """Return the images below a folder that each text is about, by `name_key` of the text.
+
+    Memory grows with the number of images, by about 200 bytes each.
+
+    Args:
+        folder: The folder.
+        texts: The values of a table's column.
+    """
+    return _described(_images(folder), texts)
+
+
+def _images(folder: Folder) -> Iterator[str]:
+    return (path for path, entry in files_below(folder, "") if ending(entry.name) in IMAGE_ENDINGS)
+
+
+def _described(paths: Iterable[str], texts: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {name_key(text.strip()): [] for text in texts}
+    for path in paths:
+        if (key := _key_of(path, found)) is not None:
+            found[key].append(path)
+    return found
+
+
+def values_of(file: TableFile, column: int) -> Iterator[str]:
+    """Yield the values of a column as text."""
+    for record in file.all_records(frozenset({column})):
+        if record.problem is None and record.values[column] not in (None, ""):
+            yield str(record.values[column])
+
+
+def describing_column(file: TableFile, folder: Folder) -> str:
+    """Return the column of a table whose values are each about several images below a folder; '' for none.
+
+    No value repeats, and most of the records and of the images belong together, judging by the first images.
+    """
+    images = [*itertools.islice(_images(folder), _NUM_IMAGES)]
+    for i, title in enumerate(file.columns):
+        texts = [*values_of(file, i)] if title else []
+        keys = {name_key(text.strip()) for text in texts}
+        if len(texts) < 2 or len(keys) < len(texts) or min(map(len, keys)) < _MIN_CHARACTERS:
+            continue
+        found = [paths for paths in _described(images, texts).values() if paths]
+        num_found = sum(map(len, found))
+        are_most = num_found >= _MIN_SHARE * len(images)
+        are_most &= len(found) >= _MIN_SHARE * len(texts) or len(images) == _NUM_IMAGES
+        if are_most and num_found > len(found) > 1 and not _are_channels(found):
+            return title
+    return ""
+
+
+def _are_channels(found: Sequence[Sequence[str]]) -> bool:
+    """Return whether all records have images with the same words at their ends, such as ``_red`` and ``_green``."""
+    ends = {frozenset(_last_word(posixpath.splitext(path)[0]) for path in paths) for paths in found}
+    return len(ends) == 1 and not any(end.isdigit() for end in next(iter(ends)))
+
+
+def _last_word(stem: str) -> str:
+    return _SEPARATOR.split(stem.rstrip("()"))[-1]
+
+
+def _key_of(path: str, keys: Mapping[str, Any]) -> str | None:
+    """Return the longest of some keys that an image's name begins with, or that a folder of it is called by."""
+    *folders, name = path.split("/")
+    for part in (posixpath.splitext(name)[0], *reversed(folders)):
+        if (found := next((one for one in _beginnings(name_key(part)) if one in keys), None)) is not None:
+            return found
+    return None
+
+
+def _beginnings(name: str) -> Sequence[str]:
+    return [name, *(name[: one.start()] for one in reversed([*_SEPARATOR.finditer(name)]))]
