@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.naming import printable
+from shardkit.sources.folders.no_classes import parts_of_data
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.tables.split_words import split_of_file
 
@@ -87,11 +88,11 @@ class AdjacentTables:
 
         A column of splits does not count: train.csv may be divided further by ``is_valid``.
         """
-        by_columns: dict[tuple[str, ...], list[str]] = {}
+        by_columns: dict[tuple[str, ...], list[AdjacentTable]] = {}
         for table in self.naming:
             columns = tuple(name for name in table.columns if name not in table.split_columns)
-            by_columns.setdefault(columns, []).append(table.name)
-        return [found for names in by_columns.values() if len(found := _of_splits(names)) > 1]
+            by_columns.setdefault(columns, []).append(table)
+        return [found for tables in by_columns.values() if len(found := _with_own_splits(tables)) > 1]
 
     @property
     def of_splits(self) -> list[tuple[str, str]]:
@@ -139,6 +140,14 @@ class AdjacentTables:
         return "".join(f"; note: {note}" for note in notes)
 
 
+def _with_own_splits(tables: Sequence[AdjacentTable]) -> list[tuple[str, str]]:
+    """Return tables with their splits; a table with a column of splits may be next to test.csv."""
+    found = _of_splits([one.name for one in tables])
+    rest = [one for one in tables if one.name not in dict(found)]
+    is_own = len(rest) == 1 and bool(rest[0].split_columns) and "train" not in dict(found).values()
+    return [*found, (rest[0].name, "train")] if found and is_own else found
+
+
 def _of_splits(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return tables with their splits, by their own names, their folders', or words in their names; [] if two agree."""
     stems = {name: posixpath.splitext(posixpath.basename(name))[0] for name in names}
@@ -166,5 +175,6 @@ def may_be_classes(names: list[str]) -> bool:
     """Return whether folders may be classes by their names: several that are no splits, nor ranges of numbers."""
     splits = splits_of(names)
     others = [name for name in names if not (name in splits or is_unlabelled(name) or says_nothing(name))]
-    # StyleGAN's 00000/ has the first thousand images.
-    return len(others) > 1 and not all(name.isdigit() and len(name) >= _DIGITS_OF_RANGES for name in others)
+    # StyleGAN's 00000/ has the first thousand images; 2024-05-06/ has those of a day.
+    are_ranges = all(name.isdigit() and len(name) >= _DIGITS_OF_RANGES for name in others)
+    return len(others) > 1 and not are_ranges and not parts_of_data(others)

@@ -130,6 +130,11 @@ def _look_at_head(head: Head, files: ImageNames) -> AdjacentTable:
         problem = f"column {columns[addresses[0]]!r} contains URLs; {_DOWNLOAD}" if addresses else ""
         return AdjacentTable(name, columns, problem=problem)
     column, images = best
+    if files.find(columns[column]) is not None and not is_invented(columns[column]):
+        problem = (
+            f"its first line names the image {columns[column]!r}; add a line with the names of the columns above it"
+        )
+        return AdjacentTable(name, columns, problem=problem)
     found = {row: one.paths for row, one in images.items()}
     if all(str(rows[row][column]).isdigit() for row in found) and _are_folders(files, rows):
         return AdjacentTable(name, columns)  # the numbers and names of the classes

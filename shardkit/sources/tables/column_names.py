@@ -21,7 +21,7 @@ LIKELY_IMAGE_COLUMNS = (
 )
 LIKELY_LABEL_COLUMNS = (
     *("category_name", "class_label", "classification", "species", "breed", "variety", "diagnosis", "dx", "emotion"),
-    *("tag", "tags", "cls", "gt", "ground_truth", "level", "grade", "identity", "y"),
+    *("tag", "tags", "cls", "gt", "ground_truth", "level", "grade", "identity", "individual", "individual_id", "y"),
     *("class_id", "class_idx", "class_index", "label_id", "label_idx", "label_index", "category_id", "target_id"),
     *(
         "species_id",

@@ -15,7 +15,7 @@ from shardkit.sources.tables.formats.text_files import names_image
 from shardkit.sources.tables.formats.values import is_number, shown
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
 from shardkit.sources.tables.labels.profile import are_uncertain, decide_indicators, is_sure, profile_of, separator_in
-from shardkit.sources.tables.labels.reading import Labels, column_phrase
+from shardkit.sources.tables.labels.reading import Labels, choices_in, column_phrase
 from shardkit.sources.tables.refusals import Choice, readings_of_uncertain, refuse
 
 # Yields all records of a source, with values of the given columns.
@@ -94,7 +94,8 @@ def decide_labels(
                 f"{named('label_type', 'number')} or class"
             )
             raise DataError(msg)
-    several = len(columns) > 1 or separator is not None or _are_lists(types[columns[0]], present)
+    has_choices = options.label_type == "auto" and any(isinstance(one, str) and choices_in(one) for one in present)
+    several = len(columns) > 1 or separator is not None or has_choices or _are_lists(types[columns[0]], present)
     class_names = file.class_names(columns[0]) if len(columns) == 1 else ()
     if class_names:
         return Labels(columns, names, "classes" if several else "class", separator, class_names, 0)

@@ -1,5 +1,6 @@
 """Read a record's label: one class, several classes, or numbers for regression."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from shardkit.sources.tables.labels.numbers import number_of
 
 Kind = Literal["class", "classes", "indicators", "one-hot", "numbers"]
 INDICATORS = {"": False, "0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+INDICATORS |= {"no": False, "yes": True, "x": True, "✓": True, "✔": True}  # crosses by hand
 UNCERTAIN = frozenset({"-1", "-1.0"})  # as in CheXpert, next to 0 and 1
 SIGNED_INDICATORS = {"-1": False, "-1.0": False, "1": True, "1.0": True}  # as in CelebA's table of attributes
 _MEANINGS: dict[Uncertain | None, str] = {
@@ -92,6 +94,11 @@ class Labels:
             value = values[self.columns[0]]
             if isinstance(value, list) and len(value) <= 1:  # a choice of one
                 value = value[0] if value else None
+            if isinstance(value, str) and choices_in(value) is not None:
+                msg = (
+                    f"column {self.names[0]!r} holds {shown(value)} where the table's first records have one class each"
+                )
+                raise BadRecord(BAD_LABEL, msg)
             return self._name(value, self.names[0])
         if self.kind in {"indicators", "one-hot"}:
             known = SIGNED_INDICATORS if self.signed else INDICATORS
@@ -109,6 +116,11 @@ class Labels:
             usual = f"the table's first records have {self.num_targets}"
             raise BadRecord(BAD_LABEL, f"{column_phrase(self.names)} {len(found)} numbers where {usual}")
         return found
+
+    def _choices(self, value: str, column: str) -> list[str] | None:
+        """Return the labels of a text of JSON; None for another text."""
+        found = choices_in(value)
+        return None if found is None else [self._name(one, column) for one in found]
 
     def is_dropped(self, values: Sequence[Any]) -> bool:
         """Return whether a record is left out because it is uncertain about a class."""
@@ -130,6 +142,8 @@ class Labels:
             if value is None and len(self.columns) == 1:
                 raise _no_label(column)
             return []
+        if isinstance(value, str) and (choices := self._choices(value, column)) is not None:
+            return choices
         if self.separator and isinstance(value, str):
             parts = [part.strip() for part in value.split(self.separator)]
             return [self._name(part, column) if self.whole else part for part in parts if part]
@@ -161,6 +175,18 @@ class Labels:
             msg = f"column {column!r} holds {number} where the file names {len(self.class_names)} classes"
             raise BadRecord(BAD_LABEL, msg)
         return self.class_names[number]
+
+
+def choices_in(text: str) -> list[str] | None:
+    """Return the labels of Label Studio's ``{"choices": ["rust", "dent"]}`` or of a list in JSON; None for others."""
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    found = found.get("choices") if isinstance(found, dict) and len(found) == 1 else found
+    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
 
 
 def _no_label(column: str) -> BadRecord:
