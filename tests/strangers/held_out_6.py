@@ -18,7 +18,6 @@ SPLITS = (("train", "train"), ("val", "validation"), ("test", "test"))
 @folder(
     "Happywhale: train.csv of image, species and individual_id, test_images, a form of predictions",
     "advised",
-    today="right",
 )
 def _(tree):
     """kaggle.com/competitions/happy-whale-and-dolphin: the species is a class, the individual is asked for."""

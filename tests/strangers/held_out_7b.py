@@ -47,9 +47,7 @@ def _(tree):
     tree.text("sample_submission.csv", "image_id,label\n41,HGSC\n")
 
 
-@folder(
-    "Happywhale: train.csv of image, species and individual_id, train_images, test_images", "advised", today="wrong"
-)
+@folder("Happywhale: train.csv of image, species and individual_id, train_images, test_images", "advised")
 def _(tree):
     """kaggle.com/competitions/happy-whale-and-dolphin: sample_submission.csv asks for individuals."""
     rows, species = "image,species,individual_id\n", ("melon_headed_whale", "humpback_whale", "bottlenose_dolphin")

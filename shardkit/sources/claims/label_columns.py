@@ -8,6 +8,7 @@ from typing import Any
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.values import is_number
 from shardkit.sources.tables.labels.profile import are_of_single_images
+from shardkit.sources.tables.labels.reading import CROSSES, word_of
 
 _OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
 _FEW_RECORDS = 3  # of fewer, nothing repeats
@@ -24,7 +25,7 @@ def may_be_labels(title: str, values: Sequence[Any]) -> bool:
         return False
     distinct = set(texts)
     if len(texts) > 1 and len(distinct) == 1:
-        return False
+        return len(texts) < len(values) and word_of(texts[0]) in CROSSES
     if len(distinct) < len(texts) or len(texts) < _FEW_RECORDS:
         return True
     numbers = [float(text) for text in texts if is_number(text)]

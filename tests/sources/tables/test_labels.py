@@ -249,7 +249,7 @@ def test_a_late_uncertain_label_is_rejected_with_the_option(tmp_path):
 
 
 def test_the_option_for_uncertain_labels_needs_columns_of_them(tmp_path):
-    path = write(tmp_path, "image,cat\n1,x\n2,-1\n")
+    path = write(tmp_path, "image,cat\n1,z\n2,-1\n")
     with pytest.raises(CallError, match="other values than 0, 1, -1 and blanks"):
         opened(path, label_columns=("cat",), uncertain="negative")
 

@@ -60,11 +60,11 @@ ENCODINGS = {
     "French": ("image;espèce\na.jpg;épaulière réélue – 5 €\n", "cp1252", "cp1252"),
     "Russian": ("файл;класс\na.jpg;Кошка\nb.jpg;СОБАКА №5\n", "cp1251", "cp1251"),
     "Japanese": ("ファイル名,分類\n部品.jpg,良品\n", "cp932", "cp932"),
+    "Chinese": ("文件名,类别\n1.jpg,合格\n2.jpg,猫\n", "gbk", "gb18030"),
     "UTF-8": ("файл;класс\n", "utf-8", "utf-8"),
     # Read in another encoding, names of classes would be wrong without an error.
     "Polish": ("zdjęcie;żółty\n", "cp1250", "utf-8"),
     "Turkish": ("ağaç;çiçek\n", "cp1254", "utf-8"),
-    "Chinese": ("文件名,类别\n1.jpg,良品\n", "gbk", "utf-8"),
     "Korean": ("사진,고양이\n", "cp949", "utf-8"),
     "Greek": ("εικόνα;γάτα\n", "cp1253", "utf-8"),
 }

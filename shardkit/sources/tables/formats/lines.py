@@ -18,7 +18,7 @@ _JAPANESE = r"\u3000-\u30ff\u4e00-\u9fff\uff01-\uff60"
 _WESTERN = "àáâãäåæçèéêëìíîïñòóôõöøùúûüœÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜŒß"
 # What lines of each encoding may hold: next to ASCII, Western words have at most two letters of their own in a row;
 # Cyrillic words have no Latin letter, and one capital or all; Japanese text has no half-width kana,
-# and no sign between two Latin letters. Chinese and Korean encodings are not told apart with certainty.
+# and no sign between two Latin letters. Korean encodings are not told from Chinese ones with certainty.
 _LETTERS = {
     WINDOWS: re.compile(
         rf"(?:[\x00-\x7f°§€£©®–—‘’“”„…«»·×]|(?<![^\W\d_])[¿¡]|(?<![^\W\d_{_WESTERN}])[µ²³½¼¾ºª](?![^\W\d_])"
@@ -29,6 +29,11 @@ _LETTERS = {
     ),
     "cp932": re.compile(rf"(?:[\x00-\x7f]|(?<![A-Za-z])[{_JAPANESE}]+|[{_JAPANESE}]+(?![A-Za-z]))*"),
 }
+_CHINESE = "gb18030"
+_CHINESE_SIGN = re.compile(rb"[\xb0-\xf7][\xa1-\xfe]")
+_OF_CHINESE = re.compile(rb"(?:[\x00-\x7f]|[\xa1\xa3\xb0-\xf7][\xa1-\xfe])*")
+_LAST_COMMON, _LAST_KOREAN = 0xD7, 0xC8  # first bytes of GB 2312's common signs, and of KS X 1001's syllables
+_MOST = 0.8
 UTF_8_MARK = codecs.BOM_UTF8
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -139,10 +144,22 @@ def encoding_of(folder: Folder, path: str) -> str:
     pieces = [piece for piece in head.splitlines() if not piece.isascii()]
     if len(head) == READ_BYTES:
         del pieces[-1:]  # which may end inside a letter
-    if any(map(_is_utf_8, pieces)):
+    is_utf_8 = [*map(_is_utf_8, pieces)]
+    is_chinese = 2 * sum(is_utf_8) < len(pieces) and _is_chinese(pieces)  # whose lines may be UTF-8 by chance
+    if any(is_utf_8) and not is_chinese:
         return UTF_8
     found = [one for one, letters in _LETTERS.items() if _is_of_language(pieces, one, letters)]
+    found += [_CHINESE] if is_chinese else []
     return found[0] if len(found) == 1 else UTF_8
+
+
+def _is_chinese(pieces: Sequence[bytes]) -> bool:
+    """Return whether lines are GB 2312: most signs are common ones, some of them of a part that Korean text lacks."""
+    if not all(map(_OF_CHINESE.fullmatch, pieces)):
+        return False
+    leads = [sign[0] for piece in pieces for sign in _CHINESE_SIGN.findall(piece)]
+    common = [one for one in leads if one <= _LAST_COMMON]
+    return len(common) >= _MOST * len(leads) and any(one > _LAST_KOREAN for one in common)
 
 
 def _is_utf_8(piece: bytes) -> bool:

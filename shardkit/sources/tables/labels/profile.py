@@ -14,7 +14,7 @@ from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.formats.text_files import names_image
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
-from shardkit.sources.tables.labels.reading import INDICATORS, SIGNED_INDICATORS, UNCERTAIN, Labels, word_of
+from shardkit.sources.tables.labels.reading import CROSSES, INDICATORS, SIGNED_INDICATORS, UNCERTAIN, Labels, word_of
 
 FEW_RECORDS = 20  # of fewer records all classes may differ
 MAX_REPEATED = 0.95  # share of different values among the records above which they are names of single images
@@ -163,7 +163,11 @@ def decide_indicators(
 def indicator_columns(prefix: Sequence[Record], columns: Iterable[int]) -> tuple[int, ...]:
     """Return the columns that hold only 0 and 1, or only -1 and 1, in every one of the first records."""
     found = {i: words_of(prefix, i) for i in columns}
-    plain = tuple(i for i, words in found.items() if words and words <= INDICATORS.keys() - {""})
+    plain = tuple(
+        i
+        for i, words in found.items()
+        if words and (words <= INDICATORS.keys() - {""} or set() < words - {""} <= CROSSES)
+    )
     signed = tuple(i for i, words in found.items() if words and words <= SIGNED_INDICATORS.keys())
     # A column of ones only is both.
     return signed if len(signed) > len(plain) else plain

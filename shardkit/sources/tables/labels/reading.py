@@ -20,7 +20,8 @@ from shardkit.sources.tables.labels.numbers import number_of
 
 Kind = Literal["class", "classes", "indicators", "one-hot", "numbers"]
 INDICATORS = {"": False, "0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
-INDICATORS |= {"no": False, "yes": True, "x": True, "✓": True, "✔": True}  # crosses by hand
+CROSSES = frozenset({"x", "✓", "✔"})  # by hand, where a blank means that the class does not apply
+INDICATORS |= {"no": False, "yes": True, **dict.fromkeys(CROSSES, True)}
 UNCERTAIN = frozenset({"-1", "-1.0"})  # as in CheXpert, next to 0 and 1
 SIGNED_INDICATORS = {"-1": False, "-1.0": False, "1": True, "1.0": True}  # as in CelebA's table of attributes
 _MEANINGS: dict[Uncertain | None, str] = {
