@@ -44,7 +44,7 @@ def _(tree):
     tree.text("articles.csv", rows)
 
 
-@folder("clothes: images.csv of names without endings, images_original and images_compressed", "advised")
+@folder("clothing: images.csv of names without endings, images_original and images_compressed", "advised")
 def _(tree):
     rows = "image,sender_id,label,kids\n"
     for number in range(8):

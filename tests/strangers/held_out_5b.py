@@ -24,7 +24,9 @@ def workbook(tree, path, *rows):
 # --- public tables
 @folder(
     "Messidor-2: a wrapper twice, id_code with endings in another case, three columns of grades",
-    "advised", today="right")
+    "advised",
+    today="right",
+)
 def _(tree):
     """kaggle.com/datasets/mariaherrerot/messidor2preprocess: four images have no row; .JPG is .jpg on the disk."""
     rows = "id_code,diagnosis,adjudicated_dme,adjudicated_gradable\n"
@@ -76,7 +78,9 @@ def _(tree):
 
 @folder(
     "VehicleID: train_list.txt and test_list_800.txt of stems and vehicles, attributes of the vehicles",
-    "advised", today="right")
+    "advised",
+    today="right",
+)
 def _(tree):
     """pkuml.org/resources/pku-vehicleid: img2vid.txt has all images; the vehicles of the test are others."""
     below, lists, every = "VehicleID_V1.0", {"train_list": "", "test_list_800": ""}, ""

@@ -225,9 +225,7 @@ def _(tree):
         tree.text(f"dataset/pet_{number:03}.xml", voc(f"IMG_20240506_10{number}112.jpg", some(number), "DCIM"))
 
 
-@folder(
-    "BBox-Label-Tool: Images/001 of .JPEG, Labels/001 of .txt with a count, then corners and a class"
-)
+@folder("BBox-Label-Tool: Images/001 of .JPEG, Labels/001 of .txt with a count, then corners and a class")
 def _(tree):
     """github.com/puzzledqs/BBox-Label-Tool, multi-class branch."""
     for number in range(6):

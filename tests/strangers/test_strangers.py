@@ -17,7 +17,7 @@ LOSING = {
     "DRIVE",
     "Prodigy",
     "cervical cancer",
-    "clothes",
+    "clothing",
     "diabetic retinopathy resized",
 }
 
