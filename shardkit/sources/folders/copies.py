@@ -252,5 +252,6 @@ def _repeats_siblings(folder: Folder, name: str, names: list[str]) -> bool:
     # Of the first few names only: all names for each of 20,000 classes would take minutes.
     others = [other for other in names[: _NUM_SAMPLED + 1] if other != name][:_NUM_SAMPLED]
     if len(others) == 1:  # dataset/DATASET/ next to DATASET/; a folder of cats in pets/ proves nothing
-        return [one.name for one in children(folder, name)] == others and is_same_tree(folder, name, "")
+        inner = [one.name for one in children(folder, name) if one.is_folder]
+        return inner == others and is_same_tree(folder, name, "")
     return len(others) > 1 and all(is_folder(folder, join(name, other)) for other in others)

@@ -1,4 +1,4 @@
-"""Offer to read a source without one thing in it that hides boxes or masks from every layout.
+"""Offer to read a source without one thing in it that hides boxes, masks or labels from every layout.
 
 project/labels.json, project/1.jpg, more/2.jpg        without more/
 coco/annotations/…, coco/images/…, predictions.csv    without predictions.csv
@@ -28,20 +28,25 @@ _MAX_ENTRIES = 8  # folders and files next to each other: of more, nobody would 
 def offering_parts(
     error: CallError | DataError, opening: Opening, open_without: Callable[[str], Source]
 ) -> CallError | DataError:
-    """Return the refusal of a tree with the changes that leave one thing out, if boxes or masks are read then.
+    """Return the refusal of a tree with the changes that leave one thing out, if the rest is read then.
 
     Args:
         error: The refusal.
         opening: The tree.
         open_without: Function that opens the tree without what a glob matches.
     """
-    changes = [change for change in _omissions(opening) if _has_annotations(open_without, change)]
-    if not changes:
-        return error
     known = error.refusal if isinstance(error, RefusalError | RefusedDataError) else Refusal(str(error))
+    found = [(change, rest) for change in _omissions(opening) if (rest := _rest(open_without, change)) is not None]
     made = (RefusedDataError if isinstance(error, DataError) else RefusalError)(known.problem)
-    others = (one for one in known.changes if _WITHOUT_THEM.isdisjoint(one.options))
-    made.refusal = replace(known, changes=(*changes, *others))
+    if changes := [change for change, rest in found if is_annotated(rest)]:
+        others = [one for one in known.changes if _WITHOUT_THEM.isdisjoint(one.options)]
+        made.refusal = replace(known, changes=(*changes, *others))
+    elif found and known.changes and all(one.options.keys() == {"label_columns"} for one in known.changes):
+        # No column says that it is the labels. Classes in the other folders are no reason to leave a folder out.
+        files = [change for change, _ in found if not change.options["ignore"][-1].endswith("/")]
+        made.refusal = replace(known, changes=(*known.changes, *files))
+    else:
+        return error
     return made
 
 
@@ -69,8 +74,9 @@ def _omissions(opening: Opening) -> Iterator[Change]:
         yield place.without([kind], "only the images in folders", files=True)
 
 
-def _has_annotations(open_without: Callable[[str], Source], change: Change) -> bool:
+def _rest(open_without: Callable[[str], Source], change: Change) -> Source | None:
+    """Return what is read with a change; None for nothing."""
     try:
-        return is_annotated(open_without(change.options["ignore"][-1]))
+        return open_without(change.options["ignore"][-1])
     except (CallError, DataError, IsReadWithout):
-        return False
+        return None

@@ -17,13 +17,14 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.columns import MASK_PATH, OBJECTS
 from shardkit.sources.context import Opening
+from shardkit.sources.folders.copies import copies_among, is_same_tree
 from shardkit.sources.folders.first_images import MAX_DEPTH
 from shardkit.sources.folders.split_folders import may_mean_split, splits_of
 from shardkit.sources.listing import Source
 from shardkit.sources.recognising.archives_in_folders import is_text, only_folder
 from shardkit.sources.recognising.united_source import Member, UnitedSource
 from shardkit.sources.recognising.unmarked_folders import IsReadWithout
-from shardkit.sources.walking import children
+from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 
 _MAX_MEMBERS = 50
@@ -51,6 +52,7 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
     Raises:
         CallError: It cannot be read, or the folders in it differ in their layouts or classes.
         DataError: Nothing that shardkit reads is in it.
+        IsReadWithout: Some folders are copies.
     """
     around = unwrapped(opening)
     places = _places(around)
@@ -60,7 +62,10 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
         if places and (members := _members(around, places, open_folder)):
             return _united(around, members)
         raise
-    if not places or opening.options.layout is not None or not is_annotated(source):
+    if opening.options.layout is not None:
+        return source
+    _leave_out_copies(opening, around)
+    if not places or not is_annotated(source):
         return source
     # A layout that sees split folders reads only those of its own kind, and files of classes only next to them.
     layouts = {recognise(around.below(place.name).folder) for place in places}
@@ -68,6 +73,21 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
     lacks_names = source.classes is None and MASK_PATH.name in source.schema.names
     members = _members(around, places, open_folder) if are_others or lacks_names else None
     return _united(around, members) if members and (are_others or any(map(_num_classes, members))) else source
+
+
+def _leave_out_copies(opening: Opening, around: Opening) -> None:
+    """Leave out the folders that repeat, file by file, what is next to them, such as backup/.
+
+    Raises:
+        IsReadWithout: There are some: most layouts find images at any depth.
+    """
+    folder = around.folder
+    names = [name for name in folders_in(folder) if name != around.excluded]
+    copies = [name for name, of in copies_among(folder, names).items() if is_same_tree(folder, name, of)]
+    if copies and len(copies) < len(names):
+        above = folder.url.removeprefix(opening.folder.url).strip("/")
+        why = "repeats what is next to it and is" if len(copies) == 1 else "repeat what is next to them and are"
+        raise IsReadWithout(tuple(f"/{join(above, name)}/" for name in copies), f"{why} not read")
 
 
 def unwrapped(opening: Opening) -> Opening:
