@@ -43,7 +43,6 @@ def _(tree):
 
 @folder(
     "Timelapse: File and RelativePath with backslashes, the same names at each station, its databases",
-    "advised",
 )
 def _(tree):
     """timelapse.ucalgary.ca: the CSV of all data; a .tdb and a .ddb are SQLite."""
