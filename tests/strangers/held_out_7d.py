@@ -222,9 +222,7 @@ def _(tree):
     parts(tree, "veri/{part}/{name}/resim{}.jpg", ("elma", "armut"), counts)
 
 
-@folder(
-    "a phone's photographs sorted by room: IMG_20240506_101112.jpg, PXL_….jpg, a video and .thumbnails", today="advised"
-)
+@folder("a phone's photographs sorted by room: IMG_20240506_101112.jpg, PXL_….jpg, a video and .thumbnails")
 def _(tree):
     """An estate agent's; Android keeps small pictures and .nomedia."""
     for name in ("kitchen", "bathroom", "living room"):

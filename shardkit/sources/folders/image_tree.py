@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.folders.unsupported_formats import unsupported_format
+from shardkit.sources.folders.unsupported_formats import is_video, unsupported_format
 from shardkit.sources.listing import (
     BadRecord,
     Listing,
@@ -36,6 +36,8 @@ def image_rows(
 ) -> Iterator[ListingRow]:
     """Yield the rows of images, and of pictures in a format that is not read; count the other files.
 
+    Videos are counted next to at least as many images; else they are rejected, so that no class of videos vanishes.
+
     Args:
         files: Path and entry of each file, sorted by path in each folder.
         split: Split of the rejected rows.
@@ -45,7 +47,8 @@ def image_rows(
             as an image next to them are what it was made from (1.CR2, 1.jpg, 1.psd), and always counted.
     """
     waiting: list[tuple[str, RecordProblem, Entry]] = []  # files that the next image may be made from
-    last = ""
+    videos: list[tuple[str, RecordProblem, Entry]] = []
+    num_images, last = 0, ""
     for path, entry in files:
         kind = ending(entry.name)
         is_image = kind in IMAGE_ENDINGS
@@ -57,9 +60,9 @@ def image_rows(
                 waiting.append((path, problem, entry))
             continue
         if is_image:
-            last = path
+            num_images, last = num_images + 1, path
         if waiting:
-            yield from _others(waiting, path if is_image else "", split, skipped)
+            yield from _others(waiting, path if is_image else "", split, skipped, videos)
             waiting.clear()
         if problem is not None:
             yield rejected_row(problem, split, entry)
@@ -70,16 +73,30 @@ def image_rows(
                 yield row(path, entry)
             except BadRecord as error:
                 yield rejected_row(RecordProblem(path, error.reason, str(error)), split, entry)
-    yield from _others(waiting, "", split, skipped)
+    yield from _others(waiting, "", split, skipped, videos)
+    for path, problem, entry in videos:
+        if len(videos) <= num_images:
+            count_skipped(skipped, ending(path))
+        else:
+            yield rejected_row(problem, split, entry)
 
 
 def _others(
-    waiting: list[tuple[str, RecordProblem, Entry]], image: str, split: str | None, skipped: dict[str, int]
+    waiting: list[tuple[str, RecordProblem, Entry]],
+    image: str,
+    split: str | None,
+    skipped: dict[str, int],
+    videos: list[tuple[str, RecordProblem, Entry]],
 ) -> Iterator[ListingRow]:
-    """Yield the rows of files in formats that are not read; count those that have the name of the image behind them."""
+    """Yield the rows of files in formats that are not read; count those that have the name of the image behind them.
+
+    Videos are added to `videos`.
+    """
     for path, problem, entry in waiting:
         if _stem(path) == _stem(image):
             count_skipped(skipped, _original(ending(path)))
+        elif is_video(path):
+            videos.append((path, problem, entry))
         else:
             yield rejected_row(problem, split, entry)
 

@@ -1,7 +1,7 @@
 """Recognise files of pictures in a format that shardkit does not read: they are rejected, not skipped.
 
-A skipped file is one that belongs to no dataset of images (``.txt``). A folder of photographs in a camera's own format
-would otherwise vanish without counting for ``max_rejected``.
+A skipped file is one that belongs to no dataset of images, such as ``.txt``, or a video next to images. A folder of
+photographs in a camera's own format would otherwise vanish without counting for ``max_rejected``.
 """
 
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT
@@ -29,3 +29,8 @@ def unsupported_format(path: str) -> RecordProblem | None:
         return None
     message = f"{kind} is a format that shardkit does not read; {remedy}, or move it away"
     return RecordProblem(encodable_path(path), UNSUPPORTED_FORMAT, message)
+
+
+def is_video(path: str) -> bool:
+    """Return whether a file is a video by its ending."""
+    return ending(path) in _VIDEO

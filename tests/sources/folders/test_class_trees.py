@@ -778,8 +778,16 @@ def test_pictures_in_other_formats_count_as_rejected_among_labelled_images(tmp_p
     files = ["cat/1.jpg", "cat/2.CR2", "dog/3.mp4", "dog/4.heic", "dog/5.svg", "dog/Thumbs.db", "dog/a.txt", "a.pdf"]
     _, good, bad, skipped = read(made(tmp_path, "folder", files))
     assert good.keys() == {"cat/1.jpg", "dog/4.heic"}
-    assert bad == dict.fromkeys(("cat/2.CR2", "dog/3.mp4", "dog/5.svg"), "unsupported_format")
-    assert skipped == {".txt": 1, ".pdf": 1}
+    assert bad == dict.fromkeys(("cat/2.CR2", "dog/5.svg"), "unsupported_format")
+    assert skipped == {".mp4": 1, ".txt": 1, ".pdf": 1}
+
+
+def test_videos_are_skipped_next_to_as_many_images_and_rejected_next_to_fewer(tmp_path):
+    files = ["cat/0.mp4", "cat/1.jpg", "cat/2.jpg", "cat/old/3.avi", "dog/1.jpg", "dog/2.MP4", "dog/3.mp4", "fox/1.mov"]
+    _, good, bad, skipped = read(made(tmp_path, "folder", files))
+    assert good.keys() == {"cat/1.jpg", "cat/2.jpg", "dog/1.jpg"}
+    assert bad == dict.fromkeys(("dog/2.MP4", "dog/3.mp4", "fox/1.mov"), "unsupported_format")
+    assert skipped == {".avi": 1, ".mp4": 1}
 
 
 def test_files_that_an_image_was_made_from_are_counted(tmp_path):

@@ -36,11 +36,11 @@ def test_every_image_of_any_tree_is_listed_without_a_label(files, splits, kind, 
 
 
 def test_images_outside_split_folders_and_other_formats_are_rejected(tmp_path):
-    url = made(tmp_path, "folder", ["train/1.jpg", "test/2.jpg", "other/3.jpg", "4.jpg", "train/5.mov", "train/6.txt"])
+    url = made(tmp_path, "folder", ["train/1.jpg", "test/2.jpg", "other/3.jpg", "4.jpg", "train/5.svg", "train/6.txt"])
     assert dict(read_source(url, layout="unlabelled").problems) == {
         "other/3.jpg": "bad_split",
         "4.jpg": "bad_split",
-        "train/5.mov": "unsupported_format",
+        "train/5.svg": "unsupported_format",
     }
 
 
