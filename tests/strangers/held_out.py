@@ -524,7 +524,7 @@ def _(tree):
     tree.text("Fehlerbilder 2023/Thumbs.db", "x")
 
 
-@folder("a camera over a belt: OK_20230101_081502.bmp and NG_… in folders of days", today="advised")
+@folder("a camera over a belt: OK_20230101_081502.bmp and NG_… in folders of days")
 def _(tree):
     for day in ("20230101", "20230102"):
         for number in range(4):

@@ -130,7 +130,7 @@ def _(tree):
     tree.text("test/image_list.txt", "".join(f"{path}\n" for path in paths))
 
 
-@folder("KTH-TIPS2-b: materials with sample_a to sample_d", today="advised")
+@folder("KTH-TIPS2-b: materials with sample_a to sample_d")
 def _(tree):
     """csc.kth.se/cvap/databases/kth-tips."""
     for number, name in enumerate(("aluminium_foil", "brown_bread", "corduroy"), 15):

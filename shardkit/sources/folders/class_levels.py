@@ -2,6 +2,7 @@
 
 cat/images/1.jpg                       one folder in each: parts of the class
 cat/2021-03-01/1.jpg                   days are no classes: parts of the class
+foil/sample_a/1.jpg                    neither is a word that says nothing and a letter, if the upper folders say more
 fish/ray/1.jpg, trees/oak/1.jpg        either level
 amazon/mug/1.jpg, dslr/mug/1.jpg       either level; also amazon/ alone
 big/train/cat/1.jpg, small/cat/1.jpg   big/ alone or small/ alone: no one level has the classes of both
@@ -20,7 +21,7 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.folders.class_folders import NamedFolder, label_folders
 from shardkit.sources.folders.copies import refuse_versions
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
-from shardkit.sources.folders.no_classes import parts_of_data
+from shardkit.sources.folders.no_classes import are_lettered, parts_of_data
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, says_images, says_nothing, split_of_name, splits_of
 from shardkit.sources.walking import join
@@ -222,6 +223,7 @@ def _lower_levels(folder: Folder, tops: list[str], excluded: str | None) -> dict
         excluded: Path of the output; None for none.
     """
     found: dict[int, list[str]] = {}
+    say_much = not any(says_nothing(name) or says_images(name) for name in map(posixpath.basename, tops))
     is_divided, paths = False, tops
     for level in range(2, MAX_DEPTH + 2):
         inner = {path: label_folders(folder, path, excluded) for path in paths}
@@ -229,7 +231,7 @@ def _lower_levels(folder: Folder, tops: list[str], excluded: str | None) -> dict
             break
         is_divided = is_divided or any(len(names) > 1 for names in inner.values())
         names = sorted({name for below in inner.values() for name in below})
-        if is_divided and _may_be_classes(names, inner):
+        if is_divided and _may_be_classes(names, inner) and not (say_much and are_lettered(names)):
             found[level] = names
         paths = [join(path, name) for path, below in inner.items() for name in below[:NUM_SAMPLED]]
     return found

@@ -29,6 +29,14 @@ from shardkit.storage import Folder
 # Dogs vs Cats and datasets modelled on it: cat.0.jpg. Only numbered photographs have similar names.
 _WORD_AND_NUMBER = r"^([A-Za-z][A-Za-z_-]*)\.[0-9]+\."
 _CAMERAS = frozenset({"dsc", "dscn", "frame", "image", "img", "photo", "pic", "picture", "pxl", "scan", "screenshot"})
+# Inspections: OK_20230101_081502.bmp. Other words may be a camera's: HDR_, PANO_.
+_VERDICT_AND_NUMBERS = r"^([A-Za-z]+)((?:[ _-][0-9]+)+)\."
+_VERDICTS = frozenset(
+    {
+        *("ok", "ng", "nok", "good", "bad", "pass", "passed", "fail", "failed", "accepted", "rejected", "faulty"),
+        *("defect", "defective", "normal", "abnormal", "positive", "negative"),
+    }
+)
 # Usual names whose first words may be the class, tried in this order.
 _GUESSES = (
     _WORD_AND_NUMBER,
@@ -71,11 +79,14 @@ def open_flat_folders(
     """
     names = {root.path: _image_names(folder, root.path) for root in flat.roots}
     labelled = {path: found for path, found in names.items() if have_word_and_number(found)}
+    pattern = _WORD_AND_NUMBER
+    if not labelled and _have_verdicts(names):
+        labelled, pattern = names, _VERDICT_AND_NUMBERS
     test_only = [root.path for root in flat.roots if root.split == "test" and root.path not in labelled]
     if labelled and len(labelled) + len(test_only) == len(flat.roots):
         return FileNames(
             folder,
-            pattern=re.compile(_WORD_AND_NUMBER),
+            pattern=re.compile(pattern),
             label_group=1,
             folder_splits=tuple(
                 (root.path.split("/")[0], root.split) for root in flat.roots if root.split and root.path in labelled
@@ -175,6 +186,24 @@ def have_word_and_number(names: Sequence[str]) -> bool:
         and min(counts.values()) > 1
         and not _CAMERAS & counts.keys()
     )
+
+
+def _have_verdicts(names: Mapping[str, list[str]]) -> bool:
+    """Return whether all names are a verdict and numbers, and no two images of a folder differ by the verdict only.
+
+    ``good_1.jpg`` and ``bad_1.jpg`` may be two pictures of one thing.
+
+    Args:
+        names: The names of the images by folder.
+    """
+    verdicts: set[str] = set()
+    for found in names.values():
+        parts = [match.groups() for name in found if (match := re.match(_VERDICT_AND_NUMBERS, name))]
+        if len(parts) < len(found) or len({numbers for _, numbers in parts}) < len(parts):
+            return False
+        verdicts.update(word for word, _ in parts)
+    kinds = {word.lower() for word in verdicts}
+    return 1 < len(kinds) == len(verdicts) and kinds <= _VERDICTS
 
 
 def guess_pattern(names: Sequence[str]) -> str | None:

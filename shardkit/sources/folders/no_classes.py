@@ -173,6 +173,15 @@ def are_numbered(names: Sequence[str]) -> bool:
     return len(names) > 1 and found <= _PARTS and len(found) == 1
 
 
+def are_lettered(names: Sequence[str]) -> bool:
+    """Return whether folders are called by one word that says nothing, and letters: ``sample_a``, ``sample_b``.
+
+    Numbers in place of letters are no proof: the classes of Chars74K are ``Sample001`` to ``Sample062``.
+    """
+    found = {number_of_word(_LETTER.sub("0", name)) if _LETTER.search(name) else None for name in names}
+    return len(names) > 1 and len(found) == 1 and all(word and says_nothing(word) for word in found)
+
+
 def are_dates(names: Sequence[str]) -> bool:
     """Return whether names are those of a camera's folders, or dates with the same words: ``Photos from 2019``."""
     if not names or all(map(_CAMERA_FOLDER.fullmatch, names)):

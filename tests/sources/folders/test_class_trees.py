@@ -20,6 +20,7 @@ from .tree_sources import KINDS, commands_in, made, read
 
 CLASS_FOLDERS, SPLITS, NAMES = "class folders", "split and class folders", "file names"
 DOGS = [f"{word}.{i}.jpg" for word in ("cat", "dog") for i in range(2)]
+VERDICTS = ["OK-20230101-0815.bmp", "NG-20230101-0816.bmp", "OK-20230101-0817.bmp"]
 
 # The paths of a source; its layout, (split, label) by key, and what is skipped.
 READ = {
@@ -86,6 +87,24 @@ READ = {
         {"image in test1/test1/ which has no labels": 1},
     ),
     "labels in names, in one folder": (DOGS, NAMES, {name: (None, name[:3]) for name in DOGS}, {}),
+    "verdicts in names, in one folder": (
+        VERDICTS,
+        NAMES,
+        {name: (None, name.split("-")[0]) for name in VERDICTS},
+        {},
+    ),
+    "verdicts in names, in folders of days": (
+        [f"2023010{day}/{name}" for day in (1, 2) for name in VERDICTS],
+        NAMES,
+        {f"2023010{day}/{name}": (None, name.split("-")[0]) for day in (1, 2) for name in VERDICTS},
+        {},
+    ),
+    "samples of each material": (
+        [f"{name}/sample_{sample}/{name}.jpg" for name in ("cork", "wool") for sample in "ab"],
+        CLASS_FOLDERS,
+        {f"{name}/sample_{sample}/{name}.jpg": (None, name) for name in ("cork", "wool") for sample in "ab"},
+        {},
+    ),
     "folders around classes": (
         ["a/b/c/cat/1.jpg", "a/b/c/dog/2.jpg", "a/README.md"],
         CLASS_FOLDERS,
@@ -486,6 +505,21 @@ REFUSED = {
         ]
         + [UNLABELLED],
     ),
+    "words of cameras in the names of files in folders of days": (
+        [f"2023010{day}/{name}_0815{i}.jpg" for day in (1, 2) for i, name in enumerate(("HDR", "PANO") * 2)],
+        "20230101/, 20230102/ look like camera folders or dates, not like classes",
+        [r"SOURCE OUT --label-pattern '^(.+)_[0-9]+\.'", UNLABELLED],
+    ),
+    "samples below folders that say what they hold": (
+        [f"{name}/sample_{sample}/{name}.jpg" for name in ("GoodImages", "BadImages") for sample in "ab"],
+        "BadImages/, GoodImages/ hold folders such as sample_a/, sample_b/; either of the two levels may be the class",
+        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/BadImages OUT", "SOURCE/GoodImages OUT"],
+    ),
+    "samples with numbers": (
+        [f"{name}/Sample00{sample}/{name}.jpg" for name in ("cork", "wool") for sample in (1, 2)],
+        "cork/, wool/ hold folders such as Sample001/, Sample002/; either of the two levels may be the class",
+        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/cork OUT", "SOURCE/wool OUT"],
+    ),
     "masks in a folder of each class with its name": (
         [f"{name}/{name}{part}/1.png" for name in ("bream", "trout") for part in ("", " GT")],
         "found a folder bream GT/ in bream/",
@@ -617,6 +651,10 @@ def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, senten
             ("scene2", "scene1"),
             ("anna", "ben"),
             ("ben", "anna"),
+            ("cork", "wool"),
+            ("wool", "cork"),
+            ("BadImages", "GoodImages"),
+            ("GoodImages", "BadImages"),
         )
         others = {f"SOURCE/{one} OUT": f"SOURCE OUT --ignore /{other}/" for one, other in pairs}
         others["SOURCE/animals OUT"] = "SOURCE OUT --ignore /plants/"
