@@ -97,7 +97,7 @@ def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
         inner = error.refusal
         said = "; ".join(filter(None, (inner.problem, inner.remedy)))
         return replace(refusal, changes=(), remedy=f"whichever is chosen, {said}", appendix=inner.appendix)
-    return replace(refusal, changes=())
+    return replace(refusal, changes=(), remedy="arrange the files like one of the layouts in `shardkit help layouts`")
 
 
 def _answered_twice(changes: Sequence[Change], planned: Planned) -> list[Change]:

@@ -49,6 +49,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\xff\x4f\xff\x51", "JPEG2000"),
 )
 # Signatures so short that text may begin with them: a file that cannot be opened is then no image.
+_GIT_LFS = b"version https://git-lfs"
 _WEAK = frozenset({"BMP", "PPM"})
 _AVIF_BRANDS = frozenset({b"avif", b"avis"})
 _HEIF_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"})
@@ -118,6 +119,8 @@ def _has_avif() -> bool:
 
 def not_an_image(data: bytes) -> BadImage:
     """Return the error for bytes that are not of a supported format."""
+    if data.startswith(_GIT_LFS):
+        return BadImage(NOT_AN_IMAGE, "The file is a pointer of Git LFS to an image; run `git lfs pull` in its folder.")
     return BadImage(
         NOT_AN_IMAGE,
         f"The file begins with {data[:8]!r}, which is none of {', '.join(sorted(_PLUGINS))}; "

@@ -38,16 +38,25 @@ def offering_parts(
     known = error.refusal if isinstance(error, RefusalError | RefusedDataError) else Refusal(str(error))
     found = [(change, rest) for change in _omissions(opening) if (rest := _rest(open_without, change)) is not None]
     made = (RefusedDataError if isinstance(error, DataError) else RefusalError)(known.problem)
-    if changes := [change for change, rest in found if is_annotated(rest)]:
+    changes = [change for change, rest in found if is_annotated(rest)]
+    folders = [change for change in changes if _leaves_out_a_folder(change)]
+    if len(folders) > 1:  # each of them may be what the annotations are of
+        changes = [change for change in changes if change not in folders]
+    if changes:
         others = [one for one in known.changes if _WITHOUT_THEM.isdisjoint(one.options)]
         made.refusal = replace(known, changes=(*changes, *others))
     elif found and known.changes and all(one.options.keys() == {"label_columns"} for one in known.changes):
         # No column says that it is the labels. Classes in the other folders are no reason to leave a folder out.
-        files = [change for change, _ in found if not change.options["ignore"][-1].endswith("/")]
+        files = [change for change, _ in found if not _leaves_out_a_folder(change)]
         made.refusal = replace(known, changes=(*known.changes, *files))
     else:
         return error
     return made
+
+
+def _leaves_out_a_folder(change: Change) -> bool:
+    glob: str = change.options["ignore"][-1]
+    return glob.endswith("/")
 
 
 def _omissions(opening: Opening) -> Iterator[Change]:

@@ -190,4 +190,6 @@ def _several(lists: dict[str, SplitList], opening: Opening) -> RefusalError:
         commands.append(place.without(others, f"the splits of {' and '.join(kept)}", files=True))
     commands.append(place.without(list(lists), "all images, without these splits", files=True))
     shown = " and ".join([*lists][:2])
-    return RefusalError(f"{place.shown}: {len(lists)} lists give splits, such as {shown}", commands)
+    problem = f"{place.shown}: {len(lists)} lists give splits, such as {shown}"
+    remedy = f"hide those that do not divide the images with {named('ignore')}"
+    return RefusalError(problem, commands, remedy=remedy)

@@ -27,6 +27,7 @@ from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.lists.opening_lists import is_well_known
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.archives_in_folders import is_text
 from shardkit.sources.recognising.other_forms import refuse_other_form
 from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.recognising.unread_tables import keeping_labels
@@ -118,14 +119,14 @@ def open_unmarked_folder(
             return boxes
         if isinstance(found, Wrapper):
             remarks += beside.remark
-            unread += [join(place.above, one.name) for one in beside.unread]
+            unread += [join(place.above, one.name) for one in beside.unread if not is_text(one.name)]
             place = replace(place, above=join(place.above, found.name))
             opening = opening.below(found.name)
             continue
         if isinstance(found, Without):
             raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
-            unread += [join(place.above, one.name) for one in beside.unread]
+            unread += [join(place.above, one.name) for one in beside.unread if not is_text(one.name)]
             with keeping_labels(unread, unrelated):
                 source: Source = open_flat_folders(folder, found, excluded, place, remarks + beside.remark)
         else:

@@ -46,8 +46,8 @@ class Nearby:
 def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> Nearby | None:
     """Return the folders that hold a table's images; None if there are none.
 
-    Search the children and grandchildren of the folder; then its siblings with usual names for image folders, and the
-    folders in them; for paths with folders, also the parent.
+    Search the children and grandchildren of the folder, and for copies of what is there a few folders in them; then its
+    siblings with usual names for image folders, and the folders in them; for paths with folders, also the parent.
 
     Args:
         folder: The folder that the paths start at, where they are not.
@@ -57,10 +57,13 @@ def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> 
     Raises:
         MachineError: A folder cannot be listed.
     """
-    found = _search(folder, _two_levels(folder), paths)
-    above = parent_folder(folder) if also_above and found is None else None
+    levels = _two_levels(folder)
+    found = _search(folder, levels, paths)
+    if found is not None:
+        return _with_copies(found, _deeper(folder, levels), paths)
+    above = parent_folder(folder) if also_above else None
     if above is None:
-        return found
+        return None
     parent = [""] if all("/" in path for path in paths) else []
     return _search(above, [*parent, *_siblings(above, folder)], paths)
 
@@ -84,6 +87,14 @@ def _search(base: Folder, folders: list[str], paths: Sequence[str]) -> Nearby | 
             spread = [path for path in folders if path in there or _without_digits(path) in numbered]
             return Nearby(base, tuple(spread), tuple(found[path] for path in spread), by_name)
     return None
+
+
+def _with_copies(found: Nearby, deeper: Sequence[str], paths: Sequence[str]) -> Nearby:
+    """Return folders with those that have images of the same names: thumbnails/1.jpg may be of data/train/cat/1.jpg."""
+    names = NameResolver(found.base)
+    held = {path: _held(names, path, paths, by_name=found.by_name) for path in deeper}
+    more = {path: one for path, one in held.items() if one & frozenset().union(*found.found)}
+    return Nearby(found.base, (*found.folders, *more), (*found.found, *more.values()), found.by_name)
 
 
 def _held(names: NameResolver, above: str, paths: Iterable[str], *, by_name: bool) -> frozenset[str]:
@@ -119,6 +130,12 @@ def _without_digits(path: str) -> str:
 def _two_levels(folder: Folder) -> list[str]:
     children = _folders_in(folder, "")
     return [*children, *_grandchildren(folder, children)]
+
+
+def _deeper(folder: Folder, levels: Sequence[str]) -> list[str]:
+    """Return the folders of the third and fourth level, a hundred of each at most."""
+    third = _grandchildren(folder, [path for path in levels if "/" in path])
+    return [*third, *_grandchildren(folder, third)]
 
 
 def _siblings(above: Folder, folder: Folder) -> list[str]:
