@@ -74,7 +74,7 @@ def _(tree):
 
 
 @folder(
-    "a Hugging Face repository of Roboflow's zips: data/train.zip, valid.zip, test.zip, valid-mini.zip", today="refused"
+    "a Hugging Face repository of Roboflow's zips: data/train.zip, valid.zip, test.zip, valid-mini.zip", today="advised"
 )
 def _(tree):
     """huggingface.co/datasets/keremberke/license-plate-object-detection: the small one is of images of valid."""

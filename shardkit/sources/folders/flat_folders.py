@@ -4,13 +4,14 @@ A folder without any image is refused with what it holds instead.
 """
 
 import itertools
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from shardkit.errors import DataError, ShardkitError
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
 from shardkit.sources.folders.annotated_data_check import adjacent_masks
@@ -111,8 +112,11 @@ def open_flat_folders(
     if paths:
         shown = " and ".join(f"{printable(path)}/" for path in paths)
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
-        if len(by_name) < _MAX_READINGS and are_numbered(paths):  # a refusal offers few commands
-            commands.append(place.tree(FORCED, f"{shown} are the classes"))
+        # A refusal offers few commands. A class alone may be appended to a dataset.
+        if len(by_name) < _MAX_READINGS and (are_numbered(paths) or len(paths) == len(names) == 1):
+            commands.append(
+                place.tree(FORCED, f"{shown} {'is the only class' if len(paths) == 1 else 'are the classes'}")
+            )
     commands = readings_of_masks(folder, [], place) or commands  # the others would take the masks for images
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     if flat.why:
@@ -237,6 +241,12 @@ def refuse_without_images(folder: Folder, place: SourcePlace, remark: str) -> Sh
     archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
     if archives:
         names = archives[:_KINDS_SHOWN]
+        stems = {path: posixpath.basename(path).partition(".")[0] for path in archives}
+        splits = {path: split for path, stem in stems.items() if (split := split_of_folder(stem))}
+        if len(set(splits.values())) == len(splits) > 1:
+            return RefusalError(
+                problem, place.as_splits(splits, f"{' and '.join(map(printable, splits))} are the splits")
+            )
         commands = [
             Change(f"the images are in {printable(name)}", sources=(f"{place.shown}/{name}",)) for name in names
         ]

@@ -33,7 +33,7 @@ FILES = {
 
 @pytest.fixture
 def source(tmp_path):
-    return open_source(str(write_tree(tmp_path / "source", FILES)))
+    return open_source(str(write_tree(tmp_path / "source", FILES)), SourceOptions(layout="class-folders"))
 
 
 def batches(source, check, batch_rows=100):

@@ -404,8 +404,8 @@ REFUSED = {
         [r"SOURCE OUT --label-pattern '^(.+)_[0-9]+\.'", UNLABELLED],
     ),
     "numbered photographs": (["IMG.1.jpg", "IMG.2.jpg", "DSC.1.jpg", "DSC.2.jpg"], "DSC.1.jpg", [UNLABELLED]),
-    "one class": (["cats/1.jpg", "cats/2.jpg"], "in cats/", [UNLABELLED]),
-    "one class with folders": (["cats/1.jpg", "cats/more/2.jpg"], "in cats/", [UNLABELLED]),
+    "one class": (["cats/1.jpg", "cats/2.jpg"], "in cats/", [UNLABELLED, FORCED]),
+    "one class with folders": (["cats/1.jpg", "cats/more/2.jpg"], "in cats/", [UNLABELLED, FORCED]),
     "splits without labels": (["train/1.jpg", "test/2.jpg"], "in test/ and train/", [UNLABELLED]),
     "labels in the names of one split": (
         ["train/cat_1.jpg", "train/cat_2.jpg", "train/dog_1.jpg", "train/dog_2.jpg", "test/7.jpg"],
