@@ -96,10 +96,7 @@ def _(tree):
     tree.text("chinese_mnist.csv", rows)
 
 
-@folder(
-    "horse2zebra: trainA, trainB, testA and testB, metadata.csv of image_id, domain, split and image_path",
-    today="advised",
-)
+@folder("horse2zebra: trainA, trainB, testA and testB, metadata.csv of image_id, domain, split and image_path")
 def _(tree):
     """kaggle.com/datasets/balraj98/horse2zebra-dataset; people.eecs.berkeley.edu/~taesung_park/CycleGAN/datasets."""
     rows = "image_id,domain,split,image_path\n"
@@ -148,7 +145,6 @@ def _(tree):
 @folder(
     "Excel's CSV UTF-8: a mark in front, an empty column and rows of commas at the end, two photographs deleted",
     "advised",
-    today="refused",
 )
 def _(tree):
     """Save as, CSV UTF-8: cells that were once filled stay as commas."""

@@ -55,7 +55,7 @@ def _(tree):
 
 
 # --- boxes: aerial images
-@folder("DIOR: JPEGImages-trainval and -test, Horizontal and Oriented Bounding Boxes, ImageSets/Main", today="advised")
+@folder("DIOR: JPEGImages-trainval and -test, Horizontal and Oriented Bounding Boxes, ImageSets/Main")
 def _(tree):
     for place, (part, split) in enumerate(SPLITS):
         stems = [f"{5 * place + number + 1:05}" for number in range(3)]

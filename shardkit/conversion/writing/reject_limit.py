@@ -14,13 +14,13 @@ from shardkit.options.call import Change
 from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED  # noqa: PLC0414 - read from here too
 from shardkit.options.words import named, shown
 from shardkit.refusals import RefusedDataError
-from shardkit.reject_reasons import DAMAGED, EMPTY, NO_LABEL, NOT_AN_IMAGE, NOT_COUNTED, UNSUPPORTED_FORMAT
+from shardkit.reject_reasons import DAMAGED, EMPTY, MISSING, NO_LABEL, NOT_AN_IMAGE, NOT_COUNTED, UNSUPPORTED_FORMAT
 
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
 REJECTED_SHOWN = 10
-# Reasons of files that are rejected as a whole; a bad box or label is only a part of what is known of an image, and
-# behind the end of a truncated archive are more images.
-_TO_LEAVE_OUT = frozenset({DAMAGED, EMPTY, NO_LABEL, NOT_AN_IMAGE, UNSUPPORTED_FORMAT})
+# Reasons of images that are rejected as a whole or do not exist; a bad box or label is only a part of what is known of
+# an image, and behind the end of a truncated archive are more images.
+_TO_LEAVE_OUT = frozenset({DAMAGED, EMPTY, MISSING, NO_LABEL, NOT_AN_IMAGE, UNSUPPORTED_FORMAT})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,23 @@ from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.files import format_of
-from shardkit.sources.folders.adjacent_tables import are_classes
+from shardkit.sources.folders.adjacent_tables import are_classes, may_be_classes
 from shardkit.sources.folders.looking_at_tables import look_at_table
 from shardkit.sources.folders.metadata import Metadata, child_folders
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS, named_like, plain
+from shardkit.sources.tables.column_names import (
+    IMAGE_COLUMNS,
+    LABEL_COLUMNS,
+    LIKELY_LABEL_COLUMNS,
+    named_like,
+    plain,
+)
+from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.parquet_files import ParquetFile
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.layout import open_table_file
+from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns, read_prefix
 from shardkit.sources.walking import is_image
 from shardkit.storage import Folder, os_errors_as
@@ -104,6 +112,8 @@ def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: 
     if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
         options = replace(options, image_column=_IMAGE_COLUMN)
     columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted), source=folder.url)
+    if not options.label_columns:
+        _refuse_mixed_folders(files, columns, folder.url)
     split_folders = any("/" in path for path in paths)
     if split_folders:  # the table's folder is the split, whatever its columns say
         columns = replace(columns, split=None)
@@ -111,6 +121,31 @@ def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: 
         children = child_folders(folder, excluded)
         split_folders = bool(children) and all(split_of_folder(name) for name in children)
     return Metadata(folder, files, columns, split_folders, excluded)
+
+
+def _refuse_mixed_folders(files: tuple[TableFile, ...], columns: Columns, source: str) -> None:
+    """Refuse a column without a usual name for labels if the images' folders may be classes and differ from it.
+
+    A table of photographers next to ``cat/1.jpg`` and ``dog/1.jpg`` says nothing about the classes.
+
+    Raises:
+        RefusalError: A folder that may be a class holds images with several labels.
+    """
+    names, (at, *more) = columns.labels.names, columns.labels.columns
+    if more or named_like(names, (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):
+        return
+    label_of: dict[str, str] = {}
+    mixed: set[str] = set()
+    for record in _read_all(files, frozenset({columns.image, at})):
+        path, label = (None, None) if record.problem else (record.values[columns.image], record.values[at])
+        if isinstance(path, str) and label not in (None, ""):
+            inner = posixpath.basename(posixpath.dirname(path.replace("\\", "/")))
+            if label_of.setdefault(inner, str(label)) != str(label):
+                mixed.add(inner)
+    if any(name and split_of_folder(name) is None for name in mixed) and may_be_classes(sorted({*label_of} - {""})):
+        problem = f"{files[0].url}: column {names[0]!r} differs from the images' folders, which may be classes"
+        meaning = f"the label is in column {names[0]!r}"
+        raise refuse(problem, source, [Choice({"label_columns": (names[0],)}, meaning)])
 
 
 def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:

@@ -121,7 +121,7 @@ def find_other_columns(
         labels = decide_labels(file, prefix, chosen, options, read_all, where)
     else:
         of_name = file.joined if isinstance(file, JoinedNames) else ()
-        labels = find_labels(file, prefix, {image, split, group, *of_name}, options, read_all, where)
+        labels = find_labels(file, prefix, image, {split, group, *of_name}, options, read_all, where)
     if split in {image, *labels.columns}:
         split = None
     roles = {image, *labels.columns, split, group}

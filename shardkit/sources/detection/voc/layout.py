@@ -7,18 +7,16 @@ one for each class, if the XML files are not. Images in other folders are counte
 """
 
 import posixpath
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
-from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import MISSING, NO_LABEL, NO_SPLIT
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.files_of_images import FilesOfImages, walk
+from shardkit.sources.detection.files_of_images import FilesOfImages, ImageFiles
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.voc.annotation import OBJECT_FIELDS, parse_annotation
@@ -31,8 +29,8 @@ from shardkit.sources.detection.voc.image_folders import (
     is_voc,
     read_lists,
 )
-from shardkit.sources.folders.source_place import SourcePlace
-from shardkit.sources.listing import ListingRow, RecordProblem, Source, encodable_path, rejected_row
+from shardkit.sources.detection.voc.rival_folders import without_boxes
+from shardkit.sources.listing import ListingRow, RecordProblem, Source, count_skipped, encodable_path, rejected_row
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
 
@@ -158,10 +156,12 @@ class VocFiles(FilesOfImages):
 
     Attributes:
         folder: Root of the source.
+        left_out: Folders of XML files with other shapes of the same objects.
         groups: The root, whose files are one group.
     """
 
     folder: Folder
+    left_out: tuple[str, ...] = ()
     groups: tuple[str, ...] = ("",)
 
     layout = LAYOUTS["voc"].title
@@ -172,30 +172,19 @@ class VocFiles(FilesOfImages):
 
     def describe(self) -> str:
         """See Source."""
-        return f"{self.folder.url}: read every *.xml with the image of its name, splits by the names of folders"
+        read = f"{self.folder.url}: read every *.xml with the image of its name, splits by the names of folders"
+        if not self.left_out:
+            return read
+        shown = ", ".join(f"{printable(path)}/" for path in self.left_out[:_FOLDERS_SHOWN])
+        return f"{read}; not read: {shown}, whose objects have no <bndbox>"
 
-
-def _refuse_rivals(opening: Opening) -> None:
-    """Refuse folders of XML files for the same images, such as one with boxes and one with turned boxes.
-
-    Raises:
-        RefusalError: There are some.
-    """
-    files = walk(opening.folder, ".xml")
-    num_images = Counter(posixpath.splitext(posixpath.basename(path))[0] for path in files.finder.images)
-    num_files = Counter(posixpath.splitext(entry.name)[0] for _, entry in files.pairs)
-    twice = {stem for stem, num in num_files.items() if num > num_images[stem] > 0}
-    places = sorted({parent_of(path) for path, entry in files.pairs if posixpath.splitext(entry.name)[0] in twice})
-    if len(places) > 1:
-        place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
-        changes = [
-            place.without([other for other in places if other != kept], f"the boxes in {printable(kept)}/")
-            for kept in places[:_FOLDERS_SHOWN]
-        ]
-        problem = (
-            f"{opening.url}: {len(places)} folders, such as {printable(places[0])}/, have XML files of the same images"
-        )
-        raise RefusalError(problem, changes)
+    def scan(self, group: str) -> ImageFiles:
+        """See PairedFiles."""
+        files = super(VocFiles, self).scan(group)
+        kept = [(path, entry) for path, entry in files.pairs if parent_of(path) not in self.left_out]
+        if num := len(files.pairs) - len(kept):
+            count_skipped(files.skipped, self.annotation_ending, num)
+        return replace(files, pairs=kept)
 
 
 def open_voc(opening: Opening) -> Source:
@@ -208,8 +197,7 @@ def open_voc(opening: Opening) -> Source:
     folder = opening.folder
     found: Sequence[VocFolder] = find_folders(folder)
     if not found and has_voc_files(folder):
-        _refuse_rivals(opening)
-        return VocFiles(folder)
+        return VocFiles(folder, without_boxes(opening))
     if not found:
         msg = (
             f"{folder.url}: there are no Pascal VOC annotations; searched for Annotations/*.xml with JPEGImages/, also "

@@ -1,5 +1,6 @@
 """Find the columns of labels: by usual names if the values agree, or as one column for each class."""
 
+import posixpath
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -40,6 +41,7 @@ _MAX_PAIRS = 100_000  # different pairs of values in two columns that are compar
 def find_labels(
     file: TableFile,
     prefix: Sequence[Record],
+    image: int,
     taken: set[int | None],
     options: SourceOptions,
     read_all: ReadAll,
@@ -50,7 +52,8 @@ def find_labels(
     Args:
         file: The table.
         prefix: Its first records.
-        taken: Columns that are no labels: of images, splits and groups.
+        image: The column of images.
+        taken: Other columns that are no labels: of splits and groups.
         options: Options of the source, without names of label columns.
         read_all: Yields all records.
         source: SOURCE, for commands.
@@ -59,7 +62,7 @@ def find_labels(
         CallError: Several columns may be the labels, or the labels can be read in two ways.
         DataError: There is no column of labels.
     """
-    free = [i for i, name in enumerate(file.columns) if name and i not in taken]
+    free = [i for i, name in enumerate(file.columns) if name and i != image and i not in taken]
     usual = [i for i in named_like(file.columns, LABEL_COLUMNS) if i in free]
     likely = [i for i in named_like(file.columns, LIKELY_LABEL_COLUMNS) if i in free and i not in usual]
     if not usual:  # category_label, super_class_id
@@ -81,7 +84,7 @@ def find_labels(
             labels = decide_indicators(file, prefix, indicators, options, read_all)
             if labels:
                 return labels
-    error, choices = _none(file, prefix, free, options, source)
+    error, choices = _none(file, prefix, image, free, options, source)
     if len(choices) == 1 and len(names := choices[0].changes["label_columns"]) == 1:
         only = file.columns.index(names[0])
         if are_classes(profile_of(file, prefix, only)):  # and no other column may be the label
@@ -148,7 +151,7 @@ def _several(file: TableFile, columns: Sequence[int], source: str) -> CallError:
 
 
 def _none(
-    file: TableFile, prefix: Sequence[Record], free: Sequence[int], options: SourceOptions, source: str
+    file: TableFile, prefix: Sequence[Record], image: int, free: Sequence[int], options: SourceOptions, source: str
 ) -> tuple[CallError | DataError, list[Choice]]:
     """Return the error for a table without a column of a usual name, and the columns that may be it."""
     listed = enumerated([repr(name) for name in file.columns if name])
@@ -162,8 +165,9 @@ def _none(
     if len(indicators) > 1:
         choices += _of_indicators(file, prefix, indicators)
     profiles = {i: profile_of(file, prefix, i) for i in free if i not in indicators or len(indicators) == 1}
-    # A column of one value is no class; it is named only if there is no other.
+    # A column of one value, or of the image's own name, is no class; it is named only if there is no other.
     profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
+    profiles = {i: one for i, one in profiles.items() if not _repeats_names(prefix, image, i)} or profiles
     # Fewer different values first: a class has many images.
     for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
         values = [record.values[i] for record in prefix]
@@ -180,6 +184,17 @@ def _none(
     if not choices:
         return DataError(f"{problem}; name it with {named('label_columns')}"), []
     return refuse(problem, source, choices[:_MAX_CHOICES]), choices
+
+
+def _repeats_names(prefix: Sequence[Record], image: int, column: int) -> bool:
+    """Return whether a column holds the name of each record's image: ``n02381460_4`` of ``trainA/n02381460_4.jpg``."""
+    pairs = [(record.values[image], record.values[column]) for record in prefix]
+    return all(
+        isinstance(path, str)
+        and isinstance(name, str)
+        and name.strip() in {base := posixpath.basename(path.strip()), posixpath.splitext(base)[0]}
+        for path, name in pairs
+    )
 
 
 def _holds_captions(prefix: Sequence[Record], column: int) -> bool:
