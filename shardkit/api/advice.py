@@ -285,7 +285,14 @@ def _can_be_planned(change: Change, call: Call) -> bool:
     has_blank = not _PLACEHOLDERS.isdisjoint(values)
     # A store that the user's sources are not in may be out of reach: its client tries for a minute or more.
     leaves = any(one.startswith(STORES) for one in values) and not any(one.startswith(STORES) for one in call.sources)
-    return not has_blank and not leaves and not change.starts_anew and change.command in {None, call.command}
+    only_limit = change.options.keys() == {"max_rejected"} and not change.sources  # it was planned
+    return (
+        not only_limit
+        and not has_blank
+        and not leaves
+        and not change.starts_anew
+        and change.command in {None, call.command}
+    )
 
 
 def _confirms(change: Change) -> bool:

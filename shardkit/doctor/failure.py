@@ -30,6 +30,8 @@ _BY_ENVIRONMENT = {
     "LOOPBACK": "the engine cannot connect to this process: it must run on this host",
 }
 
+_OFFER = re.compile(r", or (?:run|pass|choose one of|pass one of):$")
+
 
 def cause_line(text: str) -> str:
     """Return the line of an error's text that names its cause, without the type that Python or Beam puts before it.
@@ -42,7 +44,10 @@ def cause_line(text: str) -> str:
     lines = text.splitlines()
     found = _python_cause(lines) or _java_cause(lines)
     if not found:
-        found = next((line.strip() for line in reversed(lines) if line.strip() and not _FRAME.match(line)), "")
+        said = [line for line in reversed(lines) if line.strip() and not _FRAME.match(line)]
+        # The commands and examples below one of our own sentences are indented.
+        found = next((line for line in said if not line.startswith("  ")), "".join(said[:1])).strip()
+        found = _OFFER.sub("", found)
         found = _PYTHON_TYPE.sub("", found, count=1)
     found = _JOB.sub("", _STEP.sub("", found), count=1)
     return found if len(found) <= _MAX_CHARACTERS else f"{found[: _MAX_CHARACTERS - 1]}…"

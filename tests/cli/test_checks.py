@@ -88,7 +88,10 @@ READY = {
         {f"{s}/{c}/{i}.png": i for s in ("train", "test") for c in "ab" for i in range(30)},
         ["--splits", "80/20", "--seed", "2"],
     ),
-    "two levels": ({f"{g}/{c}/{i}.png": i for g in ("x", "y") for c in "ab" for i in range(3)}, []),
+    "two levels": (
+        {f"{g}/{c}/{i}.png": i for g in ("pets", "wild") for c in ("cat", "dog") for i in range(3)},
+        [],
+    ),
 }
 
 

@@ -26,15 +26,21 @@ from ..sources.test_well_known import write
 KINDS = {".bmp": "BMP", ".gif": "GIF", ".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP"}
 
 
+# Trees in which images are there twice.
+WITH_COPIES = {"a dataset twice, and its test images", "what split-folders was given, and what it wrote"}
+
+
 def grey(number):
     """A mask: a class number in all pixels."""
     return encoded(Image.fromarray(np.full((8, 8), number % 3, np.uint8)), "PNG")
 
 
-def pictured(files, masks=()):
-    """The files with a picture of its own in place of each image's dummy content."""
+def pictured(files, masks=(), *, has_copies=False):
+    """The files with a picture of its own in place of each image's dummy content; copies have the same one."""
     made = {}
-    for number, (path, content) in enumerate(files.items()):
+    numbers = {}
+    for path, content in files.items():
+        number = numbers.setdefault("/".join(path.split("/")[-2:]) if has_copies else path, len(numbers))
         kind = ending(path)
         if kind not in IMAGE_ENDINGS or not isinstance(content, bytes) or len(content) > 20:
             made[path] = content
@@ -86,9 +92,8 @@ def test_a_well_known_dataset_is_read_back_from_its_shards(name, tmp_path):
 @pytest.mark.parametrize("name", trees.READ)
 def test_a_tree_of_class_folders_is_read_back_from_its_shards(name, tmp_path):
     paths, _, wanted, _ = trees.READ[name]
-    source = write(
-        tmp_path / "source", pictured(paths if isinstance(paths, dict) else dict.fromkeys(paths, b"content"))
-    )
+    files = paths if isinstance(paths, dict) else dict.fromkeys(paths, b"content")
+    source = write(tmp_path / "source", pictured(files, has_copies=name in WITH_COPIES))
     convert_without_beam(str(source), str(tmp_path / "out"))
     found, _ = read_back(tmp_path / "out")
     assert found == {key: (split or "train", label) for key, (split, label) in wanted.items()}

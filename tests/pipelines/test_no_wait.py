@@ -33,7 +33,7 @@ def test_the_sentence_of_a_job_that_failed_is_told_by_the_engine_by_info_and_by_
     sentence = "1 of 18 images and records are bad, more than --max-rejected 0 allows"
     failed = call(*words, "0", "--no-wait", IN_PROCESS_RUNNER)
     assert failed.exit_code == 3
-    assert "raise --max-rejected; nothing was published" in failed.stderr, "the engine does not show why"
+    assert f"{sentence} (1 not_an_image); nothing was published" in failed.stderr, "the engine does not show why"
     shown = call("info", tmp_path / "out")
     assert shown.exit_code == 1
     assert "planning: 18 of 18 images checked, 1 rejected\nlast sign of life " in shown.stdout

@@ -115,7 +115,7 @@ def test_the_output_inside_the_source_is_no_part_of_it_at_the_first_and_at_every
 def test_one_image_is_enough(tmp_path):
     source = write_class_folders(tmp_path / "source", {"only": 1})
     _, said = converted(source, tmp_path, exit_code=2)
-    assert "--layout class-folders  # only/ is the only class" in said
+    assert "--unlabelled  # images without labels" in said
     found, said = converted(source, tmp_path, *EXPLICIT)
     assert found == {"train": {"only": 1}}
     assert "1 of 1 class has a single image: 'only'" in said

@@ -63,11 +63,14 @@ class Inferred:
     scale: float | None = None
 
 
-def find_inferred(folder: Folder, only: Sequence[str] | None = None, without: str = "") -> Inferred | None:
+def find_inferred(
+    folder: Folder, excluded: str | None, only: Sequence[str] | None = None, without: str = ""
+) -> Inferred | None:
     """Return how the files of boxes below a folder are read; None if there are none whose boxes fit the images.
 
     Args:
         folder: The folder.
+        excluded: Path of the output below it; None if it is not below.
         only: Paths of the files that may hold the boxes; None for all.
         without: Path of a folder whose files do not count; '' for none.
 
@@ -75,7 +78,7 @@ def find_inferred(folder: Folder, only: Sequence[str] | None = None, without: st
         DataError: Files of boxes are about the frames of a folder, or may be about several images each.
     """
     index = NameIndex(folder)
-    for path, names in files_by_kind(folder, None, _ENDINGS):
+    for path, names in files_by_kind(folder, excluded, _ENDINGS):
         if only is not None and not (names := [name for name in names if join(path, name) in only]):
             continue
         if without and f"{path}/".startswith(f"{without}/"):

@@ -101,7 +101,7 @@ def open_found(opening: Opening, only: Sequence[str] | None = None, without: str
         DataError: What the files hold is not certain, or they are guesses of a model.
         RefusalError: Several fields may be the class.
     """
-    found = find_inferred(opening.folder, only, without)
+    found = find_inferred(opening.folder, opening.excluded, only, without)
     if found is None:
         return None
     where = f"{opening.folder.url}: the boxes in {found.paths[0] if found.paths else f'*{found.kind}'}"
