@@ -194,14 +194,15 @@ def _(tree):
     tree.text("mnist_sample/labels.csv", rows)
 
 
-@folder("fast.ai's PASCAL 2007: train.csv of fname, labels separated by blanks, is_valid", today="advised")
+@folder("fast.ai's PASCAL 2007: train.csv of fname, labels separated by blanks, is_valid")
 def _(tree):
     rows = "fname,labels,is_valid\n"
-    for number in range(8):
-        labels = (("chair", "car"), ("car",), ("horse", "person"))[number % 3]
-        late = number > 5
-        tree.image(f"pascal_2007/train/00000{number}.jpg", labels, "validation" if late else "train")
-        rows += f"00000{number}.jpg,{' '.join(labels)},{late}\n"
+    kinds = ("car", "chair", "horse", "person")
+    for number in range(40):
+        labels = (kinds[number % 4], kinds[number // 4 % 3])[: 1 + (number % 4 != number // 4 % 3 and number % 3 > 0)]
+        late = number > 29
+        tree.image(f"pascal_2007/train/0000{number:02}.jpg", labels, "validation" if late else "train")
+        rows += f"0000{number:02}.jpg,{' '.join(labels)},{late}\n"
     tree.text("pascal_2007/train.csv", rows)
     rows = "fname,labels\n"
     for number in range(2):

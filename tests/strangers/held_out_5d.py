@@ -221,14 +221,14 @@ def _(tree):
                 tree.images(f"microscope/{day}/{name}/well_{place}{{}}.tif", 3, name)
 
 
-@folder("bing-image-downloader: dataset/red panda/Image_1.jpg, one of them is a page of HTML", "advised")
+@folder("bing-image-downloader: dataset/red panda/Image_1.jpg, one of them is a page of HTML")
 def _(tree):
-    """github.com/gurugaurav/bing_image_downloader: some sites answer with a page."""
+    """github.com/gurugaurav/bing_image_downloader: of a hundred of each, some sites answer with a page."""
     for name in ("brown bear", "red panda"):
-        for number, ending in enumerate(("jpg", "png", "jpeg", "jpg", "webp"), 1):
+        for number, ending in enumerate(("jpg", "png", "jpeg", "webp") * 3, 1):
             tree.image(f"dataset/{name}/Image_{number}.{ending}", name)
     tree.text(
-        "dataset/red panda/Image_6.jpg", "<!DOCTYPE html>\n<html><head><title>403 Forbidden</title></head></html>\n"
+        "dataset/red panda/Image_13.jpg", "<!DOCTYPE html>\n<html><head><title>403 Forbidden</title></head></html>\n"
     )
 
 

@@ -153,15 +153,16 @@ def open_split_tables(
     Raises:
         DataError: A table cannot be read, has other columns than the first, or names images outside the source.
     """
-    tables = []
-    for path, split in paths:
-        above, _, name = ("", "", path) if path in of_others else path.rpartition("/")
-        table = open_table_in(subfolder(folder, above) if above else folder, name, options)
-        tables.append(SplitTable(split, "", table))
-        if table.schema != tables[0].table.schema:
-            msg = (
-                f"{table.file.url}: its columns are not those of {tables[0].table.file.url}; give each alone as SOURCE"
-            )
+    tables = [SplitTable(split, "", _open(folder, path, options, of_others)) for path, split in paths]
+    separators = {one.table.columns.labels.separator for one in tables}
+    if None in separators and len(separators) == 2:  # a table of few images may have the same labels in all rows
+        [separator] = separators - {None}
+        options = replace(options, label_separator=separator)
+        tables = [SplitTable(split, "", _open(folder, path, options, of_others)) for path, split in paths]
+    for one in tables:
+        if one.table.schema != tables[0].table.schema:
+            first = tables[0].table.file.url
+            msg = f"{one.table.file.url}: its columns are not those of {first}; give each alone as SOURCE"
             raise DataError(msg)
     # Paths may begin with the name of the folder that the tables are in: CheXpert-v1.0-small/train/….
     roots = [root_of(one.table.folder) for one in tables]
@@ -174,6 +175,11 @@ def open_split_tables(
         folder, start = parent, root_of(parent)
     placed = [replace(one, above=root[len(start) :].rstrip("/")) for one, root in zip(tables, roots, strict=True)]
     return SplitTables(folder, tuple(placed))
+
+
+def _open(folder: Folder, path: str, options: SourceOptions, of_others: Collection[str]) -> Table:
+    above, _, name = ("", "", path) if path in of_others else path.rpartition("/")
+    return open_table_in(subfolder(folder, above) if above else folder, name, options)
 
 
 def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables | None:
