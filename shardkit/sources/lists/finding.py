@@ -104,8 +104,21 @@ def _found(folder: Folder, path: str) -> FoundList | None:
     form = find_form(folder, folder, path, bases, needs_endings=word is None)
     if form is None or (word is None and not form.has_labels) or names_masks(form) or _is_table(folder, path, form):
         return None
+    if _has_nearer_images(folder, path, form):
+        return None
     family, split, rest = word or (posixpath.splitext(posixpath.basename(path))[0], "", "")
     return FoundList(form, split, family, rest)
+
+
+def _has_nearer_images(folder: Folder, path: str, form: ListFile) -> bool:
+    """Return whether images of the names in a list are next to its folder: those at the top are copies then."""
+    near = posixpath.dirname(path)
+    if not near or f"{form.base}/".startswith(f"{near.split('/')[0]}/"):
+        return False
+    parts = near.split("/")
+    above = ["/".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]
+    inner = [join(place, name) for place in above for name in folders_in(folder, place)][:_MAX_BASES]
+    return bool(inner) and find_form(folder, folder, path, Bases(above, [], inner)) is not None
 
 
 def _is_table(folder: Folder, path: str, form: ListFile) -> bool:
