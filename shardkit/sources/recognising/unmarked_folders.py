@@ -117,16 +117,15 @@ def open_unmarked_folder(
         inside = found.name if isinstance(found, Wrapper) else ""
         if not isinstance(found, Without) and (boxes := open_found(opening, without=inside)):
             return boxes
+        unread += [join(place.above, one.name) for one in beside.unread if not is_text(one.name)]
         if isinstance(found, Wrapper):
             remarks += beside.remark
-            unread += [join(place.above, one.name) for one in beside.unread if not is_text(one.name)]
             place = replace(place, above=join(place.above, found.name))
             opening = opening.below(found.name)
             continue
         if isinstance(found, Without):
             raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
-            unread += [join(place.above, one.name) for one in beside.unread if not is_text(one.name)]
             with keeping_labels(unread, unrelated):
                 source: Source = open_flat_folders(folder, found, excluded, place, remarks + beside.remark)
         else:
