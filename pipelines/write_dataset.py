@@ -62,6 +62,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         classes: Class names in label order; None to sort the names found.
         unlabelled: Whether the images have no labels.
         name: Name of the dataset.
+        accept: Codes of findings that stop the conversion otherwise.
         max_file_size: Size above which an image is rejected.
         max_rejected: Maximum number or share of rejected images.
         overwrite: Whether a different dataset in the output may be replaced.
@@ -78,6 +79,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
     classes: Sequence[str] | None = None
     unlabelled: bool = False
     name: str | None = None
+    accept: Sequence[str] = ()
     max_file_size: int | str | None = None
     max_rejected: float | str | None = None
     overwrite: bool = False

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MOST_OFFERED = 4
 _MIN_KEPT = 0.9  # of the images: a change that keeps as many is not worse than one that keeps all
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
+# Options that change no split and no class: a change of these alone was planned when its finding was made.
+_OF_THE_SAME_PLAN = frozenset({"accept", "max_rejected"})
 _BLIND = frozenset({"unlabelled", "label_pattern"})
 _BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
 
@@ -285,9 +287,9 @@ def _can_be_planned(change: Change, call: Call) -> bool:
     has_blank = not _PLACEHOLDERS.isdisjoint(values)
     # A store that the user's sources are not in may be out of reach: its client tries for a minute or more.
     leaves = any(one.startswith(STORES) for one in values) and not any(one.startswith(STORES) for one in call.sources)
-    only_limit = change.options.keys() == {"max_rejected"} and not change.sources  # it was planned
+    was_planned = _OF_THE_SAME_PLAN.issuperset(change.options) and not (change.sources or change.inside)
     return (
-        not only_limit
+        not was_planned
         and not has_blank
         and not leaves
         and not change.starts_anew

@@ -42,6 +42,7 @@ class CommonArguments(TypedDict, total=False):
     dedupe: Dedupe | None
     seed: int | None
     check: Check | None
+    accept: Sequence[str]
     max_file_size: int | str | None
     workers: int | None
     beam_options: Sequence[str]

@@ -153,6 +153,22 @@ class Several(Form):
         return list(value)
 
 
+@dataclass(frozen=True, slots=True)
+class SeveralOf(Several):
+    """Several of known words.
+
+    Attributes:
+        words: The words.
+    """
+
+    words: tuple[str, ...] = ()
+
+    def _read(self, option: str, given: Any) -> tuple[str, ...]:
+        read = super(SeveralOf, self)._read(option, given)
+        word = Choice(words=self.words)
+        return tuple(dict.fromkeys(word.read(option, one) for one in read))
+
+
 class ClassesOfFile(tuple[str, ...]):
     """Class names in label order, and the path of their file as the user wrote it."""
 

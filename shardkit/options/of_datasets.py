@@ -13,6 +13,7 @@ from shardkit.options.forms import (
     Identifier,
     ImageSize,
     Number,
+    SeveralOf,
     ShardNumbers,
     Shares,
     Side,
@@ -21,6 +22,7 @@ from shardkit.options.forms import (
 )
 from shardkit.options.of_sources import OF_NEW_DATASETS
 from shardkit.options.values import (
+    ACCEPTABLE,
     NO_RULE,
     OWN_SPLITS,
     Check,
@@ -141,6 +143,17 @@ class DatasetArguments(Group):
             metavar="SIZE",
             json_name="max_file_bytes",
             rule="changeable",
+        ),
+    )
+    # No rule, and not in a manifest: the images of an append are others, and so is what they lose.
+    accept: Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "go on although a finding with this code stops the conversion; its message has the command",
+            heading="Run",
+            form=SeveralOf(words=tuple(ACCEPTABLE)),
+            metavar="CODE",
+            changes_bytes=False,
         ),
     )
 

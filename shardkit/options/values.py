@@ -13,6 +13,12 @@ Fit = Literal["crop", "pad"]
 Jpeg = Literal["keep", "baseline"]
 Subsampling = Literal["4:2:0", "4:2:2", "4:4:4"]
 
+# Codes of the findings that stop a conversion until the user accepts them, with what that means. They do not change.
+ACCEPTABLE: Final[dict[str, str]] = {
+    "clipped_boxes": "keep the boxes, cut off at the edges of their images",
+    "turned_images": "take the annotations as those of the pictures that are shown",
+}
+
 NO_RULE: Final = "none"  # no limit, no groups: overrules the rule of a dataset that is converted
 OWN_SPLITS: Final = "own"  # the value of `splits` that keeps the source's own splits
 NoRule = Literal["none"]

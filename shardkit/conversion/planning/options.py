@@ -1,4 +1,4 @@
-"""Options of a conversion that change the bytes it writes."""
+"""Options of a conversion that decide which bytes it writes, and whether it writes any."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
@@ -21,7 +21,7 @@ KeptSplits = Literal["made", "own"]
 
 @dataclass(frozen=True, slots=True)
 class ConvertOptions(StoredForm):
-    """Options that change the bytes written. Workers, runner, progress and the reject limit change none.
+    """Options that decide what is written. Workers, runner, progress and the reject limit do not.
 
     How images are stored is inherited from `StoredForm`.
 
@@ -47,6 +47,7 @@ class ConvertOptions(StoredForm):
         labels: Number and sha256 of the corrected labels.
         check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
         max_file_bytes: Size above which an image file is rejected before it is read.
+        accept: Codes of findings that are said and do not stop the conversion.
         appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
         inherited: Names of the fields that are rules of the dataset that is converted; the user gave none of them.
         overruled: Names of rules that the user gave in place of the dataset's.
@@ -71,6 +72,7 @@ class ConvertOptions(StoredForm):
     drop: str | None = None
     labels: str | None = None
     max_file_bytes: int = MAX_FILE_BYTES
+    accept: tuple[str, ...] = ()
     appended_to: str | None = None
     inherited: frozenset[str] = frozenset()
     overruled: frozenset[str] = frozenset()

@@ -21,7 +21,7 @@ from shardkit.conversion.inventory.table import plain_type
 from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
 from shardkit.conversion.planning.checks.all_checks import collect_findings
 from shardkit.conversion.planning.checks.earlier import check_earlier
-from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.finding import Finding, with_accepted
 from shardkit.conversion.planning.checks.near_identical import check_near_identical
 from shardkit.conversion.planning.checks.repeated import check_repeated
 from shardkit.conversion.planning.choosing import choose_examples, planned_table
@@ -257,6 +257,7 @@ def make_plan(
     )
     if earlier is not None:
         findings = tuple(one for one in findings if one.code not in _OF_A_WHOLE_DATASET)
+    findings = with_accepted(findings, options.accept)
     examples = table.append_column("label", pa.array(good.scatter(labels.strata)))
     if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import MASK_PATH, features_of
-from shardkit.conversion.planning.checks.finding import refuse_stopping
+from shardkit.conversion.planning.checks.finding import refuse_stopping, with_accepted
 from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT
 from shardkit.conversion.planning.labels import classes_of, fixed_classes, label_names, sorted_names
@@ -226,7 +226,7 @@ class ListingCheck:
         )
         # A dataset may grow by one class at a time.
         is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)
-        refuse_stopping(() if found is None or is_fine else (found,))
+        refuse_stopping(() if found is None or is_fine else with_accepted((found,), self.options.accept))
 
 
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:

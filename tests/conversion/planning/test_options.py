@@ -89,8 +89,8 @@ def test_every_option_that_changes_bytes_is_in_the_json_and_is_read_from_it_agai
 
 def test_no_option_is_forgotten_in_the_json():
     # The name and the classes stand in the manifest by themselves. What was inherited or overruled follows from the
-    # source. The other two are no options, and only there if they mean something.
-    others = {"name", "classes", "inherited", "overruled", "appended_to", "kept_splits"}
+    # source. What is accepted changes no byte. The other two are no options, and only there if they mean something.
+    others = {"name", "classes", "inherited", "overruled", "accept", "appended_to", "kept_splits"}
     assert set(ConvertOptions().as_json()) == set(CHANGED) == {one.name for one in fields(ConvertOptions)} - others
     of_dataset = ConvertOptions(appended_to="0" * 64, kept_splits="made").as_json()
     assert (of_dataset["appended_to"], of_dataset["kept_splits"]) == ("0" * 64, "made")

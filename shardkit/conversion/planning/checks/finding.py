@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.conversion.planning.rows import LazyColumn
-from shardkit.errors import CallError
 from shardkit.naming import first_of, printable
 from shardkit.options.call import OUT, Call, Change
 from shardkit.options.definition import OPTIONS
-from shardkit.options.words import flag_of, shell_command
+from shardkit.options.values import ACCEPTABLE
+from shardkit.options.words import flag_of, named, shell_command
 from shardkit.refusals import RefusalError, change_lines
 
 FIXES = "fixes.csv"  # the table that `report --fixes` writes, in commands that are printed
@@ -146,17 +146,38 @@ def findings_text(findings: Iterable[Finding]) -> str:
     return "\n".join(["Check these:", *lines]) if lines else ""
 
 
-def refuse_stopping(findings: Sequence[Finding]) -> None:
+def with_accepted(findings: Iterable[Finding], codes: Sequence[str]) -> tuple[Finding, ...]:
+    """Return findings of which those that the user accepts warn, and others that may be accepted say how.
+
+    Args:
+        findings: The findings.
+        codes: Codes that the user accepts; of ACCEPTABLE.
+    """
+    made = []
+    for one in findings:
+        if one.stops and one.code in codes:
+            said = f"accepted by {named('accept', (one.code,))}: {ACCEPTABLE[one.code]}"
+            made.append(replace(one, kind="warns", remedy=said, changes=()))
+        elif one.stops and one.code in ACCEPTABLE:
+            change = Change(ACCEPTABLE[one.code], {"accept": (*codes, one.code)})
+            made.append(replace(one, changes=(*one.changes, change)))
+        else:
+            made.append(one)
+    return tuple(made)
+
+
+def refuse_stopping(findings: Iterable[Finding]) -> None:
     """Refuse to go on if a finding stops the conversion.
 
     Raises:
-        CallError: The first such finding, with its changes.
+        CallError: The first such finding, with its changes; those that follow are named below them.
     """
-    for finding in findings:
-        if finding.stops:
-            remedy = f"; {finding.remedy}" if finding.remedy else ""
-            problem = printable(finding.sentence) + remedy
-            raise RefusalError(problem, finding.changes) if finding.changes else CallError(problem)
+    stopping = [one for one in findings if one.stops]
+    if not stopping:
+        return
+    first, *others = stopping
+    also = ["This stops it, too:", *(f"  - {printable(one.sentence)}" for one in others)] if others else []
+    raise RefusalError(printable(first.sentence), first.changes, remedy=first.remedy, appendix="\n".join(also))
 
 
 def some(names: Sequence[str]) -> str:

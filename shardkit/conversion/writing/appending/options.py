@@ -12,7 +12,10 @@ from shardkit.options.definition import written_options
 from shardkit.sources import SourceOptions
 
 # Fields of ConvertOptions that may differ for appended examples.
-OVERRULED = tuple(name for name, one in written_options().items() if one.rule == "changeable" or name == "shards")
+OVERRULED = (
+    *(name for name, one in written_options().items() if one.rule == "changeable" or name == "shards"),
+    "accept",
+)
 
 
 @reads_written_options

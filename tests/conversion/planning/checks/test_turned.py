@@ -2,16 +2,20 @@
 
 import io
 import json
+import shlex
 
 import numpy as np
 import pytest
 from PIL import Image
 
+import shardkit
 from shardkit.conversion.planning.checks.finding import findings_text
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.errors import CallError
 from shardkit.sources.opening import open_source
 from shardkit.testing import encoded, plan_without_beam, write_tree
+
+from ....cli.calling import call
 
 
 def jpeg(orientation, size, seed):
@@ -81,6 +85,48 @@ def test_if_the_other_turned_images_say_as_stored_nothing_is_written(tmp_path):
     # One that says otherwise, and nothing can be concluded.
     root = coco(tmp_path / "mixed", [(3, WIDE, WIDE), (6, WIDE, WIDE), (8, WIDE, TALL)])
     assert [one.kind for one in findings(root)] == ["warns"]
+
+
+def test_what_stops_is_accepted_by_the_command_that_is_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    coco(tmp_path / "source", [(3, WIDE, WIDE), (6, WIDE, WIDE), (8, WIDE, WIDE), (1, WIDE, WIDE)])
+    for start in (["plan", "source"], ["convert", "source", "out"]):
+        result = call(*start)
+        assert result.exit_code == 2
+        assert not (tmp_path / "out" / "manifest.json").exists()
+        [line] = [one.strip() for one in result.stderr.splitlines() if "--accept" in one]
+        assert line == (
+            f"shardkit {' '.join(start)} --accept turned_images  # take the annotations as those of the pictures that "
+            "are shown"
+        )
+        result = call(*shlex.split(line, comments=True)[1:])
+        assert result.exit_code == 0, result.stderr
+        assert "accepted by --accept turned_images: take the annotations as those of" in result.stderr
+    # What is accepted is in no file, so another list of codes is the same conversion.
+    assert "accept" not in (tmp_path / "out" / "manifest.json").read_text()
+    more = ["--accept", "clipped_boxes", "--accept", "turned_images"]
+    assert "nothing to do" in call("convert", "source", "out", *more).stderr
+    (tmp_path / "options.yaml").write_text("accept: [turned_images, clipped_boxes]\n")
+    assert call("plan", "source", "--config", "options.yaml").exit_code == 0
+    with pytest.raises(CallError, match=r"(?s)turned.* pass:\n  accept=\['turned_images'\]  # take"):
+        shardkit.plan("source")
+    assert shardkit.plan("source", accept=["turned_images"]).findings[0].kind == "warns"
+
+
+def test_an_append_accepts_too_and_an_unknown_code_is_no_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    coco(tmp_path / "old", [(1, WIDE, WIDE)] * 2)
+    coco(tmp_path / "new", [(3, WIDE, WIDE), (6, WIDE, WIDE), (8, WIDE, WIDE)])
+    assert call("convert", "old", "out").exit_code == 0
+    (tmp_path / "new" / "images").rename(tmp_path / "new" / "more")
+    result = call("append", "out", "new")
+    assert result.exit_code == 2
+    [line] = [one.strip() for one in result.stderr.splitlines() if "--accept" in one]
+    assert call(*shlex.split(line, comments=True)[1:]).exit_code == 0
+    result = call("plan", "new", "--accept", "turned_image")
+    assert result.exit_code == 2
+    assert "'clipped_boxes'" in result.stderr
+    assert "did you mean 'turned_images'?" in result.stderr
 
 
 def test_masks_too(tmp_path):
