@@ -13,7 +13,7 @@ import sys
 from shardkit.errors import MissingExtraError
 
 # The modules that an extra of setup.cfg installs and shardkit imports.
-_CONVERT = ("PIL", "defusedxml", "yaml")
+_CONVERT = ("PIL", "defusedxml", "simplejpeg", "yaml")
 MODULES = {
     "7z": ("py7zr",),
     "convert": _CONVERT,

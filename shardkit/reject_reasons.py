@@ -37,7 +37,7 @@ OUTSIDE_CROP: Final = "outside_crop"
 REJECT_REASONS: dict[str, str] = {
     EMPTY: "The file has no bytes.",
     TRUNCATED: "The image or the archive ends early.",
-    DAMAGED: "The image does not decode, or TensorFlow cannot decode it.",
+    DAMAGED: "The image does not decode, or decodes to a picture of which a part is lost.",
     DECOMPRESSION_BOMB: "The file unpacks to far more than its pixels take.",
     NOT_AN_IMAGE: "The file has the ending of an image and other content.",
     UNSUPPORTED_FORMAT: "The file is an image, video or document in a format that shardkit does not read.",

@@ -22,17 +22,20 @@ ENCODERS = {"jpeg_encoder": "JPEG", "png_encoder": "PNG"}
 def versions() -> dict[str, str]:
     """Return the versions of shardkit, pyarrow, Pillow and its decoders, and a digest of what each encoder writes.
 
-    pyarrow writes its version into Parquet. The encoders are identified by their output, not by a version: Pillow's
-    wheels link to the zlib of the process, so another library that exports the same symbols (TensorFlow does) replaces
-    it if it was loaded first, and libjpeg's version is the one that Pillow was compiled with.
+    pyarrow writes its version into Parquet, and simplejpeg's decoder decides which JPEGs are damaged. The encoders are
+    identified by their output, not by a version: Pillow's wheels link to the zlib of the process, so another library
+    that exports the same symbols (TensorFlow does) replaces it if it was loaded first, and libjpeg's version is the one
+    that Pillow was compiled with.
     """
     import pyarrow as pa
+    import simplejpeg
     from PIL import __version__ as pillow
     from PIL import features
 
     codecs = {name: str(features.version(name)) for name in ("libjpeg_turbo", "jpg_2000", "libtiff", "webp", "avif")}
     encoders = {name: _encoded_digest(kind) for name, kind in ENCODERS.items()}
-    return {"shardkit": __version__, "pyarrow": pa.__version__, "pillow": pillow, **codecs, **_heif(), **encoders}
+    packages = {"pyarrow": pa.__version__, "pillow": pillow, "simplejpeg": simplejpeg.__version__}
+    return {"shardkit": __version__, **packages, **codecs, **_heif(), **encoders}
 
 
 def _heif() -> dict[str, str]:

@@ -119,7 +119,7 @@ def _prepare(settings: BenchSettings, part: DatasetPart, folder: Path, show: Sho
     reader = _useful(reader_trials(settings, part, sample, host, str(cache)), not_tried)
     conversions = _useful(conversion_trials(settings, sample), not_tried)
     try:
-        require_extra("convert", "converting a sample", "PIL")
+        require_extra("convert", "converting a sample")
     except MissingExtraError as error:
         not_tried |= dict.fromkeys((trial.name for trial in conversions), str(error))
         conversions = []

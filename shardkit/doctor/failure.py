@@ -147,7 +147,7 @@ HINTS = (
     ),
     _hint(
         "no-package",
-        r"No module named '(shardkit|apache_beam|pyarrow|PIL|numpy|defusedxml|yaml|pydantic|google_crc32c)",
+        r"No module named '(shardkit|apache_beam|pyarrow|PIL|numpy|defusedxml|simplejpeg|yaml|pydantic|google_crc32c)",
         "the workers' Python lacks a package: install shardkit[beam] there in the driver's version, or use an image "
         "that has it (pipelines/image/Dockerfile)",
     ),

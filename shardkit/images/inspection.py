@@ -9,7 +9,7 @@ from shardkit.images.perceptual_hash import MIN_SIDE, perceptual_hash
 from shardkit.reject_reasons import EMPTY
 
 if TYPE_CHECKING:
-    from PIL.ImageFile import ImageFile
+    from PIL.Image import Image
 
 # TensorFlow reads a JPEG up to its end marker and fails if a stray marker hides it; Pillow stops at the last pixel.
 # So the check appends a reserved marker (FF 02), repeated for longer than any segment can be: a decoder that missed
@@ -72,19 +72,37 @@ def check_and_hash(data: bytes) -> tuple[ImageInfo, bytes | None]:
         return info, perceptual_hash(image, 1 if info.format == "TIFF" else info.orientation)
 
 
-def _check(data: bytes) -> tuple[ImageInfo, "ImageFile"]:
+def _check(data: bytes) -> tuple[ImageInfo, "Image"]:
     """Return the header and the decoded pixels, of a JPEG at reduced scale."""
     info = inspect(data)
     if info.format == "JPEG":
-        image = pillow.open_image(data + _AFTER_THE_END, "JPEG")
-        with pillow.decoding("JPEG", data):
-            # Greyscale only: colours are still entropy-decoded, but not transformed.
-            image.draft("L", (max(1, info.width // _CHECK_SCALE), max(1, info.height // _CHECK_SCALE)))
-            image.load()
-        return info, image
+        return info, decode_jpeg(data, info)
     with pillow.decoding(info.format, data):
         if info.format == "PNG":
             png.check_png_stream(data)
         image = pillow.open_image(data, info.format)
         image.load()
     return info, image
+
+
+def decode_jpeg(data: bytes, info: ImageInfo) -> "Image":
+    """Decode a JPEG at reduced scale, grey or CMYK, with the pixels that Pillow's decoder gives.
+
+    Raises:
+        BadImage: "truncated" or "damaged"; also where Pillow only warns.
+    """
+    from PIL import Image
+
+    pillow.open_image(data, "JPEG")  # its parser refuses some headers that libjpeg takes, and `normalise` needs it
+    pixels = jpeg.decode_reduced(data, info)
+    if pixels is None:
+        image = pillow.open_image(data + _AFTER_THE_END, "JPEG")
+        with pillow.decoding("JPEG", data):
+            # Greyscale only: colours are still entropy-decoded, but not transformed.
+            image.draft("L", (max(1, info.width // _CHECK_SCALE), max(1, info.height // _CHECK_SCALE)))
+            image.load()
+        return image
+    height, width, channels = pixels.shape
+    # Pillow takes all CMYK of JPEGs as inverted.
+    mode, pixels = ("L", pixels) if channels == 1 else ("CMYK", ~pixels)
+    return Image.frombytes(mode, (width, height), pixels.tobytes())

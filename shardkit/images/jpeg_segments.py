@@ -13,9 +13,10 @@ from shardkit.images.info import damaged, truncated
 
 SIGNATURE = b"\xff\xd8\xff"
 APP1, APP2, APP14, COMMENT = 0xE1, 0xE2, 0xEE, 0xFE
-DQT = 0xDB
+DHT, DQT = 0xC4, 0xDB
 SOS = 0xDA
 FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOF0..SOF15 without DHT, JPG and DAC
+METADATA = frozenset({*range(0xE0, 0xF0), COMMENT})  # APP0..APP15, comments
 EXIF = b"Exif\0\0"
 XMP = b"http://ns.adobe.com/xap/1.0/\0"
 _SEGMENT = struct.Struct(">BBH")  # FF, marker, length

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import CallError
 from shardkit.images.info import FIRST_TRANSPOSED, BadImage, ImageInfo, MaskInfo
-from shardkit.images.inspection import inspect
+from shardkit.images.inspection import decode_jpeg, inspect
 from shardkit.images.normalising import transpose
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import check_png_stream, without_large_texts
@@ -92,6 +92,8 @@ def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
         info = _inspected(data, colours)
         if info.format == "PNG":
             check_png_stream(data)
+        elif info.format == "JPEG":
+            decode_jpeg(data, info)
         numbers = _class_numbers(data, info, colours)
         return MaskInfo(info.width, info.height, 16 if numbers.mode == "I;16" else 8, _last_class(numbers))
 

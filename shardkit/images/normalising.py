@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardkit.images.boxes import upright_size
 from shardkit.images.gps import webp_chunks
-from shardkit.images.info import FIRST_TRANSPOSED, ImageInfo
+from shardkit.images.info import FIRST_TRANSPOSED, ImageInfo, damaged
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import without_large_texts
@@ -101,8 +101,8 @@ def _kept(data: bytes, info: ImageInfo, form: StoredForm) -> tuple[bytes, tuple[
     if not form.strip_metadata:
         return kept, () if kept is data else ("metadata",)
     stripped = strip_jpeg(data) if info.format == "JPEG" else strip_png(kept)
-    if stripped is None:  # damaged, though it can be decoded
-        stripped = recode_jpeg(data, None)
+    if stripped is None:
+        raise damaged("JPEG", "has markers in its image data, so that metadata cannot be told from it")
     return (data, ()) if stripped == data else (stripped, ("metadata",))
 
 

@@ -105,6 +105,7 @@ def check_and_store(data: bytes) -> None:
     for shorter_side in (None, 5):
         stored = images.normalise(data, info, images.StoredForm(resize=shorter_side, quality=90))
         assert tensorflow_decodes(stored.data).shape[:2] == (stored.height, stored.width)
+    images.normalise(data, info, images.StoredForm(strip_metadata=True))
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from shardkit import errors, images
+from shardkit.images import inspection
 
 from .image_making import (
     MAKERS,
@@ -227,7 +228,7 @@ BAD = {
     "JPEG whose end marker is swallowed by a stray comment: Pillow takes it": (
         JPEG[:-2] + segment(0xFE, b"")[:2] + b"\xff\xff" + JPEG[-2:],
         None,
-        "damaged",
+        "truncated",
     ),
     "JPEG with a reserved marker within its data": (
         JPEG[: SOS + 60] + b"\xff\x02" + JPEG[SOS + 62 :],
@@ -314,6 +315,93 @@ def test_a_bad_image_is_refused_with_its_reason(what: str) -> None:
     # One sentence, with a remedy, that a table can show.
     assert str(caught.value).endswith(".")
     assert "\n" not in str(caught.value)
+
+
+PHOTO = encode(picture(width=600, height=400), "JPEG", quality=90)
+HEADER = PHOTO.index(b"\xff\xda") + 14
+# Damage of a JPEG that Pillow and TensorFlow decode to a picture that is grey or shifted in part.
+LOSSY_DAMAGE = {
+    "half, with an end mark": lambda at: PHOTO[: HEADER + at] + b"\xff\xd9",
+    "400 zero bytes": lambda at: PHOTO[: HEADER + at] + bytes(400) + PHOTO[HEADER + at + 400 :],
+    "400 bytes lost": lambda at: PHOTO[: HEADER + at] + PHOTO[HEADER + at + 400 :],
+    "400 zero bytes between": lambda at: PHOTO[: HEADER + at] + bytes(400) + PHOTO[HEADER + at :],
+}
+
+
+@pytest.mark.parametrize("damage", LOSSY_DAMAGE)
+def test_a_jpeg_that_lost_data_is_damaged_though_pillow_and_tensorflow_decode_it(damage: str) -> None:
+    size = len(PHOTO) - HEADER - 500
+    for at in range(size // 40, size, size // 20):
+        data = LOSSY_DAMAGE[damage](at)
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()
+        assert tensorflow_decodes(data).shape == (400, 600, 3)
+        with pytest.raises(images.BadImage) as caught:
+            images.check(data)
+        assert caught.value.reason == "damaged"
+
+
+def _without_pixels(*factors: int) -> bytes:
+    """A grey JPEG of three channels with any sampling factors, each a byte: every block repeats the last one's mean."""
+    data = encode(Image.new("RGB", (64, 64), "gray"), "JPEG", subsampling=0)
+    start = data.index(b"\xff\xc0") + 10
+    for number, factor in enumerate(factors):
+        data = data[: start + 1 + 3 * number] + bytes([factor]) + data[start + 2 + 3 * number :]
+    # libjpeg's usual tables: the code of "same mean" and that of "end of block".
+    blocks = [("001010" if number == 0 else "0000") * ((f >> 4) * (f & 15)) for number, f in enumerate(factors)]
+    wide, high = max(f >> 4 for f in factors), max(f & 15 for f in factors)
+    bits = "".join(blocks) * (-(-64 // (8 * wide)) * -(-64 // (8 * high)))
+    bits += "1" * (-len(bits) % 8)
+    scan = int(bits, 2).to_bytes(len(bits) // 8, "big")
+    return data[: data.index(b"\xff\xda") + 14] + scan + b"\xff\xd9"
+
+
+def _with_adobe(transform: int) -> bytes:
+    return segment(0xEE, b"Adobe" + struct.pack(">HHHB", 100, 0, 0, transform))
+
+
+FLAT = encode(Image.new("RGB", (4000, 3000), "white"), "JPEG", optimize=True)
+# What libjpeg warns of, or what its TurboJPEG interface does not decode, without a loss.
+WHOLE = {
+    "junk between segments": insert_segments(PHOTO, segment(0xFE, b"x") + b"junk"),
+    "JFIF of a later revision": PHOTO.replace(b"JFIF\0\1\1", b"JFIF\0\3\1"),
+    "an unknown transform of colours": PHOTO[:2] + _with_adobe(7) + PHOTO[20:],
+    "a damaged colour profile": insert_segments(PHOTO, segment(0xE2, b"ICC_PROFILE\0\0\7abc")),
+    "padding before the end": PHOTO[:-2] + bytes(16) + PHOTO[-2:],
+    "junk and padding": insert_segments(PHOTO[:-2], segment(0xFE, b"x") + b"junk") + b"\xaa" * 16 + PHOTO[-2:],
+    "bytes behind the end": PHOTO + bytes(4096),
+    "zeros of a flat picture": FLAT,
+    "zeros in the metadata": insert_segments(PHOTO, segment(0xE1, bytes(4096))),
+    "rare sampling factors": _without_pixels(0x22, 0x12, 0x21),
+    "sampling factors that TurboJPEG knows": _without_pixels(0x22, 0x11, 0x11),
+}
+
+
+@pytest.mark.parametrize("what", WHOLE)
+def test_warnings_about_metadata_and_padding_are_no_damage(what: str) -> None:
+    info = images.check(WHOLE[what])
+    assert tensorflow_decodes(WHOLE[what]).shape[:2] == (info.height, info.width)
+
+
+def test_the_flat_picture_has_runs_of_zeros_as_those_that_are_damage() -> None:
+    assert bytes(400) in FLAT
+
+
+@pytest.mark.parametrize("harmless", ["junk between segments", "a damaged colour profile"])
+def test_a_harmless_warning_hides_no_damage(harmless: str) -> None:
+    data = WHOLE[harmless]
+    with pytest.raises(images.BadImage, match="libjpeg"):
+        images.check(data[: len(data) // 2] + b"\xff\xd9")
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
+def test_the_reduced_pixels_are_those_of_pillow(mode: str) -> None:
+    data = encode(picture(mode, 333, 211), "JPEG")
+    reduced = inspection.decode_jpeg(data, images.inspect(data))
+    with Image.open(io.BytesIO(data)) as image:
+        image.draft("L", (333 // 8, 211 // 8))
+        assert (reduced.mode, reduced.size) == ("L" if mode == "RGB" else mode, image.size)
+        assert np.array_equal(np.asarray(reduced), np.asarray(image))
 
 
 def test_what_looks_bad_but_is_whole_passes() -> None:

@@ -203,6 +203,8 @@ def _stored(files: SourceFiles, row: PlannedRow, form: images.StoredForm) -> _St
     raw, content_sha256 = read_image(files, row)
     info = row.info or images.inspect(raw.data)
     image = images.normalise(raw.data, info, form)
+    if row.info is None and {*image.changes} - {"metadata"}:
+        images.check(raw.data)  # an image that is encoded anew would show no more that it was damaged
     return _Stored(image, _mask(files, row, raw, info, form), info, len(raw.data), content_sha256)
 
 
