@@ -1,5 +1,6 @@
 """The command ``shardkit view DATASET``: a local page to look at a dataset and to correct it."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -34,10 +35,11 @@ def view(dataset: str, port: int, out: Path, source_folder: str | None, no_brows
 
     require_extra("view", "the page")
     from shardkit.dataset.manifest import read_manifest
+    from shardkit.options.words import written_as
     from shardkit.records.rejected_pictures import open_source_folder
     from shardkit.view.guard import new_token
     from shardkit.view.server import View
-    from shardkit.view.serving import address, has_browser, listen, serve, way_from_elsewhere
+    from shardkit.view.serving import address, has_browser, listen, redirecting_file, serve, way_from_elsewhere
 
     terminal, token = Terminal(), new_token()
     manifest, source = read_manifest(dataset), open_source_folder(source_folder)
@@ -50,6 +52,13 @@ def view(dataset: str, port: int, out: Path, source_folder: str | None, no_brows
     if way := way_from_elsewhere(listening, os.environ):
         terminal.show(f"On your own machine, run this, then open the address there: {way}")
     terminal.say("Ctrl-C ends it.")
-    serve(page.app(), listening, opened=None if no_browser or not has_browser(os.environ) else url)
+    is_opened = not no_browser and has_browser(os.environ)
+    with written_as("page"), redirecting_file(out, url) if is_opened else contextlib.nullcontext() as file:
+
+        def signed_in() -> None:
+            if file is not None:
+                file.unlink(missing_ok=True)
+
+        serve(page.app(signed_in), listening, opened=file)
     if command := page.fixes.command():
         terminal.show("", "To apply what was decided:", f"  {command}")

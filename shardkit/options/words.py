@@ -1,7 +1,8 @@
 """Name options in messages as the user writes them: flags on the command line, keywords in Python.
 
 A message is made far below the place where it is printed, so the way of writing is a setting of the process, as the
-language is in gettext: Python's, unless the command line is running.
+language is in gettext: Python's, unless the command line is running. The page of `shardkit view` writes options as the
+command line does, but quotes what was typed into its fields as text, not for a shell.
 """
 
 import re
@@ -15,7 +16,7 @@ from shardkit.naming import printable
 if TYPE_CHECKING:
     from shardkit.options.definition import Option
 
-Style = Literal["command", "python"]
+Style = Literal["command", "page", "python"]
 
 _QUOTED = re.compile(r"`(\w+)(?:=([^`\s]+))?`")
 _style: Style = "python"
@@ -41,8 +42,8 @@ def message_style() -> Style:
 
 
 def is_command_line() -> bool:
-    """Return whether the user reads messages of the command line."""
-    return _style == "command"
+    """Return whether the user reads messages of the command line, or of the page that it serves."""
+    return _style != "python"
 
 
 def named(option: str, *value: Any) -> str:

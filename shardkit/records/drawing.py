@@ -65,10 +65,18 @@ class Annotations:
     @property
     def colours(self) -> dict[str, Colour]:
         """The classes that are drawn, with their colours."""
-        drawn = list(self.labels)
-        if self.mask is not None:
-            drawn = [int(value) for value in np.unique(self.mask) if value not in _UNDRAWN]
+        drawn = list(self.labels) if self.mask is None else list(self.shares)
         return {self.name(label): class_colour(label) for label in drawn}
+
+    @property
+    def shares(self) -> dict[int, float]:
+        """The share of the mask's pixels that each class has that is drawn."""
+        values, counts = np.unique([] if self.mask is None else self.mask, return_counts=True)
+        return {
+            int(value): int(count) / int(counts.sum())
+            for value, count in zip(values, counts, strict=True)
+            if value not in _UNDRAWN
+        }
 
     def name(self, label: int) -> str:
         """Return the name of a class; its number if it has none."""
@@ -97,16 +105,23 @@ def draw(picture: "Image", annotations: Annotations, side: int) -> "Image":
 def _with_mask(picture: "Image", mask: npt.NDArray[np.int32]) -> "Image":
     from PIL import Image
 
+    overlay = mask_picture(mask, picture.size)
+    opacity = overlay.getchannel("A").point([0] * 255 + [round(_MASK_OPACITY * 255)])
+    return Image.composite(overlay.convert("RGB"), picture, opacity)
+
+
+def mask_picture(mask: npt.NDArray[np.int32], size: tuple[int, int]) -> "Image":
+    """Return a mask as RGBA in the colours of its classes, transparent where nothing is drawn; size: width, height."""
+    from PIL import Image
+
     # The nearest value: a class number between two others would be another class.
-    width, height = picture.size
+    width, height = size
     rows = np.arange(height) * mask.shape[0] // height
     columns = np.arange(width) * mask.shape[1] // width
     small = mask[np.ix_(rows, columns)]
     values, inverse = np.unique(small, return_inverse=True)
-    colours = np.array([class_colour(int(value)) for value in values], np.float32)[inverse].reshape(*small.shape, 3)
-    opacity = ~np.isin(small, _UNDRAWN)[..., None] * _MASK_OPACITY
-    pixels = np.asarray(picture, np.float32) * (1 - opacity) + colours * opacity
-    return Image.fromarray(pixels.astype(np.uint8))
+    colours = [(*class_colour(int(value)), 255 * (value not in _UNDRAWN)) for value in values]
+    return Image.fromarray(np.array(colours, np.uint8)[inverse].reshape(height, width, 4))
 
 
 def _draw_boxes(picture: "Image", annotations: Annotations, boxes: npt.NDArray[np.float32]) -> None:

@@ -7,7 +7,7 @@
 | `queues` | examples that deserve a look: conflicting labels, copies, images unlike their class |
 | `descriptors` | numbers that describe a picture, and how unlike its class they are |
 | `fixes` | what was decided, in the files that `convert` reads |
-| `pictures` | pictures with boxes and masks as JPEG, the latest of them kept |
+| `pictures` | pictures with and without boxes and masks, the latest of them kept |
 | `server`, `guard` | the routes of the page, and who may call them |
 
 Nothing of a dataset is changed here: `convert OLD NEW` applies what was decided. Nothing about all examples is kept in

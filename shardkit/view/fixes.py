@@ -5,10 +5,11 @@ class that the format cannot hold is refused, and never lost. A file that anothe
 first. A file without a decision is removed, because `convert` refuses an empty one.
 """
 
+import contextlib
 import csv
 import io
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,33 +53,33 @@ class Fixes:
         self._lock = threading.Lock()
         self._read()
 
-    def decide(self, number: int, decision: Decision) -> int:
-        """Write a decision; return its example, as `undo` does.
+    def decide(self, numbers: Sequence[int], decision: Decision) -> list[int]:
+        """Write one decision about some examples; return them, as `undo` does.
 
         Args:
-            number: The example.
-            decision: The name of its class, or None to drop it.
+            numbers: The examples.
+            decision: The name of their class, or None to drop them.
 
         Raises:
-            CallError: A file was changed by another program, the key or the class cannot be written, or there is no
-                such class.
+            CallError: A file was changed by another program, a key or the class cannot be written, or there is no such
+                class.
             MachineError: A file cannot be written.
         """
         if decision is not None and not self.can_relabel:
-            raise CallError("only the class of images with one class each can be corrected; this image can be dropped")
+            raise CallError("only the class of images with one class each can be corrected; these can be dropped")
         if decision is not None and decision not in self._rows.manifest.classes:
             raise CallError(f"there is no class {decision!r}; choose one of the list")
         with self._lock:
-            before = self.decisions.get(number, "")
-            changed = {one: decided for one, decided in self.decisions.items() if one != number}
-            if self._rows.read([number])[0]["classes"] != [decision]:  # its own class again: nothing to correct
-                changed[number] = decision
-            self._write(changed, number)
-            self._history.append((number, before))
-            return number
+            rows = self._rows.read(sorted({*numbers}))
+            before = {row["number"]: self.decisions.get(row["number"], "") for row in rows}
+            # Its own class again: nothing to correct.
+            after = {row["number"]: "" if row["classes"] == [decision] else decision for row in rows}
+            self._write(after)
+            self._history.append(before)
+            return [*before]
 
-    def undo(self) -> int:
-        """Take back the last decision of this run; return its example.
+    def undo(self) -> list[int]:
+        """Take back the last decision of this run; return its examples.
 
         Raises:
             CallError: There is none, or a file was changed by another program.
@@ -87,11 +88,8 @@ class Fixes:
         with self._lock:
             if not self._history:
                 raise CallError("there is nothing to undo")
-            number, before = self._history[-1]
-            changed = {one: decision for one, decision in self.decisions.items() if one != number}
-            self._write(changed if before == "" else {**changed, number: before}, number)
-            self._history.pop()
-            return number
+            self._write(self._history[-1])
+            return [*self._history.pop()]
 
     @property
     def can_relabel(self) -> bool:
@@ -143,37 +141,52 @@ class Fixes:
                     decisions[self._rows.number_of(shard, row)] = None
         self._keys = {row["number"]: row["key"] for row in self._rows.read(sorted(decisions))}
         self.decisions = decisions
-        self._history: list[tuple[int, Decision]] = []
+        self._history: list[dict[int, Decision]] = []  # what each decision replaced
 
-    def _write(self, decisions: dict[int, Decision], number: int) -> None:
-        """Write the files that differ; the one that gets the example first, so that no decision is lost on the way."""
+    def _write(self, changed: Mapping[int, Decision]) -> None:
+        """Write the files that differ; the one that gets examples first, so that no decision is lost on the way.
+
+        Args:
+            changed: The decision about each example that gets another one; "" for none.
+        """
         self._refuse_changed()
-        keys = self._keys | {number: self._rows.read([number])[0]["key"]}
+        others = {number: decision for number, decision in self.decisions.items() if number not in changed}
+        decisions = others | {number: decision for number, decision in changed.items() if decision != ""}
+        names = {row["number"]: row["key"] for row in self._rows.read([*changed])}
+        keys = self._keys | names
         labels = tuple(sorted((keys[one], name) for one, name in decisions.items() if name is not None))
         dropped = tuple(sorted(keys[one] for one, name in decisions.items() if name is None))
-        writes = [
-            (self._labels_file, labels, _labels_text(labels), lambda file: Corrections.of(file).labels),
-            (self._drop_file, dropped, "".join(f"{key}\n" for key in dropped), lambda file: DropList.of(file).keys),
+        writes: list[tuple[Path, tuple[Any, ...], Callable[[Any], str], Callable[[Path], tuple[Any, ...]]]] = [
+            (self._labels_file, labels, _labels_text, lambda file: Corrections.of(file).labels),
+            (self._drop_file, dropped, _drop_text, lambda file: DropList.of(file).keys),
         ]
-        if decisions.get(number, "") is None:
+        if None in changed.values():
             writes.reverse()
-        for file, values, text, read in writes:
-            self._replace(file, values, text, read, keys[number])
+        for file, values, text_of, read in writes:
+            self._replace(file, values, text_of, read)
         self.decisions, self._keys = decisions, keys
 
     def _replace(
-        self, file: Path, values: tuple[Any, ...], text: str, read: Callable[[Path], tuple[Any, ...]], key: str
+        self,
+        file: Path,
+        values: tuple[Any, ...],
+        text_of: Callable[[Any], str],
+        read: Callable[[Path], tuple[Any, ...]],
     ) -> None:
         if not values:
             file.unlink(missing_ok=True)
         else:
             with whole_file(file, "the decisions") as temporary:
-                temporary.write_text(text, encoding="utf-8", newline="")
-                try:
-                    is_same = read(temporary) == values
-                except CallError:
-                    is_same = False
-                if not is_same:
+
+                def is_kept(some: tuple[Any, ...]) -> bool:
+                    temporary.write_text(text_of(some), encoding="utf-8", newline="")
+                    with contextlib.suppress(CallError):
+                        return read(temporary) == some
+                    return False
+
+                if not is_kept(values):
+                    lost = next((one for one in values if not is_kept((one,))), values[0])
+                    key = lost if isinstance(lost, str) else lost[0]
                     msg = f"{file} cannot hold the key {key!r} with its class: line ends or outer spaces would change"
                     raise CallError(f"{msg}; correct it in the source")
         self._stamps[file] = _stamp(file)
@@ -198,6 +211,10 @@ def _labels_text(labels: Iterable[tuple[str, str]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([("key", "label"), *labels])
     return out.getvalue()
+
+
+def _drop_text(keys: Iterable[str]) -> str:
+    return "".join(f"{key}\n" for key in keys)
 
 
 def _refuse_other_columns(file: Path) -> None:

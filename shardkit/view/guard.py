@@ -7,19 +7,23 @@ a header that no other page can send.
 """
 
 import hmac
+import re
 import secrets
+from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN_HEADER = "X-Shardkit-Token"  # noqa: S105 - a name
-_NAMES = {"127.0.0.1", "localhost"}
+_HOST = re.compile(r"(?:127\.0\.0\.1|localhost)(?::([0-9]{1,5}))?")
 _POLICY = (
     "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+# Not a redirect: a browser that came from another page or from a file would not send a strict cookie to its target.
+_SIGNED_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0;url=/"><title>shardkit view</title>'
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "Cache-Control": "no-store",  # pictures may show people
@@ -33,9 +37,15 @@ _HEADERS = {
 class Guard:
     """ASGI middleware that answers a wrong request itself, and adds the headers of security to every answer."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        """Guard an application."""
-        self._app, self._token = app, token
+    def __init__(self, app: ASGIApp, token: str, signed_in: Callable[[], None]) -> None:
+        """Guard an application.
+
+        Args:
+            app: The application.
+            token: The token.
+            signed_in: Called when a browser has opened the address with the token.
+        """
+        self._app, self._token, self._signed_in = app, token, signed_in
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -52,17 +62,18 @@ class Guard:
 
     def _refusal(self, request: Request) -> Response | None:
         headers = request.headers
-        name, _, port = headers.get("host", "").partition(":")
-        if name not in _NAMES or (port and not port.isdigit()):
+        host = _HOST.fullmatch(headers.get("host", ""))
+        if host is None:
             return PlainTextResponse("This server answers only as 127.0.0.1 or localhost.", 403)
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{headers['host']}":
             return PlainTextResponse("Another page sent this request.", 403)
-        cookie = f"shardkit-view-{port or 80}"  # cookies are shared by all ports
+        cookie = f"shardkit-view-{host[1] or 80}"  # cookies are shared by all ports
         given = request.query_params.get("token")
         if given is not None and request.method == "GET" and self._is_token(given):
-            response = RedirectResponse("/", 303)
+            response = HTMLResponse(_SIGNED_IN)
             response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+            self._signed_in()
             return response
         if not self._is_token(request.cookies.get(cookie, "")):
             return PlainTextResponse("Open the address that `shardkit view` printed, with its token.", 403)

@@ -4,13 +4,16 @@ A list is found once, in a thread of its own, and kept as numbers of examples; t
 rows that are in sight. A new search ends those that nobody waits for.
 """
 
+import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import LABEL, label_feature
@@ -19,6 +22,7 @@ from shardkit.errors import CallError, MachineError, ShardkitError, UnknownNameE
 from shardkit.view.rows import Ints, Rows, as_array
 
 _KEPT_LISTS = 8  # of 8 bytes for each example
+_WORDS = re.compile(r"[^=<>']+")  # no condition
 
 
 class Found(NamedTuple):
@@ -47,6 +51,7 @@ class Query:
         name: Name of the list.
         split: Name of a split; empty for all.
         label: Name of a class; empty for all.
+        words: Words that the key or a class has, all of them; empty for none.
         where: A condition on the index; empty for none.
         least: Smallest shorter side in pixels; empty for none.
         most: Largest shorter side in pixels; empty for none.
@@ -55,6 +60,7 @@ class Query:
     name: str = "all"
     split: str = ""
     label: str = ""
+    words: str = ""
     where: str = ""
     least: str = ""
     most: str = ""
@@ -72,7 +78,7 @@ class Query:
             UnknownNameError: There is no such split or class.
         """
         manifest = rows.manifest
-        found = [Condition(self.where)] if self.where.strip() else []
+        found = [_condition(self.where)] if self.where.strip() else []
         if self.split and self.split not in rows.spans:
             raise UnknownNameError(f"there is no split {self.split!r}; the dataset has {', '.join(rows.spans)}")
         if self.label:
@@ -204,17 +210,39 @@ class Lists:
         return job.found
 
     def _filtered(self, query: Query, show: Show) -> range | Ints:
-        conditions = query.conditions(self._rows)
-        if not conditions:
+        conditions, words = query.conditions(self._rows), query.words.split()
+        if not (conditions or words):
             return range(*self._rows.spans[query.split]) if query.split else range(self._rows.num)
-        columns = sorted({column for condition in conditions for column in condition.columns} | {"offset"})
+        columns = {column for condition in conditions for column in condition.columns} | {"offset"}
+        columns |= {"key", "label", "labels"} if words else set()
         found = [np.zeros(0, np.int64)]
-        for start, table in self._rows.scan(columns, query.split or None, show):
+        for start, table in self._rows.scan(sorted(columns), query.split or None, show):
             mask: npt.NDArray[np.bool_] = np.ones(len(table), np.bool_)
             for condition in conditions:
                 mask &= condition.mask(table).to_numpy(zero_copy_only=False)
+            for word in words:
+                mask &= _has_word(table, word, self._rows.manifest.classes)
             found.append(np.flatnonzero(mask) + start)
         return np.concatenate(found)
+
+
+def _condition(text: str) -> Condition:
+    try:
+        return Condition(text)
+    except CallError as error:
+        if _WORDS.fullmatch(text):
+            raise CallError(f"{error}; Search finds words in keys and classes") from None
+        raise
+
+
+def _has_word(table: pa.Table, word: str, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return bool[len(table)], whether a word is in the key or in the name of a class, in any case."""
+    mask: npt.NDArray[np.bool_] = pc.match_substring(table["key"], word, ignore_case=True).to_numpy().astype(np.bool_)
+    labels = pa.array([label for label, name in enumerate(classes) if word.casefold() in name.casefold()], pa.int64())
+    mask |= pc.is_in(table["label"].cast(pa.int64()), labels, skip_nulls=True).to_numpy()
+    lists = table["labels"].combine_chunks()
+    mask[pc.list_parent_indices(lists).filter(pc.is_in(lists.flatten().cast(pa.int64()), labels)).to_numpy()] = True
+    return mask
 
 
 def classes_of(manifest: Manifest) -> list[str]:

@@ -13,30 +13,36 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from shardkit.dataset.features import MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.rejected_list import read_rejected
-from shardkit.errors import CallError, ShardkitError
+from shardkit.errors import CallError, DataError, ShardkitError
+from shardkit.records.drawing import Annotations
 from shardkit.records.html import described
 from shardkit.storage import Folder
 from shardkit.view.fixes import Fixes
 from shardkit.view.guard import Guard
 from shardkit.view.lists import Find, Found, Lists, Query, classes_of
-from shardkit.view.pictures import SIDES, Pictures, rejected_jpeg
+from shardkit.view.pictures import SIDES, Pictures, described_annotations, rejected_jpeg
 from shardkit.view.queues import queues_of
 from shardkit.view.rows import Rows
 
+_ANNOTATED = {"Boxes": f"{OBJECTS}bbox", "Masks": MASK}
 _MOST_ROWS = 500  # of a request
-_MOST_BODY = 64 << 10  # bytes of a decision
+_MOST_DECIDED = 5_000  # examples of a decision
+_MOST_BODY = 128 << 10  # bytes of a decision
+_MOST_DIGITS = 16  # of a number in an address
 _WAIT_SECONDS = 0.4  # for a list, before its progress is answered
 _FILES = {
     "/": ("view.html", "text/html"),
     "/view.css": ("view.css", "text/css"),
-    "/view.js": ("view.js", "text/javascript"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in ("gallery", "large", "decisions")},
 }
 
 
@@ -69,8 +75,12 @@ class View:
         self._queues = [*queues]
         self._decoders = asyncio.Semaphore(max(2, os.cpu_count() or 2))
 
-    def app(self) -> ASGIApp:
-        """Return the application, guarded by the token."""
+    def app(self, signed_in: Callable[[], None] = lambda: None) -> ASGIApp:
+        """Return the application, guarded by the token.
+
+        Args:
+            signed_in: Called when a browser has opened the address with the token.
+        """
         folder = resources.files("shardkit.view") / "page"
         routes = [Route(path, _file((folder / name).read_bytes(), kind)) for path, (name, kind) in _FILES.items()]
         routes += [
@@ -78,13 +88,14 @@ class View:
             Route("/api/list", _answer(self._list)),
             Route("/api/rows", _answer(self._some_rows)),
             Route("/api/rejected", _answer(self._some_rejected)),
-            Route("/api/example/{number:int}", _answer(self._example)),
-            Route("/picture/{number:int}", self._picture),
-            Route("/rejected/{number:int}", self._rejected_picture),
+            Route("/api/example/{number}", _answer(self._example)),
+            Route("/picture/{number}", self._picture),
+            Route("/mask/{number}", self._mask),
+            Route("/rejected/{number}", self._rejected_picture),
             Route("/api/decide", self._decide, methods=["POST"]),
             Route("/api/undo", self._undo, methods=["POST"]),
         ]
-        return Guard(Starlette(routes=routes), self._token)
+        return Guard(Starlette(routes=routes), self._token, signed_in)
 
     def _dataset(self, _: Request) -> dict[str, Any]:
         manifest = self._manifest
@@ -99,6 +110,7 @@ class View:
             "num_rejected": len(self._rejected),
             "has_source": self._source is not None,
             "queues": self._queues,
+            "annotated": next((what for what, name in _ANNOTATED.items() if name in manifest.features), ""),
             "can_relabel": self.fixes.can_relabel,
             **self._decisions(),
         }
@@ -145,7 +157,7 @@ class View:
         return {"rows": self._rejected.slice(part.start, part.stop - part.start).to_pylist()}
 
     def _example(self, request: Request) -> dict[str, Any]:
-        number = self._number(request)
+        number = _number(request, self._rows.num)
         [row] = self._rows.read([number])
         example = self._rows.example(number)
         place = example.location
@@ -159,23 +171,32 @@ class View:
             "normalised": row["changes"] or "nothing: the bytes of the source",
             "shard": f"{place.shard}, record {place.record:,}",
         }
-        others = {"key", "image", "height", "width"}
+        others = {"key", "image", "height", "width", *_ANNOTATED.values(), OBJECT_LABELS}
         record |= {name: described(value) for name, value in example.items() if name not in others}
-        return {**self._shown(row, None), "record": list(record.items())}
+        annotations = Annotations(())
+        try:
+            annotations = example.annotations()
+        except DataError as error:
+            record["problem"] = str(error)
+        return {**self._shown(row, None), "record": list(record.items()), **described_annotations(annotations)}
 
     async def _picture(self, request: Request) -> Response:
-        return await self._drawn(request, lambda side: self._pictures.jpeg(self._number(request), side))
+        number, is_bare = _number(request, self._rows.num), request.query_params.get("bare") == "1"
+        return await self._drawn(request, lambda side: self._pictures.jpeg(number, side, is_bare=is_bare))
+
+    async def _mask(self, request: Request) -> Response:
+        number = _number(request, self._rows.num)
+        return await self._drawn(request, lambda side: self._pictures.mask_png(number, side), "image/png")
 
     async def _rejected_picture(self, request: Request) -> Response:
-        def drawn(side: int) -> bytes:
-            number = int(request.path_params["number"])
-            if self._source is None or number >= len(self._rejected):
-                raise CallError(f"there is no rejected file {number}, or the folder of the source is not known")
-            return rejected_jpeg(self._source, self._rejected["key"][number].as_py(), side)
+        number, source = _number(request, len(self._rejected)), self._source
+        if source is None:
+            return _failed(CallError("the folder of the source is not known"))
+        return await self._drawn(
+            request, lambda side: rejected_jpeg(source, self._rejected["key"][number].as_py(), side)
+        )
 
-        return await self._drawn(request, drawn)
-
-    async def _drawn(self, request: Request, draw: Callable[[int], bytes]) -> Response:
+    async def _drawn(self, request: Request, draw: Callable[[int], bytes], kind: str = "image/jpeg") -> Response:
         side = request.query_params.get("side", "")
         if side not in {str(one) for one in SIDES}:
             return _failed(CallError(f"a picture has a side of {', '.join(map(str, SIDES))} pixels"))
@@ -183,16 +204,10 @@ class View:
             if await request.is_disconnected():  # scrolled away
                 return Response(status_code=204)
             try:
-                jpeg = await run_in_threadpool(draw, int(side))
+                picture = await run_in_threadpool(draw, int(side))
             except ShardkitError as error:
                 return _failed(error)
-        return Response(jpeg, media_type="image/jpeg")
-
-    def _number(self, request: Request) -> int:
-        number = int(request.path_params["number"])
-        if number >= self._rows.num:
-            raise CallError(f"there is no example {number}; there are {self._rows.num:,}")
-        return number
+        return Response(picture, media_type=kind)
 
     async def _decide(self, request: Request) -> Response:
         body = b""
@@ -202,23 +217,27 @@ class View:
                 return _failed(CallError("the decision is too long"))
         try:
             asked = json.loads(body)
-            number, decision = asked["number"], asked["label"]
-            if type(number) is not int or not 0 <= number < self._rows.num or not isinstance(decision, str | None):
+            numbers, decision = asked["numbers"], asked["label"]
+            if not (1 <= len(numbers) <= _MOST_DECIDED and isinstance(decision, str | None)):
+                raise ValueError
+            if any(type(number) is not int or not 0 <= number < self._rows.num for number in numbers):
                 raise ValueError
         except (KeyError, TypeError, ValueError, RecursionError):
-            return _failed(CallError("a decision is an object with the number of an example, and a label or null"))
-        return await self._changed(lambda: self.fixes.decide(number, decision))
+            what = f"the numbers of 1 to {_MOST_DECIDED:,} examples, and a label or null"
+            return _failed(CallError(f"a decision is an object with {what}"))
+        return await self._changed(lambda: self.fixes.decide(numbers, decision))
 
     async def _undo(self, _: Request) -> Response:
         return await self._changed(self.fixes.undo)
 
-    async def _changed(self, change: Callable[[], int]) -> Response:
+    async def _changed(self, change: Callable[[], list[int]]) -> Response:
         try:
-            number = await run_in_threadpool(change)
+            numbers = await run_in_threadpool(change)
         except ShardkitError as error:
             return _failed(error)
         self._lists.forget("decided")
-        return JSONResponse({"number": number, **self._decision(number), **self._decisions()})
+        examples = [{"number": number, **self._decision(number)} for number in numbers]
+        return JSONResponse({"examples": examples, **self._decisions()})
 
 
 def _found(error: ShardkitError | None, found: Found | None) -> Found:
@@ -227,10 +246,18 @@ def _found(error: ShardkitError | None, found: Found | None) -> Found:
     return found
 
 
+def _number(request: Request, num: int) -> int:
+    """Return the number in an address, which is below `num`; any other text is an address that does not exist."""
+    text = request.path_params["number"]
+    if not (text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS and int(text) < num):
+        raise HTTPException(404, f"there is no such number; there are {num:,}, from 0")
+    return int(text)
+
+
 def _part(request: Request) -> slice:
     """Return the rows that a request asks for, at most _MOST_ROWS."""
     start, count = (request.query_params.get(name, "") for name in ("start", "count"))
-    if not (start.isdecimal() and count.isdecimal() and len(start) < 16 and len(count) < 16):
+    if not all(one.isascii() and one.isdigit() and len(one) < _MOST_DIGITS for one in (start, count)):
         raise CallError("rows are asked for by start and count, whole numbers")
     return slice(int(start), int(start) + min(int(count), _MOST_ROWS))
 

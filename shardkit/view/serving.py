@@ -2,11 +2,15 @@
 
 import contextlib
 import getpass
+import html
+import os
 import socket
 import sys
+import tempfile
 import threading
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from starlette.types import ASGIApp
 
@@ -15,6 +19,10 @@ from shardkit.options.words import flag_of
 
 _HOST = "127.0.0.1"
 _GRACE_SECONDS = 2  # for requests that are being answered
+_REDIRECTING = (
+    '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={0}"><title>shardkit view</title>'
+    '<p><a href="{0}">Open the page</a></p>\n'
+)
 
 
 def listen(port: int) -> socket.socket:
@@ -50,13 +58,44 @@ def has_browser(environment: Mapping[str, str]) -> bool:
     return has_screen and "SSH_CONNECTION" not in environment
 
 
-def serve(app: ASGIApp, listening: socket.socket, *, opened: str | None) -> None:
+@contextlib.contextmanager
+def redirecting_file(folder: Path, url: str) -> Iterator[Path | None]:
+    """Write a page that only this user can read and that opens an address; it is removed at the end.
+
+    A browser gets what it opens as an argument, which every user of the machine can read in /proc: the address itself,
+    with its token, must not be there. The folder is the user's and not a temporary one, because browsers that are
+    installed as snaps have a /tmp of their own.
+
+    Args:
+        folder: The folder of the file.
+        url: The address.
+
+    Yields:
+        The file; None if it cannot be written there, or if the file system has no permissions.
+    """
+    try:
+        descriptor, name = tempfile.mkstemp(".html", "shardkit-view-", folder)  # for this user only
+    except OSError:
+        yield None
+        return
+    file = Path(name).absolute()
+    try:
+        with open(descriptor, "w", encoding="utf-8") as page:
+            is_private = not os.fstat(descriptor).st_mode & 0o077  # not on the disks of Windows
+            if is_private:
+                page.write(_REDIRECTING.format(html.escape(url)))
+        yield file if is_private else None
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def serve(app: ASGIApp, listening: socket.socket, *, opened: Path | None) -> None:
     """Answer requests until Ctrl-C or SIGTERM.
 
     Args:
         app: The application.
         listening: The socket; closed at the end.
-        opened: Address to open in the browser; None for none.
+        opened: File to open in the browser; None for none.
     """
     import uvicorn
 
@@ -70,6 +109,6 @@ def serve(app: ASGIApp, listening: socket.socket, *, opened: str | None) -> None
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     if opened is not None:  # the socket listens already: the browser waits for the first answer
-        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(opened.as_uri(),), daemon=True).start()
     with listening, contextlib.suppress(KeyboardInterrupt):  # uvicorn raises the signal again when it has ended
         uvicorn.Server(config).run(sockets=[listening])

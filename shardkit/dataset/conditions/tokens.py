@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from shardkit.errors import CallError
-from shardkit.options.words import named
+from shardkit.options.words import message_style, named
 
 MAX_LENGTH = 100_000  # characters
 _SHOWN = 200  # characters of a condition in a message
@@ -70,5 +70,6 @@ def unreadable_condition(condition: str, problem: str, remedy: str) -> CallError
 
 
 def as_option(condition: str) -> str:
-    """Return a condition for a message, as the option that it was given by; a long one is cut."""
-    return named("where", condition if len(condition) <= _SHOWN else f"{condition[:_SHOWN]}…")
+    """Return a condition for a message, as the option or the field that it was given by; a long one is cut."""
+    text = condition if len(condition) <= _SHOWN else f"{condition[:_SHOWN]}…"
+    return f"the condition “{text}”" if message_style() == "page" else named("where", text)
