@@ -17,6 +17,7 @@ from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import check_start_step
 from shardkit.reader.cache.memory import HeldPixels
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
+from shardkit.reader.iterators.padded_evaluation import mark_padding
 from shardkit.reader.iterators.start_steps import (
     StartStep,
     check_start,
@@ -112,7 +113,11 @@ class DatasetFn(NotData):
             if layout.per_replica_batch_size == layout.global_batch_size:
                 self._element_spec = dataset.element_spec
             dataset = refuse_restore(dataset, start_step, layout.replicas_per_worker)
-        return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
+        if self._options.training:
+            return dataset
+        dataset = self._ending(dataset, start_step, layout.replicas_per_worker)
+        mark_padding(dataset, self._num_padding, layout)
+        return dataset
 
     def _ending(self, dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
         """Return an evaluation with a cardinality: its elements from the currently assigned step on."""
@@ -165,6 +170,13 @@ class DatasetFn(NotData):
         return None if self._options.training else self.steps_per_epoch
 
     @property
+    def _num_padding(self) -> int:
+        """Number of rows of weight 0 after the examples of an evaluation."""
+        if self._order is not None or self._options.short_last_batch:
+            return 0
+        return sequential.num_positions(self.num_examples, self._options.global_batch_size) - self.num_examples
+
+    @property
     def num_classes(self) -> int:
         """The number of classes; 0 if labels are numbers."""
         return self._table.num_classes
@@ -183,11 +195,10 @@ class DatasetFn(NotData):
         steps = f"{_counted(self.steps_per_epoch, 'step')} of {self._options.global_batch_size:,}"
         classes = [_counted(self.num_classes, "class", "classes")] if self.num_classes else []
         padding = []
-        if self._order is None:
-            missing = sequential.num_positions(self.num_examples, self._options.global_batch_size) - self.num_examples
-            if missing:
-                short = self._options.short_last_batch
-                padding = ["a shorter last batch" if short else f"{_counted(missing, 'row')} of padding"]
+        if self._num_padding:
+            padding = [f"{_counted(self._num_padding, 'row')} of padding"]
+        elif self._order is None and self.num_examples % self._options.global_batch_size:
+            padding = ["a shorter last batch"]
         parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name, *padding]
         return f"{self._options.split}: {', '.join(parts)}"
 

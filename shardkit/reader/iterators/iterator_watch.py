@@ -1,4 +1,4 @@
-"""Notice in Python that an iterator of an input function is made.
+"""Notice in Python that an iterator of an input function is made, and the mistakes of the call of Keras that makes it.
 
 A callback of Keras sees neither the data of `fit` nor its iterators. But each iterator reads its start step in the
 graph of its pipeline, once it is made, and calls Python there: so it is known whether `fit` reads the data of a
@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from shardkit.reader.iterators.padded_evaluation import padding_mistake
 from shardkit.reader.iterators.start_steps import StartStep
 from shardkit.reader.python_calls import callable_in_graph
 
@@ -32,34 +33,40 @@ class IteratorWatch:
             lacks_labels: Whether batches are images with nothing to compare what a model says of them with.
         """
         self.num_starts = 0
-        self._mistakes: dict[str, Callable[[FrameType], bool]] = {}
+        self._warnings: list[Callable[[FrameType], str | None]] = []
         if steps_per_epoch is not None:
-            message = (
+            endless = (
                 "Keras has endless data and no number of steps, so its first epoch never ends: give fit "
                 f"steps_per_epoch=train_fn.steps_per_epoch, which is {steps_per_epoch:,}; for validation or evaluate "
                 "make the data with training=False"
             )
-            self._mistakes[message] = lambda frame: _is_endless(frame.f_locals.get("self"))
+            self._warnings.append(lambda frame: endless if _is_endless(frame.f_locals.get("self")) else None)
         if lacks_labels:
-            message = (
+            unlabelled = (
                 "the dataset has no labels, so the model's loss has nothing to compare with: give the input function a "
                 "map_fn that returns (image, target), such as lambda features, seed: (features['image'], "
                 "features['image']) for an autoencoder; or convert the images with labels"
             )
-            self._mistakes[message] = _compares
+            self._warnings.append(lambda frame: unlabelled if _compares(frame) else None)
+        self._warnings.append(lambda frame: padding_mistake(frame, stops=False))
 
-    def note(self, step: Any) -> Any:
-        """Return the step, and count this start.
+    def note(self, step: Any) -> tuple[Any, bytes]:
+        """Count this start, and warn once of each mistake in a call of Keras that iterates over this data.
 
-        Warns once of each mistake in a call of Keras that iterates over this data.
+        Returns:
+            The step, and why Keras must not read the data; empty if it may. An error raised here would be printed with
+            four tracebacks.
         """
         self.num_starts += 1
-        for message, is_made in list(self._mistakes.items()):
-            caller = _caller_of_keras(is_made)
-            if caller is not None:
-                del self._mistakes[message]
-                warnings.warn_explicit(message, UserWarning, caller.f_code.co_filename, caller.f_lineno)
-        return step
+        calls = list(_calls_of_keras())
+        for find in list(self._warnings):
+            for frame, caller in calls:
+                if message := find(frame):
+                    self._warnings.remove(find)
+                    warnings.warn_explicit(message, UserWarning, caller.f_code.co_filename, caller.f_lineno)
+                    break
+        refusals = (padding_mistake(frame, stops=True) for frame, _ in calls)
+        return step, next(filter(None, refusals), "").encode()
 
 
 class WatchedStart(StartStep):
@@ -74,24 +81,24 @@ class WatchedStart(StartStep):
             watch: The watch of the input function.
         """
         super().__init__(variable, num_steps)
-        self._note = callable_in_graph(watch.note, [tf.int64])
+        self._note = callable_in_graph(watch.note, [tf.int64, tf.string])
 
     def read_value(self) -> Any:
-        """Return the current value, as an op."""
-        (step,) = self._note(super().read_value())
-        return tf.ensure_shape(step, [])
+        """Return the current value, as an op that fails if Keras must not read the data."""
+        step, refusal = self._note(super().read_value())
+        with tf.control_dependencies([tf.debugging.Assert(tf.equal(refusal, ""), [refusal])]):
+            return tf.ensure_shape(tf.identity(step), [])
 
 
-def _caller_of_keras(is_made: Callable[[FrameType], bool]) -> FrameType | None:
-    """Return the caller of Keras if a frame of Keras is one in which a mistake is made."""
+def _calls_of_keras() -> Iterator[tuple[FrameType, FrameType]]:
+    """Yield the frames of Keras in all threads, each with the frame that called Keras."""
     # TensorFlow calls Python in a thread of its own, so the loop of Keras may be in any of them.
     for innermost in sys._current_frames().values():  # noqa: SLF001 - the documented name
         frames = list(_stack(innermost))
         for number, frame in enumerate(frames):
-            if _package(frame) == "keras" and is_made(frame):
-                outside = (caller for caller in frames[number:] if _package(caller) not in {"keras", "tensorflow"})
-                return next(outside, frame)
-    return None
+            if _package(frame) in {"keras", "tf_keras"}:
+                inside = {"keras", "tf_keras", "tensorflow"}
+                yield frame, next((caller for caller in frames[number:] if _package(caller) not in inside), frame)
 
 
 def _stack(frame: FrameType | None) -> Iterator[FrameType]:
