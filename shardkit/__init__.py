@@ -122,7 +122,7 @@ def diff(a: str, b: str, *, num_keys: int = 5) -> "DatasetDiff":
     from shardkit.comparison import diff_datasets
     from shardkit.dataset.manifest import read_manifest
 
-    return diff_datasets(read_manifest(str(a)), read_manifest(str(b)), num_keys=num_keys)
+    return diff_datasets(read_manifest(a), read_manifest(b), num_keys=num_keys)
 
 
 def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  # noqa: A001 - read as shardkit.open
@@ -142,6 +142,7 @@ def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  
         shardkit.errors.UnknownNameError: There is no such split.
         shardkit.errors.CallError: The condition is wrong.
     """
+    from shardkit.arguments.checks import folder
     from shardkit.records import Examples
 
-    return Examples(str(dataset), split, where)
+    return Examples(folder("dataset", dataset), split, where)

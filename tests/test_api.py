@@ -1,11 +1,13 @@
 """`shardkit.convert` and `shardkit.plan`: the commands as functions."""
 
 import inspect
+import re
 import shutil
 from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import shardkit
@@ -29,6 +31,7 @@ from shardkit.sources import SourceOptions
 from shardkit.testing import convert_without_beam, digests_of, write_class_folders
 
 from .cli.calling import call
+from .pages import runnable
 
 PETS = {"splits": {"train": 0.8, "test": 0.2}, "shards": {"train": 3, "test": 2}, "seed": 5, "name": "pets"}
 WORDS = ["--splits", "train=0.8,test=0.2", "--shards", "train=3,test=2", "--seed", "5", "--name", "pets"]
@@ -246,6 +249,16 @@ def test_verify_in_python_finds_what_the_command_finds(source, tmp_path):
     found = shardkit.verify(tmp_path / "out")
     assert (found.ok, found.other_files) == (False, ("notes.txt",))
     assert {one.file for one in found.problems} == {shard.name}
+
+
+@pytest.mark.parametrize("call", [shardkit.convert, shardkit.append], ids=lambda call: call.__name__)
+@pytest.mark.parametrize("wrap", [lambda images: images, list, lambda images: (images, np.arange(40))])
+def test_arrays_are_refused_with_the_line_that_reads_them(wrap, call, tmp_path):
+    images = np.zeros((40, 4, 4, 3), np.uint8)
+    arguments = (wrap(images), tmp_path) if call is shardkit.convert else (tmp_path, wrap(images))
+    with pytest.raises(CallError, match="for arrays in memory you do not need shardkit") as caught:
+        call(*arguments)
+    assert re.search(r"tf\.data\.Dataset.*", str(caught.value))[0] in runnable("python")["arrays"].code  # which is run
 
 
 @pytest.mark.parametrize("name", ["source", "output"])

@@ -148,6 +148,7 @@ def function(name: str, found: Any) -> Any:
 
 def folder(name: str, found: Any) -> str:
     """Check the path or URL of a folder; return it as a string."""
+    check_no_arrays(name, found)
     try:
         path = os.fspath(found)
     except TypeError:
@@ -158,6 +159,17 @@ def folder(name: str, found: Any) -> str:
     if re.match(r"(file|gs|s3):/(?!/)", path):
         raise refused(name, "a string where it is a URL: pathlib takes one of its slashes away", found)
     return path
+
+
+def check_no_arrays(name: str, found: Any) -> None:
+    """Refuse arrays, alone or in a list, where a path is expected."""
+    arrays = found if isinstance(found, tuple | list) else [found]
+    if any(hasattr(type(one), "dtype") and hasattr(one, "shape") for one in arrays):
+        raise CallError(
+            f"{name} must be a path; found arrays, and for arrays in memory you do not need shardkit: "
+            "model.fit(images, labels) takes them, and so does tf.data.Dataset.from_tensor_slices((images, labels))"
+            ".shuffle(len(images)).batch(32)"
+        )
 
 
 def optional(check: Check) -> Check:

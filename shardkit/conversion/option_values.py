@@ -1,7 +1,7 @@
 """Turn what the user gave into the options of the source and of the conversion, which check themselves."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,14 @@ def location(what: str, path: str | os.PathLike[str]) -> str:
         path: The path or URL.
 
     Raises:
-        CallError: It is empty.
+        CallError: It is empty, or no path.
     """
-    text = os.fspath(path)
-    if not text:  # for example an undefined variable of a shell; not the working directory
+    from shardkit.arguments.checks import folder
+
+    if path == "":  # for example an undefined variable of a shell; not the working directory
         msg = f"{what} may not be empty; for the working directory write ."
         raise CallError(msg)
-    return text
+    return folder(what, path)
 
 
 def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -38,7 +39,7 @@ def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike
     Raises:
         CallError: There is none, or one cannot be a source; see `source_location`.
     """
-    several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    several = _several(source)
     if not several:
         msg = "SOURCE may not be an empty list; give a folder, or several"
         raise CallError(msg)
@@ -47,8 +48,14 @@ def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike
 
 def source_texts(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> tuple[str, ...]:
     """Return SOURCE as the user wrote it, for the commands that are printed."""
-    several = [source] if isinstance(source, (str, os.PathLike)) else source
-    return tuple(os.fspath(one) for one in several)
+    return tuple(one if one == "" else location("SOURCE", one) for one in _several(source))
+
+
+def _several(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str | os.PathLike[str]]:
+    from shardkit.arguments.checks import check_no_arrays
+
+    check_no_arrays("SOURCE", source)
+    return list(source) if isinstance(source, Iterable) and not isinstance(source, str) else [source]
 
 
 def source_location(source: str | os.PathLike[str]) -> str:

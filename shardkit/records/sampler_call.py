@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shardkit.arguments.checks import one_of, optional, text, weights, whole_number
+from shardkit.arguments.checks import folder, one_of, optional, text, weights, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest, read_manifest
@@ -151,7 +151,7 @@ def sampler(
         shardkit.errors.CallError: An argument is wrong, arguments do not go together, or the split cannot fill a batch.
     """
     return _make_sampler(
-        str(dataset),
+        folder("dataset", dataset),
         split=split,
         global_batch_size=global_batch_size,
         num_workers=num_workers,

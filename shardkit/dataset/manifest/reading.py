@@ -30,12 +30,15 @@ def read_manifest(path: str) -> Manifest:
             of a manifest is the dataset as it was with that manifest, before later appends.
 
     Raises:
-        CallError: What follows ``@sha256:`` is not a digest.
+        CallError: This is not a path, or what follows ``@sha256:`` is not a digest.
         ManifestError: There is no manifest, it is damaged or of a newer format, it names a path outside its folder, or
             the dataset never had the pinned manifest.
         MachineError: It cannot be read.
     """
-    root, digest = dataset_folder(str(path)), pinned(str(path))[1]
+    from shardkit.arguments.checks import folder  # it needs NumPy, which `import shardkit` does not load
+
+    path = folder("dataset", path)
+    root, digest = dataset_folder(path), pinned(path)[1]
     where = f"{root.url}/{naming.MANIFEST}"
     try:
         raw = manifest_bytes(root)

@@ -50,8 +50,8 @@ def padding_mistake(frame: FrameType, *, stops: bool) -> str | None:
         stops: Whether to return mistakes that must stop the evaluation: wrong metrics. Otherwise those to warn of: a
             wrong loss of a model without metrics, and metrics that cannot be seen.
     """
-    model, argument = frame.f_locals.get("self"), _EVALUATIONS.get(frame.f_code.co_name)
-    data = None if argument is None else frame.f_locals.get(argument)
+    model: Any = frame.f_locals.get("self")
+    data: Any = frame.f_locals.get(_EVALUATIONS.get(frame.f_code.co_name, ""))
     padding = _padding_of(data)
     if padding is None:
         return None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.arguments.checks import check_no_arrays
 from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.stored_names import names_in_records
@@ -86,6 +87,7 @@ def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, flo
         CallError: An entry is not a pair, a dataset is given twice, or a weight is not a finite number above 0.
         ManifestError: A dataset is damaged; the message names the file.
     """
+    check_no_arrays("dataset", datasets)
     pairs = [_pair(one) for one in datasets]
     for number, (manifest, _) in enumerate(pairs):
         for other, _ in pairs[:number]:

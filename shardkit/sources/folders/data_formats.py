@@ -87,8 +87,8 @@ class DataFormat:
         return RefusedDataError(f"{problem}; found {self.name}", remedy=self.remedy, appendix=appendix)
 
 
-def _made(name: str, program: str, *, folder: str = "png") -> DataFormat:
-    return DataFormat(name, f"run the program below in this folder, and convert {folder}/", program)
+def _made(name: str, program: str, *, folder: str = "png", otherwise: str = "") -> DataFormat:
+    return DataFormat(name, f"{otherwise}run the program below in this folder, and convert {folder}/", program)
 
 
 # Endings of paths, as regular expressions, and what they say. The first that matches some path counts.
@@ -102,7 +102,15 @@ _BY_NAME = tuple(
             DataFormat("CIFAR-10 in Python's pickle format, which may run code", "download the binary version instead"),
         ),
         (r"images[.-]idx3-ubyte(?:\.gz)?$", _made("MNIST's idx files", _IDX)),
-        (r"\.np[yz]$", _made("NumPy arrays", _NUMPY)),
+        (
+            r"\.np[yz]$",
+            _made(
+                "NumPy arrays",
+                _NUMPY,
+                otherwise="if they fit into memory, you do not need shardkit: tf.data.Dataset.from_tensor_slices("
+                "(images, labels)).shuffle(len(images)).batch(32); otherwise ",
+            ),
+        ),
         (
             r"\.dcm$",
             DataFormat("DICOM files", "write them as PNG, such as with `dcm2img` of DCMTK, or with pydicom and Pillow"),
