@@ -43,7 +43,7 @@ REJECT_REASONS: dict[str, str] = {
     UNSUPPORTED_FORMAT: "The file is an image, video or document in a format that shardkit does not read.",
     TOO_MANY_PIXELS: "The image has more pixels, or a longer side, than the decoders allow.",
     TOO_MANY_BYTES: "The file has more bytes than `max_file_size` allows.",
-    UNREADABLE: "The operating system or the store does not give the file.",
+    UNREADABLE: "There is no permission to read the file, or its archive has it damaged or encrypted.",
     MISSING: "The image that a label, record or annotation names does not exist.",
     NO_LABEL: "The image has no label, annotation or mask.",
     BAD_LABEL: "The label is not a class, or not a number where numbers are expected.",

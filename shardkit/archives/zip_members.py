@@ -9,6 +9,7 @@ from typing import BinaryIO, NamedTuple
 from shardkit.archives.member_tree import MemberTree, build_tree
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.storage import is_of_machine
 
 LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, length of name, length of extra field (APPNOTE 4.3.7)
 # The local header repeats the name and the extra field, which may be longer than in the central directory. A range with
@@ -56,6 +57,9 @@ def zip_members(file: BinaryIO, archive: str, mtime_ns: int) -> MemberTree[ZipMe
         with zipfile.ZipFile(file) as opened:
             return _tree_of(archive, opened.infolist(), mtime_ns)
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError) as error:
+        # zipfile takes an end that it cannot read for one that is missing.
+        if isinstance(error.__context__, OSError) and is_of_machine(error.__context__):
+            raise error.__context__ from None
         msg = f"{archive}: this is not a .zip archive, or it is damaged ({error}); copy it again from its origin"
         raise DataError(msg) from error
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.values import OWN_SPLITS
-from shardkit.options.words import arguments, group_of, words_of
+from shardkit.options.words import arguments, defined, group_of, words_of
 
 Command = Literal["convert", "plan", "append", "adopt"]
 OUT = "OUT"  # stands for OUTPUT where the user has not named one
@@ -66,13 +66,16 @@ class Call:
         }
         added = {name: value for name, value in change.options.items() if value is not None}
         command = change.command or self.command
+        into_dataset = (self.command, command) == ("convert", "append")
+        if into_dataset:  # the dataset passes its rules on
+            kept = {name: value for name, value in kept.items() if _is_of_append(name)}
         if command == "append" and change.options.get("splits", "") is None:
             added["splits"] = OWN_SPLITS  # without the option the dataset's shares count
         return replace(
             self,
             command=command,
             sources=self._sources_of(change) or self.sources,
-            target=self.target if command == self.command else None,
+            target=self.target if into_dataset or command == self.command else None,
             given={**kept, **added},
         )
 
@@ -115,9 +118,16 @@ class Call:
         sources = self.changed(change).sources if is_other else self._sources_of(change)
         parts = [repr(sources[0]) if len(sources) == 1 else repr([*sources])] if sources else []
         parts += [repr(OUT)] if is_other and change.command == "convert" else []
+        if is_other and change.command == "append":
+            parts.insert(0, repr(self.written))
         parts += [arguments(added)] if added else []
         parts += [f"without {name}" for name in left_out]
         return printable(", ".join(parts))
+
+
+def _is_of_append(option: str) -> bool:
+    found = defined(option)
+    return found is not None and found.json_name is None and "append" in found.commands
 
 
 def reads(layout: str, option: str) -> bool:

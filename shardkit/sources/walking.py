@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from contextvars import ContextVar
 
-from shardkit.errors import MachineError, SpecialFileError
+from shardkit.errors import DataError, MachineError, SpecialFileError
 from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
 from shardkit.sources.listing import ending, is_ignored
-from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.storage import Entry, Folder, is_of_machine, os_errors_as, unreadable
 
 HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow
 MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
@@ -142,6 +142,22 @@ def read_head(folder: Folder, path: str) -> bytes | None:
     except SpecialFileError:
         return None
     return head
+
+
+def read_sample(folder: Folder, path: str, max_bytes: int) -> bytes | None:
+    """Return the bytes of a file that a source is recognised by; None if it cannot be used, as listing it reports.
+
+    Raises:
+        MachineError: The disk or the network failed: the source may not be what it looks like.
+    """
+    try:
+        return folder.read_at_most(path, max_bytes)
+    except DataError:
+        return None
+    except OSError as error:
+        if is_of_machine(error):
+            raise unreadable(f"{folder.url}/{path}", error) from error
+        return None
 
 
 def looks_like(head: bytes | None, *patterns: bytes, start: bytes = b"") -> bool:

@@ -9,7 +9,7 @@ from shardkit.storage.local import FileIdentity, LocalFolder, write_fully
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.opening import open_folder
 from shardkit.storage.remote import STORES, RemoteFolder
-from shardkit.storage.store_errors import is_out_of_space, os_errors_as, raise_store_failure, unreadable
+from shardkit.storage.store_errors import is_of_machine, is_out_of_space, os_errors_as, raise_store_failure, unreadable
 
 __all__ = [
     "COPY_BYTES",
@@ -22,6 +22,7 @@ __all__ = [
     "OpenFiles",
     "RemoteFolder",
     "WrappedFolder",
+    "is_of_machine",
     "is_out_of_space",
     "open_folder",
     "os_errors_as",

@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from shardkit.errors import SpecialFileError
 from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, read_fully
+from shardkit.storage.store_errors import is_of_machine
 
 _IS_UTF8 = sys.getfilesystemencoding() == "utf-8"  # otherwise Python decodes the names of files by the locale
 
@@ -163,7 +164,8 @@ def _open_regular(path: str, flags: int) -> int:
     try:
         descriptor = os.open(path, flags | os.O_NONBLOCK)
     except OSError as error:
-        if error.errno == errno.ENXIO:
+        # The disk may have the same error.
+        if error.errno == errno.ENXIO and not stat.S_ISREG(os.stat(path).st_mode):
             raise _special_file(path, "a socket or a device") from error
         raise
     mode = os.fstat(descriptor).st_mode
@@ -191,7 +193,9 @@ def _of_locale(path: str) -> str:
 def _entry(child: "os.DirEntry[str]", name: str) -> Entry:
     try:
         found = child.stat()
-    except OSError:
+    except OSError as error:
+        if is_of_machine(error):  # as an empty file, a good image would be rejected
+            raise
         return Entry(name, is_folder=False, num_bytes=0, mtime_ns=0)
     return Entry(name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
 

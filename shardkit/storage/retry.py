@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from shardkit.errors import MachineError
+from shardkit.errors import DataError, MachineError
 from shardkit.storage.store_errors import is_lasting
 
 T = TypeVar("T")
@@ -16,7 +16,8 @@ T = TypeVar("T")
 PAUSES_SECONDS = (0.5, 2.0)  # between attempts; three attempts in all
 _TRANSIENT = {
     *(errno.EAGAIN, errno.EBUSY, errno.EINTR, errno.EIO, errno.EPIPE, errno.ESTALE, errno.ETIMEDOUT),
-    *(errno.ECONNABORTED, errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH),
+    *(errno.ECONNABORTED, errno.ECONNREFUSED, errno.ECONNRESET, errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH),
+    *(errno.ENETDOWN, errno.ENETRESET, errno.ENETUNREACH),
 }
 
 
@@ -27,7 +28,7 @@ def is_transient(error: OSError) -> bool:
     """
     if isinstance(error, MachineError):  # a sentence about another error, or shardkit's own refusal
         return isinstance(error.__cause__, OSError) and is_transient(error.__cause__)
-    if isinstance(error, (FileNotFoundError, PermissionError)) or is_lasting(error):
+    if isinstance(error, (FileNotFoundError, PermissionError, DataError)) or is_lasting(error):
         return False
     return error.errno is None or error.errno in _TRANSIENT
 

@@ -1,7 +1,7 @@
-"""Tell failures of a whole object store from those of one file.
+"""Tell failures of a disk, a network or a whole object store from those of one file.
 
-An image that cannot be read is rejected, and a few rejected images are tolerated. If the store does not answer or the
-credentials have expired, that would leave good images out of the dataset, so the run stops instead.
+An image that cannot be read is rejected, and a few rejected images are tolerated. If the disk fails, the store does not
+answer or the credentials have expired, that would leave good images out of the dataset, so the run stops instead.
 """
 
 import contextlib
@@ -12,6 +12,11 @@ from shardkit.errors import MachineError, ShardkitError, StoreError
 from shardkit.storage import amazon, google
 
 AGAIN = "then run the same command again"
+# Errors that say something about one path. All others are of the disk, the network or this process, also unknown ones.
+_OF_A_PATH = {
+    *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM),
+    *(errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ),
+}
 _GOOGLE_REMEDY = "check the credentials, their permissions and the network"
 
 
@@ -54,6 +59,16 @@ def raise_store_failure(url: str, error: OSError) -> None:
     elif url.startswith("gs://") and (error.errno is None or str(error.filename).startswith("gs://")):
         # Others are of the local disk, to which an object is written first.
         raise StoreError(f"{url}: {error.strerror or error}; {_GOOGLE_REMEDY}, {AGAIN}") from error
+
+
+def is_of_machine(error: OSError) -> bool:
+    """Return whether an error of reading says nothing about the file: the disk, the network or this process failed.
+
+    Errors of object stores have no number; `raise_store_failure` tells them apart.
+    """
+    if isinstance(error, ShardkitError):
+        return isinstance(error, MachineError)
+    return error.errno is not None and error.errno not in _OF_A_PATH
 
 
 def is_lasting(error: OSError) -> bool:

@@ -15,7 +15,7 @@ from shardkit.dataset.manifest import File, Manifest, Shard, Split, manifest_byt
 from shardkit.dataset.manifest.missing import damage_remedy, explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import HashedFile, sha256_hex
-from shardkit.storage import Folder, raise_store_failure
+from shardkit.storage import Folder, is_of_machine, raise_store_failure, unreadable
 from shardkit.storage.retry import retried
 from shardkit.verification.examples import ExampleSpec, example_problems
 
@@ -254,7 +254,10 @@ def _by_index(file: BufferedReader, shard: Shard, table: pa.Table) -> Iterator[_
 
 
 def _unreadable(root: Folder, path: str, error: OSError) -> DatasetProblem:
-    raise_store_failure(f"{root.url}/{path}", error)
+    where = f"{root.url}/{path}"
+    raise_store_failure(where, error)
+    if is_of_machine(error):
+        raise unreadable(where, error) from error
     if isinstance(error, FileNotFoundError):
         return DatasetProblem(path, None, "is missing")
     return DatasetProblem(path, None, f"cannot be read: {error.strerror or error}")

@@ -133,10 +133,10 @@ def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.T
     return table.set_column(table.schema.get_field_index(field.name), field, column)
 
 
-def has_recovered(
+def num_recovered(
     folder: Folder, table: pa.Table, part: bytes, check: Check, max_file_bytes: int = MAX_FILE_BYTES
-) -> bool:
-    """Return whether an image that an earlier run rejected is good now.
+) -> int:
+    """Return the number of images that an earlier run rejected and that are good now.
 
     A copy restored from a backup has its old size and time, so the part's name is the same.
 
@@ -151,4 +151,4 @@ def has_recovered(
         before = reader.read_all()
     rejected = before.filter(pc.is_valid(before["reason"]))["key"].combine_chunks()
     again = table.filter(pc.and_(pc.is_in(table["key"], rejected), pc.is_null(table["reason"])))
-    return len(again) > 0 and check_batch(folder, again, check, max_file_bytes)["reason"].null_count > 0
+    return check_batch(folder, again, check, max_file_bytes)["reason"].null_count if len(again) else 0

@@ -4,6 +4,7 @@ They are files, parts of files, or in one record of a dataset that is converted 
 writing of a shard, and the pictures of a report read them here, so all see the same bytes and fail alike.
 """
 
+import glob
 import hashlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,9 +15,10 @@ from shardkit.conversion.inventory.columns import MASK_PATH
 from shardkit.dataset import example
 from shardkit.dataset.features import IMAGE, MASK
 from shardkit.dataset.tfrecord import HEADER_BYTES, read_record
-from shardkit.errors import BombError, RecordError
+from shardkit.errors import BombError, MachineError, RecordError, ShardkitError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import BadImage, too_many_bytes
+from shardkit.options.words import named
 from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
 from shardkit.sources.columns import CONTENT_SHA256, OFFSET, PATH
 from shardkit.sources.datasets.columns import (
@@ -29,7 +31,7 @@ from shardkit.sources.datasets.columns import (
 )
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder, raise_store_failure
+from shardkit.storage import Folder, is_of_machine, raise_store_failure, unreadable
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
@@ -86,11 +88,12 @@ class SourceFiles:
             BadImage: "unreadable" or "decompression_bomb", caused by an OSError; "damaged": the record is damaged, or
                 is not the example of the row.
             StoreError: The store fails for all files.
-            MachineError: This host does not see the folder of the file.
+            MachineError: The disk or the network fails, or this host does not see the folder of the file.
         """
         try:
             return retried(lambda: self._image(row))
         except OSError as error:
+            self._raise_failure(row, image_path(row), error)
             raise self._rejected(row, "The file", error) from error
 
     def _image(self, row: Row) -> ReadImage:
@@ -144,11 +147,24 @@ class SourceFiles:
                 raise too_many_bytes(f"The mask {path}", found.num_bytes, self._max_file_bytes)
             return retried(lambda: self.folder.read(path))
         except OSError as error:
+            self._raise_failure(row, path, error)
             raise self._rejected(row, f"The mask {path}", error) from error
+
+    def _raise_failure(self, row: Row, path: str, error: OSError) -> None:
+        """Raise an error that does not concern the file only."""
+        where = f"{self.folder.url}/{path}"
+        raise_store_failure(where, error)
+        if not is_of_machine(error):
+            return
+        failure = unreadable(where, error)
+        if not isinstance(error, ShardkitError) and RECORD_BYTES.name not in row:
+            ignored = named("ignore", f"/{glob.escape(row['key'])}")
+            failure = MachineError(f"{failure}; if only this file fails, leave it out with {ignored}")
+        # Without a cause, which would let `retried` write the whole shard again: reading was tried again already.
+        raise failure from None
 
     def _rejected(self, row: Row, what: str, error: OSError) -> BadImage:
         """Return the reason why a row is rejected, for an error that concerns its file only."""
-        raise_store_failure(f"{self.folder.url}/{image_path(row)}", error)
         if isinstance(error, FileNotFoundError):
             refuse_unseen(self.folder, parent_of(image_path(row)))
         reason = DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from shardkit import naming
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.checking import check_batch, has_recovered
+from shardkit.conversion.inventory.checking import check_batch, num_recovered
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.merged_parts import rewrite_part
 from shardkit.conversion.writing.refusals import ListingCheck, ListingSummary
@@ -72,6 +72,14 @@ def listed_rows(work: Folder) -> Reports:
 def rejected_rows(work: Folder) -> Reports:
     """Return the reports of the batches with rejected rows, with their number."""
     return Reports(work, "rejected-counts")
+
+
+def recovered_rows(work: Folder) -> Reports:
+    """Return the reports of the batches with images that an earlier run rejected and that are good now.
+
+    They stay until the images are in a plan, because a run that is killed before that has changed the parts already.
+    """
+    return Reports(work, "recovered-counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +214,13 @@ class InventoryJob:
         with writing_inventory(fence):
             there = retried(partial(_read_if_there, output, parts.part_path(name)))
         checked = self.check, self.max_file_bytes
-        if there is None or has_recovered(folder, measured, there, *checked):
+        recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
+        if there is None or recovered:
             table = check_batch(folder, measured, *checked)
             fence.check()
             with writing_inventory(fence):
-                if there is not None:
+                if recovered:
+                    recovered_rows(output).write(fence, _item(batch_id), recovered)  # before the part forgets it
                     rewrite_part(output)
                 retried(partial(parts.write_part, output, name, table, listing, fence.check))
             num_rejected = len(table) - table["reason"].null_count
@@ -218,9 +228,8 @@ class InventoryJob:
         else:
             num_rejected = parts.num_rejected(there)
         if num_rejected:
-            group_index, batch_index, _ = batch_id
             with writing_inventory(fence):
-                rejected_rows(output).write(fence, (group_index << 32) + batch_index, num_rejected)
+                rejected_rows(output).write(fence, _item(batch_id), num_rejected)
         yield batch_id, name
 
     def write_part_names(self, names: Iterable[NamedPart], fence: Fence) -> None:
@@ -231,6 +240,11 @@ class InventoryJob:
     def _refuse_unseen_source(self) -> None:
         if self.is_filled:
             refuse_unseen(self.source.folder, "")
+
+
+def _item(batch_id: tuple[int, int, bool]) -> int:
+    group_index, batch_index, _ = batch_id
+    return (group_index << 32) + batch_index
 
 
 def _count_checked(table: pa.Table) -> None:

@@ -1,4 +1,4 @@
-"""Refuse to leave out images that only a worker cannot see, or that could not be read for a moment.
+"""Refuse to leave out images that only a worker cannot see, or that could not be read for a while.
 
 A worker rejects an image that is missing or unreadable, which is right if the image is bad and wrong if its host lacks
 a mount, a permission or a working network, or if a disk failed for some seconds: up to `max_rejected` of the images
@@ -6,6 +6,7 @@ would be left out without an error. So the driver looks at such images itself.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -13,18 +14,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
-from shardkit.conversion.inventory.schema import Reject
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.inventory.schema import MASK_SHA256, Reject
 from shardkit.conversion.inventory.source_files import SourceFiles, image_path, mask_path
+from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.dataset.index.shards import parse_columns, read_indexes
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest.parts import Generation
+from shardkit.dataset.rejected_list import read_list
 from shardkit.errors import MachineError
-from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.naming import IMAGE_ENDINGS, REJECTED, counted, first_of, printable
+from shardkit.options.call import Change
 from shardkit.options.words import shown
+from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources import Source
-from shardkit.sources.columns import MASK_PATH
+from shardkit.sources.columns import CONTENT_SHA256, MASK_PATH
 from shardkit.sources.listing import ending
-from shardkit.storage import Folder
+from shardkit.storage import Folder, is_of_machine, unreadable
 
 _ENDINGS = {*IMAGE_ENDINGS, ending("")}  # an image may have none
+_KEYS_SHOWN = 3
 MAX_LOOKS = 100  # at images; a host that lacks a folder rejects many
 
 
@@ -70,6 +80,73 @@ def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[
             raise _refused(source, row["key"], suspects[row["key"]].message, who, len(suspects))
 
 
+def as_converted(source: Source, output: Folder, inventory: Inventory) -> Inventory:
+    """Return an inventory in which images are unreadable that the finished conversion could not read.
+
+    Then the description of the plan says whether anything else has changed.
+
+    Args:
+        source: The source.
+        output: The folder that may hold the finished conversion.
+        inventory: The inventory of the source.
+
+    Raises:
+        DataError: The dataset lacks such images that can be read now.
+        MachineError: The disk or the network failed.
+    """
+    there = outputs.finished(output)
+    if there is None or not (keys := _unreadable_keys(there, there.history[0])):
+        return inventory
+    if lacking := readable_rejects(source, inventory.table, there, there.history[0]):
+        problem = (
+            f"{output.url}: {counted(len(lacking), 'image')} that could not be read when this dataset was made can be "
+            f"read now: {first_of([printable(key) for key in lacking], _KEYS_SHOWN)}"
+        )
+        changes = [
+            Change("add them; what is published stays", {"skip_existing": True}, command="append"),
+            Change("convert all images again", {"overwrite": True}),
+        ]
+        raise RefusedDataError(problem, changes)
+    table = inventory.table
+    are_good = pc.and_(_with_keys(table, keys), pc.is_null(table["reason"]))
+    for name, value in {"reason": UNREADABLE, "message": "", CONTENT_SHA256.name: None, MASK_SHA256.name: None}.items():
+        if name in table.column_names:
+            kind = pa.string() if value is not None else table[name].type
+            column = pc.if_else(are_good, pa.scalar(value, kind), table[name].cast(kind))
+            table = table.set_column(table.column_names.index(name), name, column)
+    return replace(inventory, table=table)
+
+
+def readable_rejects(source: Source, table: pa.Table, manifest: Manifest, generation: Generation) -> list[str]:
+    """Return the keys of images that a conversion could not read, that can be read now, and that the dataset lacks.
+
+    Args:
+        source: The source.
+        table: Rows of the source, with the paths of images and masks.
+        manifest: The dataset.
+        generation: The conversion.
+    """
+    if not (keys := _unreadable_keys(manifest, generation)):
+        return []
+    later = [shard for _, shard in manifest.shards() if "/" in shard.path]
+    for shard, raw in zip(later, read_indexes(manifest.root, later), strict=True):
+        keys -= set(parse_columns(manifest.root, shard, raw, ["key"])["key"].to_pylist())
+    rows = table.filter(pc.and_(_with_keys(table, keys), pc.is_null(table["reason"])))
+    return [row["key"] for row in rows.to_pylist() if _is_readable(source.folder, row)]
+
+
+def _unreadable_keys(manifest: Manifest, generation: Generation) -> set[str]:
+    if not generation.rejected.by_reason.get(UNREADABLE):
+        return set()
+    path = f"{generation.folder}/{REJECTED}" if generation.folder else REJECTED
+    lists = [read_list(manifest, file) for file in manifest.files if file.path == path]
+    return {row["key"] for one in lists for row in one.to_pylist() if row["reason"] == UNREADABLE}
+
+
+def _with_keys(table: pa.Table, keys: set[str]) -> pa.ChunkedArray:
+    return pc.is_in(table["key"], pa.array(sorted(keys), pa.string()).cast(table["key"].type))
+
+
 def _names_missing_image(row: dict[str, Any]) -> bool:
     """Return whether a row is of a label file or a mask whose image is missing: the file is there itself."""
     is_mask = MASK_PATH.name in row and row[MASK_PATH.name] is None
@@ -96,6 +173,10 @@ def _is_readable(folder: Folder, row: dict[str, Any]) -> bool:
         if any(one is None or one.is_folder for one in found):
             return False
         files.mask(row, files.image(row))
-    except (images.BadImage, OSError):
+    except images.BadImage:
+        return False
+    except OSError as error:
+        if is_of_machine(error):
+            raise unreadable(f"{folder.url}/{paths[0]}", error) from error
         return False
     return True

@@ -258,5 +258,5 @@ def planned_source(
         earlier = None
         if addition is not None:
             addition.check_features(features_of(source.schema))
-            earlier = addition.earlier(inventory, options)
+            earlier = addition.earlier(source, inventory, options)
         yield source, plan_inventory(inventory, options, listener, call, earlier, is_explicit=is_explicit)

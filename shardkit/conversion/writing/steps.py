@@ -30,6 +30,7 @@ from shardkit.conversion.planning.planned_dataset import (
     planned_classes,
     read_planned,
 )
+from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import finished_shards
@@ -44,11 +45,11 @@ from shardkit.conversion.writing.output.shard_summaries import FinishedShard, Su
 from shardkit.conversion.writing.publishing import check_finished_shards, copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import enforce_limit
-from shardkit.conversion.writing.seen_rejects import refuse_seen_late_rejects
+from shardkit.conversion.writing.seen_rejects import as_converted, refuse_seen_late_rejects
 from shardkit.conversion.writing.shard import WriteJob, WriteOptions
 from shardkit.conversion.writing.source_plan import InventoryReader, plan_inventory
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
-from shardkit.naming import MANIFEST
+from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import Divided, JobEnd
@@ -135,6 +136,8 @@ class ConversionSteps:
 
     def _plan(self, fence: Fence, notes: Notes) -> PlannedDataset:
         inventory = self.taken.read(self.output, notes.listener, is_remote=fence.is_remote)
+        if self.addition is None and not self.overwrite:
+            inventory = as_converted(self.source, self.output, inventory)
         notes.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan, num_listed = self._planned(inventory, notes)
         del inventory
@@ -142,7 +145,7 @@ class ConversionSteps:
             self.addition.check_features(features_of(plan.schema))
         enforce_limit(self.output, self.limit, num_listed, plan.rejected)
         fence.check()
-        self._write_plan(plan)
+        self._write_plan(plan, notes)
         zlib = software.zlib_version()  # may differ between runs that write the same bytes
         notes.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
         forget_shards_with_rejects(self.output, UNREADABLE)  # the disk, the mount or the permission may be repaired now
@@ -169,7 +172,7 @@ class ConversionSteps:
 
     def _planned(self, inventory: Inventory, notes: Notes) -> tuple[Plan, int]:
         """Return the plan, and the number of rows that the limit of rejects is a share of."""
-        earlier = None if self.addition is None else self.addition.earlier(inventory, self.options)
+        earlier = None if self.addition is None else self.addition.earlier(self.source, inventory, self.options)
         num_listed = len(inventory)  # with what the dataset has or had, so that a few new images have no tighter limit
         try:
             plan = plan_inventory(
@@ -181,15 +184,23 @@ class ConversionSteps:
         notes.findings = plan.findings
         return plan, num_listed
 
-    def _write_plan(self, plan: Plan) -> None:
+    def _write_plan(self, plan: Plan, notes: Notes) -> None:
         """Write the plan, unless an interrupted run has written the same; clear or refuse what else is there."""
         wanted = plan.description()
-        if not self.overwrite and outputs.refuse_different(self.output, wanted) is not None:
+        recovered = inventory_tasks.recovered_rows(self.output)
+        has_recovered = recovered.total() > 0
+        if not self.overwrite and outputs.refuse_different(self.output, wanted, has_recovered=has_recovered):
             raise AlreadyConvertedError(plan.num_shards)
         pending = None if self.output.stat(MANIFEST) else plan_file.read_description(self.output)
         if pending is None or outputs.difference(pending, wanted):
+            if pending is not None and (number := recovered.total()):
+                recovered_images = counted(number, "image")
+                notes.listener.say(
+                    f"{recovered_images} that an earlier run rejected can be used now; writing all shards"
+                )
             outputs.clear(self.output)
             plan_file.write_plan(self.output, plan)
+        recovered.remove()
 
     @property
     def writing(self) -> Divided:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.errors import ShardkitError
 from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
 from shardkit.sources.folders.masks.by_content import images_below
-from shardkit.sources.walking import read_head
+from shardkit.sources.walking import read_head, read_sample
 from shardkit.storage import Folder
 
 if TYPE_CHECKING:
@@ -78,12 +77,12 @@ def _header(folder: Folder, path: str) -> tuple[bool, tuple[int, int]] | None:
 def _thumbnail(folder: Folder, path: str) -> "npt.NDArray[np.float64] | None":
     """Return a few grey values of an image; None if it is damaged."""
     try:
-        data = folder.read_at_most(path, _MAX_BYTES)
+        data = read_sample(folder, path, _MAX_BYTES)
         if (image := _opened(data)) is None:
             return None
-        with decoding("image", data):
+        with decoding("image", data or b""):
             return np.asarray(image.convert("L").resize((_SIDE, _SIDE)), np.float64).ravel()
-    except (BadImage, ShardkitError, OSError):
+    except BadImage:
         return None
 
 

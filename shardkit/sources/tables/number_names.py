@@ -10,7 +10,7 @@ from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.reading import Labels
 from shardkit.sources.tables.layout import Table
 from shardkit.sources.tables.roles import read_prefix
-from shardkit.sources.walking import children
+from shardkit.sources.walking import children, read_sample
 from shardkit.storage import Folder
 
 _JSON = re.compile(r"(?:.*[_-])?(?:class|label|categor|cat|disease|name)[^/]*\.json", re.IGNORECASE)
@@ -42,8 +42,8 @@ def _from_json(folder: Folder) -> tuple[tuple[str, ...], str]:
         if entry.is_folder or not _JSON.fullmatch(entry.name) or entry.num_bytes > _MAX_BYTES:
             continue
         try:
-            content = json.loads(folder.read_at_most(entry.name, _MAX_BYTES))
-        except (ValueError, RecursionError, OSError, DataError):
+            content = json.loads(read_sample(folder, entry.name, _MAX_BYTES) or b"")
+        except (ValueError, RecursionError):
             continue
         pairs = content.items() if isinstance(content, dict) else ()
         found = {}

@@ -38,14 +38,14 @@ def outcome_of(tmp_path, check, executor, limit="100%"):
     return Conversion(source, output, options, executor, limit=RejectLimit.parse(limit)).run()
 
 
-def failing_read(monkeypatch, reader, name=UNREADABLE):
-    """Let the disk fail for a file; the kernel tells neither why nor for how long."""
+def failing_read(monkeypatch, reader, number=errno.EACCES, name=UNREADABLE):
+    """Let the reading of a file fail."""
     monkeypatch.setattr("shardkit.storage.retry.PAUSES_SECONDS", (0, 0))
 
     class FailingFiles(SourceFiles):
         def _image(self, row):
             if row["key"] == name:
-                raise OSError(errno.EIO, os.strerror(errno.EIO))
+                raise OSError(number, os.strerror(number))
             return super()._image(row)
 
     monkeypatch.setattr(f"{reader}.SourceFiles", FailingFiles)
@@ -94,7 +94,7 @@ def test_an_image_that_the_driver_cannot_read_either_is_rejected(tmp_path):
     ("check", "reader"),
     [("decode", "shardkit.conversion.inventory.checking"), ("header", "shardkit.conversion.writing.shard")],
 )
-def test_a_disk_error_that_passes_leaves_no_image_out(check, reader, layout, tmp_path, monkeypatch):
+def test_a_permission_that_is_missing_for_a_moment_leaves_no_image_out(check, reader, layout, tmp_path, monkeypatch):
     write_tree(tmp_path / "photos", FILES)
     if layout == "table":  # the key is not the path
         lines = ["image,label", *(f"{name},{name[:3]}" for name in FILES)]
@@ -109,7 +109,7 @@ def test_a_disk_error_that_passes_leaves_no_image_out(check, reader, layout, tmp
 
 
 @pytest.mark.parametrize("check", ["decode", "header"])
-def test_after_the_disk_is_repaired_the_same_command_has_the_images(check, tmp_path, monkeypatch):
+def test_after_the_permission_is_repaired_the_same_command_has_the_images(check, tmp_path, monkeypatch):
     write_tree(tmp_path / "photos", FILES)
     with monkeypatch.context() as patched:
         for reader in (
@@ -128,7 +128,7 @@ def test_after_the_disk_is_repaired_the_same_command_has_the_images(check, tmp_p
 def test_a_disk_error_while_writing_is_the_machines_and_the_next_run_goes_on(tmp_path, monkeypatch):
     write_tree(tmp_path / "photos", FILES)
     with monkeypatch.context() as patched:
-        failing_read(patched, "shardkit.conversion.writing.shard")
+        failing_read(patched, "shardkit.conversion.writing.shard", errno.EIO)
         with pytest.raises(MachineError) as raised:
             convert(tmp_path, "decode", ThreadExecutor(1))
     assert (raised.value.exit_code, "--overwrite" in str(raised.value)) == (3, False)

@@ -21,6 +21,7 @@ from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
 from shardkit.conversion.writing.appending.old_images import OldImages
+from shardkit.conversion.writing.seen_rejects import readable_rejects
 from shardkit.dataset.features import Feature
 from shardkit.dataset.index.groups import filled_groups, has_group
 from shardkit.dataset.index.shards import parse_columns, read_indexes
@@ -32,6 +33,7 @@ from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
 from shardkit.parallel.for_each import JobEnd
+from shardkit.sources import Source
 from shardkit.storage import Folder
 
 _COLUMNS = [
@@ -104,11 +106,12 @@ class Addition:
             msg = f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}"
             raise CallError(msg)
 
-    def earlier(self, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
+    def earlier(self, source: Source, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
         """Return what the examples of an inventory have in common with the dataset's.
 
         Args:
-            inventory: The inventory of the source.
+            source: The source.
+            inventory: Its inventory.
             options: Options of the conversion.
 
         Raises:
@@ -121,7 +124,9 @@ class Addition:
         found = fingerprint(table, inventory.origin)
         readmits = self.readmit and self.manifest.withdrawn  # then the generation may lack what was removed
         for generation in () if readmits else self.manifest.history:
-            if generation.source.fingerprint == found:
+            if generation.source.fingerprint == found and not readable_rejects(
+                source, table, self.manifest, generation
+            ):
                 raise AlreadyAppendedError(generation.folder)
         if inventory.layout.endswith("class folders"):
             self._refuse_wrapped_classes(table)

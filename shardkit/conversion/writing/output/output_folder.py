@@ -176,12 +176,13 @@ def refuse_foreign(output: Folder) -> None:
             raise CallError(msg)
 
 
-def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
+def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: bool = False) -> Manifest | None:
     """Refuse a finished or an interrupted conversion in the output that differs from this one.
 
     Args:
         output: The folder that is converted into.
         wanted: Plan.description(), or the known part of it: only its keys are compared.
+        has_recovered: Whether images are good now that the interrupted conversion rejected: then it differs by them.
 
     Returns:
         The finished dataset; None if there is none yet.
@@ -198,7 +199,7 @@ def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
     pending = plan_file.read_description(output)
     if pending is None:
         refuse_shards(output)
-    elif said := difference(pending, wanted):
+    elif (said := difference(pending, wanted)) and not (has_recovered and said == SOURCE_CHANGED):
         what = "append" if _is_generation(output.url) else "conversion"
         msg = f"{output.url}: holds an interrupted {what} that differs: {said}; "
         raise DataError(msg + f"use the earlier options to resume it, or start again with {named('overwrite', True)}")

@@ -7,13 +7,14 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from shardkit.errors import DataError, ShardkitError
+from shardkit.errors import DataError
 from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import upright_size
 from shardkit.sources.detection.box_json.formats import Format
 from shardkit.sources.detection.box_json.records import JsonImage
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.walking import read_sample
 from shardkit.storage import Folder
 
 _MIN_BOXES = 4  # of which one larger than a pixel can be expected
@@ -70,8 +71,8 @@ def _beyond(root: Folder, paths: ImagePaths, images: Sequence[JsonImage]) -> Ite
     """Yield whether each box of a few images reaches beyond its image, by more than a pixel."""
     step = max(1, len(images) // _NUM_SAMPLED)
     for image in images[::step][:_NUM_SAMPLED]:
-        with contextlib.suppress(BadRecord, BadImage, ShardkitError, OSError):  # listing says what is wrong with it
-            width, height = upright_size(inspect(root.read_at_most(paths.key(image.image), _MAX_BYTES)))
+        with contextlib.suppress(BadRecord, BadImage, DataError):  # listing says what is wrong with it
+            width, height = upright_size(inspect(read_sample(root, paths.key(image.image), _MAX_BYTES) or b""))
             for one in image.objects:
                 _, _, ymax, xmax = one["bbox"]
                 yield xmax > width + 1 or ymax > height + 1

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.errors import ShardkitError
 from shardkit.images import BadImage, check_mask
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.images.pillow import decoding, detect_format, open_image
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.listing import ending
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, join, read_sample
 from shardkit.storage import Folder
 
 if TYPE_CHECKING:
@@ -75,10 +74,7 @@ def have_several_values(folder: Folder, paths: Iterable[str]) -> bool:
 
 
 def _read(folder: Folder, path: str) -> bytes:
-    try:
-        return folder.read_at_most(path, _MAX_BYTES)
-    except (OSError, ShardkitError):
-        return b""  # listing says what is wrong with it
+    return read_sample(folder, path, _MAX_BYTES) or b""
 
 
 def _is_mask(data: bytes) -> bool:
