@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shardkit.conversion.writing.conversion import Outcome
     from shardkit.dataset.manifest import Manifest
     from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
+    from shardkit.programs.checkpoints import check_checkpoints
     from shardkit.records import Examples
     from shardkit.records.sampler import Sampler
     from shardkit.records.sampler_call import sampler
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "adopt",
     "append",
+    "check_checkpoints",
     "convert",
     "diff",
     "open",
@@ -67,6 +69,7 @@ _MODULES = {  # public names, and the modules that are loaded for them
     "__version__": "shardkit.software",
     "adopt": "shardkit.api.adopting",
     "append": "shardkit.api.appending",
+    "check_checkpoints": "shardkit.programs.checkpoints",
     "convert": "shardkit.api.converting",
     "plan": "shardkit.api.converting",
     "sampler": "shardkit.records.sampler_call",

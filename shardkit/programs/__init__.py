@@ -1,9 +1,5 @@
-"""Training programs that `shardkit script` prints: what is in them, and how one file is made of their parts.
+"""Training programs that `shardkit script` prints.
 
-A program is the user's own from the moment that it is printed, so there is no training library here: nothing imports
-the parts, which are read as text.
+Each is a whole file, printed as it is but for the values of the dataset at its head. It is the user's own from then on,
+so there is no training library here.
 """
-
-from shardkit.programs.choosing import program_for
-
-__all__ = ["program_for"]

@@ -12,31 +12,39 @@ import sys
 import numpy as np
 import pytest
 
-from shardkit.programs.assembling import assemble, literal
 from shardkit.testing import write_class_folders
 
 from ..cli.calling import call
 from ..pages import CHECKOUT
+from ..reader.processes import PIPE, Process
+from ..reader.training_fixtures import environment
 from ..records.environments import python_with_torch
 
 SPLITS = ("--splits", "train=0.8,validation=0.2")
-# A source of each kind, its options, the first line of its program, and the epochs that show a falling loss.
+# A source of each kind, its options, and the epochs that show a falling loss.
 KINDS = {
-    "classes": ("shapes", SPLITS, "Train a classifier of 4 classes", 12),
-    "several-labels": ("multilabel.jsonl", SPLITS, "Train a classifier of 5 classes, several to an image", 8),
-    "numbers": ("regression.parquet", SPLITS, "Train a model that predicts numbers", 12),
-    "boxes": ("coco", (), "Train a detector of 3 classes", 60),
-    "masks": ("masks", (), "Train a segmentation of images into 4 classes", 30),
-    "no-labels": (
-        "shapes",
-        ("--unlabelled", *SPLITS),
-        "Train a network on images without labels, by two views of each (SimCLR)",
-        8,
-    ),
+    "class": ("shapes", SPLITS, 12),
+    "classes": ("multilabel.jsonl", SPLITS, 8),
+    "numbers": ("regression.parquet", SPLITS, 12),
+    "boxes": ("coco", (), 60),
+    "masks": ("masks", (), 30),
 }
-LIBRARIES = ("keras", "torch", "jax")
-each_kind = pytest.mark.parametrize("kind", KINDS)
-each_library = pytest.mark.parametrize("library", LIBRARIES)
+# The programs, the options that print them, and the kinds that they are for.
+LABELS = ("class", "classes", "numbers")
+PROGRAMS = {
+    "fit": ((), KINDS),
+    "loop": (("--style", "loop"), LABELS),
+    "jax": (("--for", "jax"), LABELS),
+    "torch": (("--for", "torch"), LABELS),
+}
+each_program = pytest.mark.parametrize("program", PROGRAMS)
+each_kind = pytest.mark.parametrize(
+    ("program", "kind"), [(program, kind) for program, (_, kinds) in PROGRAMS.items() for kind in kinds]
+)
+# A test process has no PyTorch; the programs for the other libraries start in processes that have imported TensorFlow.
+each_quick_program = pytest.mark.parametrize(
+    ("program", "kind"), [("fit", "class"), ("fit", "boxes"), ("fit", "masks"), ("loop", "class"), ("jax", "class")]
+)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +52,7 @@ def datasets(made_once):
     """A dataset of each kind, by name; not to be changed."""
 
     def make(folder):
-        for kind, (source, options, _, _) in KINDS.items():
+        for kind, (source, options, _) in KINDS.items():
             made = call("convert", str(CHECKOUT / "sample_data" / source), str(folder / kind), *options)
             assert made.exit_code == 0, made.stderr
 
@@ -53,47 +61,88 @@ def datasets(made_once):
 
 @pytest.fixture(scope="module")
 def python_of(request):
-    """The interpreter that runs the programs of a library."""
+    """The interpreter that runs a program."""
 
-    def find(library):
-        if library != "torch":
+    def find(program):
+        if program != "torch":
             return sys.executable
         return python_with_torch(request.config.cache.mkdir("torch-and-grain"))
 
     return find
 
 
-def printed(dataset, library="keras", **numbers):
-    """The program for a dataset, with other numbers in its first block."""
-    program = call("script", str(dataset), "--for", library)
-    assert program.exit_code == 0, program.stderr
-    if numbers and library == "torch":
-        numbers.setdefault("PROCESSES", 1)
-    text = program.stdout
-    for name, value in numbers.items():
-        text, count = re.subn(rf"(?m)^{name}(: [^=]+)? = .*?(?=  #|$)", f"{name} = {literal(value)}", text)
+def printed(dataset, program="fit", **values):
+    """The program for a dataset, with other values at its head."""
+    result = call("script", str(dataset), *PROGRAMS[program][0])
+    assert result.exit_code == 0, result.stderr
+    if values and program == "torch":
+        values.setdefault("PROCESSES", 1)
+    text = result.stdout
+    for name, value in values.items():
+        text, count = re.subn(rf"(?m)^{name}(: [^=]+)? = .*?(?=  #|$)", f"{name} = {value!r}", text)
         assert count == 1, name
     return text
 
 
-@each_library
+def start(text, folder, *flags, **variables):
+    """Start a program as a user does, in a process that has imported TensorFlow."""
+    (folder / "train.py").write_text(text)
+    return Process(["train.py", *flags], environment(**variables), cwd=folder, stdout=PIPE, stderr=PIPE)
+
+
+def run(text, folder, *flags, **variables):
+    """Run a program; its exit code and what it wrote on standard output and error."""
+    process = start(text, folder, *flags, **variables)
+    said, error = process.communicate(timeout=300)
+    return process.returncode, said, error
+
+
+def values_of(text):
+    """The values at the head of a program."""
+    head = re.search(r"(?m)^# Values of the dataset: (.+)\.\n((?:.+\n)+)", text)
+    lines = [(node, getattr(node, "target", None) or node.targets[0]) for node in ast.parse(head[2]).body]
+    return {"facts": head[1]} | {target.id: ast.literal_eval(node.value) for node, target in lines}
+
+
 @each_kind
-def test_a_program_needs_nothing_of_shardkit_but_its_public_names(datasets, kind, library):
-    text = printed(datasets / kind, library)
-    assert text.startswith(f'"""{KINDS[kind][2]}.\n')
+def test_a_program_needs_nothing_of_shardkit_but_its_public_names(datasets, program, kind):
+    text = printed(datasets / kind, program)
     modules = [node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
-    assert [one for one in modules if one.startswith("shardkit.")] == []
-    assert ("tensorflow" in text) == (library != "torch")
-    numbers, _, functions = text.partition("\n\n\n")
-    assert "\nDATASET = " in numbers
-    assert re.findall(r"(?m)^[A-Z_]+(?:: [^=]+)? = (?!{)", functions) == []
+    assert {one for one in modules if one.startswith("shardkit.")} == {"shardkit.errors"}
+    assert ("tensorflow" in text) == (program != "torch")
+
+
+def test_the_values_at_the_head_are_those_of_the_dataset(datasets):
+    values = values_of(printed(datasets / "numbers", "torch"))
+    [mean], [deviation] = values.pop("MEANS"), values.pop("DEVIATIONS")
+    assert 0.4 < mean < 0.6
+    assert 0.1 < deviation < 0.3
+    assert values == {
+        "facts": "64 examples in train, 16 examples in validation",
+        "DATASET": str(datasets / "numbers"),
+        "TRAIN": "train",
+        "VALIDATION": "validation",
+        "LABELS": "numbers",
+        "IMAGE_SIZE": (64, 64),
+        "CROP_SCALE": (0.8, 1.0),
+        "PHOTOGRAPHS": False,
+        "DROPOUT": 0.0,
+        "BATCH_SIZE": 16,
+        "EPOCHS": 100,
+    }
+
+
+def test_a_dataset_s_name_is_written_as_a_literal(tmp_path):
+    dataset = tmp_path / """it's a "dataset" \\ # 1"""
+    assert call("convert", str(CHECKOUT / "sample_data" / "shapes"), dataset, *SPLITS).exit_code == 0
+    assert values_of(printed(dataset))["DATASET"] == str(dataset)
 
 
 def test_programs_are_as_tidy_as_the_project(datasets, tmp_path):
-    for library in LIBRARIES:
-        for kind in KINDS:
-            name = f"{library}_{kind.replace('-', '_')}.py"
-            (tmp_path / name).write_text(printed(datasets / kind, library, DATASET="OUT"))
+    for program, (_, kinds) in PROGRAMS.items():
+        for kind in kinds:
+            text = printed(datasets / kind, program).replace(f'"{datasets / kind}"', '"OUT"')
+            (tmp_path / f"{program}_{kind}.py").write_text(text)
     ruff = [sys.executable, "-m", "ruff"]
     config = ("--config", str(CHECKOUT / "pyproject.toml"))
     for command in (["check", "--ignore", "T201,I001"], ["format", "--check"]):
@@ -103,10 +152,9 @@ def test_programs_are_as_tidy_as_the_project(datasets, tmp_path):
 
 def test_a_dataset_without_validation_keeps_a_tenth_back_or_is_refused(tmp_path):
     dataset = str(tmp_path / "OUT")
-    assert call("convert", str(CHECKOUT / "sample_data" / "shapes"), dataset, "--unlabelled").exit_code == 0
-    text = printed(dataset)
-    assert 'VALIDATION = "train"\n' in text
-    assert "\nFOLD: tuple[int, int] | None = (0, 10)  #" in text
+    assert call("convert", str(CHECKOUT / "sample_data" / "shapes"), dataset).exit_code == 0
+    values = values_of(printed(dataset))
+    assert (values["VALIDATION"], values["FOLD"]) == ("train", (0, 10))
     refused = call("script", dataset, "--for", "torch")
     assert refused.exit_code == 2
     command = shlex.split(re.search("`shardkit (.*?)`", refused.stderr)[1].replace("NEW", str(tmp_path / "NEW")))
@@ -114,30 +162,88 @@ def test_a_dataset_without_validation_keeps_a_tenth_back_or_is_refused(tmp_path)
     printed(tmp_path / "NEW", "torch")
 
 
-def test_a_value_of_a_constant_that_no_part_has_is_a_mistake():
-    with pytest.raises(KeyError, match="NOWHERE"):
-        assemble("with_keras.training", "A program", {"NOWHERE": 1}, {})
+@pytest.mark.parametrize("program", ["loop", "jax", "torch"])
+@pytest.mark.parametrize("kind", ["boxes", "masks"])
+def test_boxes_and_masks_are_trained_by_fit_only(datasets, program, kind):
+    refused = call("script", datasets / kind, *PROGRAMS[program][0])
+    assert refused.exit_code == 2
+    command = shlex.split(re.search("`shardkit (.*?)`", refused.stderr)[1])
+    assert call(*command).stdout == printed(datasets / kind)
 
 
-# How a program saves a checkpoint, and how its weights are read after the last one.
-SAVES = {
-    "keras": "tf.train.CheckpointManager.save",
-    "torch": "os.replace",
-    "jax": "ocp.CheckpointManager.save",
+def test_images_without_labels_have_no_program_and_none_is_advised(tmp_path):
+    converted = call("convert", str(CHECKOUT / "sample_data" / "shapes"), tmp_path / "OUT", "--unlabelled")
+    assert converted.exit_code == 0
+    assert "script" not in converted.stdout
+    refused = call("script", tmp_path / "OUT")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "no labels to train on" in refused.stderr
+
+
+@each_quick_program
+def test_a_program_has_flags_and_stops_at_the_checkpoints_of_another_training(datasets, tmp_path, program, kind):
+    text = printed(datasets / kind, program)
+    code, said, error = run(text, tmp_path, "--help")
+    assert (code, error) == (0, "")
+    epochs = values_of(text)["EPOCHS"]
+    assert re.search(rf"--epochs EPOCHS\s+passes over the training examples \(default:\s+{epochs}\)", said)
+    code, _, error = run(text, tmp_path, "--batch-size", "0")
+    assert (code, error.splitlines()[-1]) == (
+        2,
+        "train.py: error: argument --batch-size: invalid positive value: '0'",
+    )
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "training.json").write_text('{"classes": ["wasp"], "seed": 0}')
+    code, said, error = run(text, tmp_path)
+    assert (code, said) == (1, "")
+    assert error.startswith("train.py: checkpoints: the checkpoints are from another training: classes wasp, now ")
+    assert len(error.splitlines()) == 1
+
+
+def test_weights_that_cannot_be_downloaded_are_a_sentence_that_names_the_flag(datasets, tmp_path):
+    text = printed(datasets / "class", PHOTOGRAPHS=True)
+    offline = {"https_proxy": "http://localhost:9", "KERAS_HOME": str(tmp_path / "keras")}
+    code, _, error = run(text, tmp_path, **offline)
+    assert code == 1
+    assert re.fullmatch(r"cannot get the weights 'imagenet': URL fetch failure .*: --weights none\n", error), error
+
+
+# How a program saves a checkpoint, how its weights are read after the last one, its values and its epochs.
+INTERRUPTED = {
+    "fit": (
+        "keras.callbacks.BackupAndRestore.on_epoch_end",
+        "keras.saving.load_model('checkpoints/model.keras', compile=False).get_weights()",
+        {},
+        2,
+    ),
+    "loop": (
+        "tf.train.CheckpointManager.save",
+        "keras.saving.load_model('checkpoints/model.keras').get_weights()",
+        {"STEPS_PER_CHECKPOINT": 2},
+        1,
+    ),
+    "torch": (
+        "os.replace",
+        "[one.numpy() for one in torch.load('checkpoints/last.pt')['network'].values()]",
+        {"STEPS_PER_CHECKPOINT": 2},
+        1,
+    ),
+    "jax": (
+        "ocp.CheckpointManager.save",
+        (
+            "[one for one in jax.tree.leaves(ocp.CheckpointManager(os.path.abspath('checkpoints/steps')).restore(3, "
+            "args=ocp.args.StandardRestore())) if jnp.issubdtype(one.dtype, jnp.floating)]"
+        ),
+        {"STEPS_PER_CHECKPOINT": 2},
+        1,
+    ),
 }
-WEIGHTS = {
-    "keras": "keras.saving.load_model('model.keras').get_weights()",
-    "torch": "[one.numpy() for one in torch.load('checkpoints/last.pt')['network'].values()]",
-    "jax": "[one for one in jax.tree.leaves(ocp.CheckpointManager(os.path.abspath('checkpoints')).restore(3, "
-    "args=ocp.args.StandardRestore())) if jnp.issubdtype(one.dtype, jnp.floating)]",
-}
 
 
-def twice(text, library):
-    """A program that trains in one folder at once, in another one with an interruption, and writes both's weights."""
-    name = SAVES[library]
+def twice(text, program, epochs):
+    """A program that trains in one folder at once, in another one with an interruption and then once more."""
+    name, weights, *_ = INTERRUPTED[program]
     runs = f"""
-import os
 import numpy as np
 
 class Interruption(Exception):
@@ -146,8 +252,11 @@ class Interruption(Exception):
 def stopping(*args, **options):
     save(*args, **options)
     if interrupts:
-        {"args[0].wait_until_finished()" if library == "jax" else "pass"}
+        {"args[0].wait_until_finished()" if program == "jax" else "pass"}
         raise Interruption
+
+def written():
+    return {{entry.name: entry.stat().st_mtime_ns for entry in os.scandir("checkpoints")}}
 
 save = {name}
 {name} = stopping
@@ -155,47 +264,70 @@ for folder, interrupts in (("at-once", False), ("twice", True), ("twice", False)
     os.makedirs(folder, exist_ok=True)
     os.chdir(folder)
     try:
-        main()
+        main(["--epochs", "{epochs}", "--batch-size", "64"])
     except Interruption:
         print("interrupted")
     else:
-        np.savez("../" + folder + ".npz", *map(np.asarray, {WEIGHTS[library]}))
+        np.savez("../" + folder + ".npz", *map(np.asarray, {weights}))
     os.chdir("..")
+os.chdir("twice")
+before = written()
+main(["--epochs", "{epochs}", "--batch-size", "64"])
+assert written() == before
 """
-    return text.replace('if __name__ == "__main__":\n    main()\n', runs)
+    return text.partition('if __name__ == "__main__":\n')[0] + runs
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("library", ["keras", *(pytest.param(name, marks=pytest.mark.slow) for name in LIBRARIES[1:])])
-def test_an_interrupted_program_goes_on_to_the_same_weights(datasets, tmp_path, library, python_of):
-    numbers = {"EPOCHS": 1, "STEPS_PER_CHECKPOINT": 2, "GLOBAL_BATCH_SIZE": 64, "IMAGE_SIZE": (32, 32)}
-    text = printed(datasets / "classes", library, **numbers)
-    said, error = (process := run(twice(text, library), tmp_path, python_of(library))).communicate(timeout=1200)
-    assert process.returncode == 0, error
-    assert re.findall("from step . to 3|interrupted|epoch 1 of 1: loss", said) == [
-        *("from step 0 to 3", "epoch 1 of 1: loss"),
-        *("from step 0 to 3", "interrupted"),
-        *("from step 2 to 3", "epoch 1 of 1: loss"),
-    ]
+@pytest.mark.parametrize(
+    "program", ["fit", *(pytest.param(one, marks=pytest.mark.slow) for one in PROGRAMS if one != "fit")]
+)
+def test_an_interrupted_program_goes_on_to_the_same_weights(datasets, tmp_path, program, python_of):
+    *_, values, epochs = INTERRUPTED[program]
+    text = twice(printed(datasets / "class", program, IMAGE_SIZE=(32, 32), **values), program, epochs)
+    if program == "fit":
+        text = text.replace("(32, 64, 128)", "(8, 16)")  # two convolutions less, for the time of a test
+    if program == "torch":
+        code, said, error = run_by(python_of(program), text, tmp_path)
+    else:
+        code, said, error = run(text, tmp_path)
+    assert code == 0, error
+    assert re.findall("from step . to 3|interrupted|Epoch [12]/2|epoch 1 of 1: loss|already.*", said) == (
+        ["Epoch 1/2", "Epoch 2/2", "Epoch 1/2", "interrupted", "Epoch 2/2", "already trained: 2 of 2 epochs"]
+        if program == "fit"
+        else [
+            *("from step 0 to 3", "epoch 1 of 1: loss"),
+            *("from step 0 to 3", "interrupted"),
+            *("from step 2 to 3", "epoch 1 of 1: loss"),
+            "already trained: 1 of 1 epochs",
+        ]
+    )
     at_once, again = (np.load(tmp_path / f"{name}.npz") for name in ("at-once", "twice"))
     assert len(at_once) == len(again) > 20
     for name in at_once:
         np.testing.assert_allclose(at_once[name], again[name], rtol=1e-4, atol=1e-5)
 
 
-def run(text, folder, python=sys.executable, launcher=(), **environment):
-    """Start a program as a user does."""
+def start_by(python, text, folder, *flags, launcher=(), **variables):
+    """Start a program in an interpreter."""
     (folder / "train.py").write_text(text)
-    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), "TF_CPP_MIN_LOG_LEVEL": "3", **environment}
-    command = [python, *launcher, "train.py"]
-    return subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT), **variables}
+    command = [python, *launcher, "train.py", *flags]
+    return subprocess.Popen(command, cwd=folder, env=env, stdout=PIPE, stderr=PIPE, text=True)
 
 
-def losses(process):
-    """The training losses of the epochs that a program prints."""
+def run_by(python, text, folder, *flags, **variables):
+    """Run a program in an interpreter; its exit code and what it wrote on standard output and error."""
+    process = start_by(python, text, folder, *flags, **variables)
     said, error = process.communicate(timeout=1200)
-    assert process.returncode == 0, error
-    return [float(found) for found in re.findall(r"(?m)^epoch \d+ of \d+: loss ([\d.e-]+);", said)]
+    return process.returncode, said, error
+
+
+def losses(said):
+    """The training losses of the epochs that a program prints."""
+    return [
+        float(loss) for loss in re.findall(r"(?m)^(?:epoch \d+ of \d+|\d+/\d+ - .*?(?<= -)):? loss:? ([\d.e+-]+)", said)
+    ]
 
 
 def free_port():
@@ -207,43 +339,52 @@ def free_port():
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@each_library
 @each_kind
-def test_the_loss_falls(datasets, tmp_path, kind, library, python_of):
-    text = printed(datasets / kind, library, EPOCHS=KINDS[kind][3], IMAGE_SIZE=(32, 32))
-    found = losses(run(text, tmp_path, python_of(library)))
+def test_the_loss_falls(datasets, tmp_path, program, kind, python_of):
+    text = printed(datasets / kind, program, IMAGE_SIZE=(32, 32))
+    code, said, error = run_by(python_of(program), text, tmp_path, "--epochs", str(KINDS[kind][2]))
+    assert code == 0, error
+    found = losses(said)
+    assert len(found) == KINDS[kind][2]
     assert found[-1] < 0.75 * found[0]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@each_library
-def test_photographs_are_trained_by_a_larger_network(tmp_path, library, python_of):
+@each_program
+def test_photographs_are_trained_by_a_larger_network(tmp_path, program, python_of):
     write_class_folders(tmp_path / "in", {"ant": 10, "bee": 10}, width=240, height=240)
     assert call("convert", str(tmp_path / "in"), str(tmp_path / "OUT"), *SPLITS).exit_code == 0
-    without = {} if library == "jax" else {"WEIGHTS": None}  # others are downloaded
-    size = {"IMAGE_SIZE": (64, 64), "GLOBAL_BATCH_SIZE": 8}
-    text = printed(tmp_path / "OUT", library, EPOCHS=1, **size, **without)
-    assert ("EfficientNet" if library == "keras" else "ResNet") in text
-    assert len(losses(run(text, tmp_path, python_of(library)))) == 1
+    text = printed(tmp_path / "OUT", program, IMAGE_SIZE=(64, 64))
+    assert values_of(text)["PHOTOGRAPHS"]
+    flags = ("--epochs", "1", "--batch-size", "8", "--weights", "none")
+    code, said, error = run_by(python_of(program), text, tmp_path, *flags)
+    assert code == 0, error
+    assert len(losses(said)) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-@each_library
-def test_two_processes_train_together(datasets, tmp_path, library, python_of):
-    ports, python = [free_port(), free_port()], python_of(library)
-    text = printed(datasets / "classes", library, EPOCHS=2, IMAGE_SIZE=(32, 32))
+@pytest.mark.parametrize("program", ["loop", "jax", "torch"])
+def test_two_processes_train_together(datasets, tmp_path, program, python_of):
+    ports = [free_port(), free_port()]
+    text = printed(datasets / "class", program, IMAGE_SIZE=(32, 32))
     workers = {"worker": [f"localhost:{port}" for port in ports]}
     launcher, environments = (), [{}]
-    if library == "keras":
+    if program == "loop":
         configs = [{"cluster": workers, "task": {"type": "worker", "index": index}} for index in range(2)]
         environments = [{"TF_CONFIG": json.dumps(config)} for config in configs]
-    elif library == "jax":
+    elif program == "jax":
         together = {"COORDINATOR": workers["worker"][0], "NUM_PROCESSES": "2"}
         environments = [{**together, "PROCESS_ID": str(index)} for index in range(2)]
     else:
         launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-    processes = [run(text, tmp_path, python, launcher, **environment) for environment in environments]
-    found = [losses(one) for one in processes]
-    assert [len(one) for one in found] == [2, 0][: len(found)]  # the first one prints
+    for wanted in (2, 0):  # the second time all is trained
+        processes = [
+            start_by(python_of(program), text, tmp_path, "--epochs", "2", launcher=launcher, **variables)
+            for variables in environments
+        ]
+        outputs = [process.communicate(timeout=1200) for process in processes]
+        assert [process.returncode for process in processes] == [0] * len(processes), outputs
+        assert [len(losses(said)) for said, _ in outputs] == [wanted, 0][: len(outputs)]  # the first one prints
+        assert ("already trained: 2 of 2 epochs" in outputs[0][0]) == (not wanted)

@@ -33,8 +33,9 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
     split = next((name for name, split in manifest.splits.items() if split.num_examples), None)
     if split is not None:
         batch = min(BATCH, manifest.splits[split].num_examples)
+        if has_labels(manifest.features):
+            lines += _command("script", output, into="train.py")
         # Not indented: Python refuses a pasted line that begins with blanks.
-        lines += _command("script", output, into="train.py")
         lines += ["", "In Python, the first batch:", *_snippet(output, split, batch), *_first_batch(manifest)]
     return list(map(Verbatim, lines))
 

@@ -80,7 +80,7 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
                 f"InputMonitor works with the backends tensorflow and jax of Keras; found {keras.backend.backend()}; "
                 "set KERAS_BACKEND, or write a training loop over `reader.monitor`"
             )
-        self.times = StepTimes()
+        self.times, self._num_fetched = StepTimes(), 0
         model = self.model
         if model.steps_per_execution > 1:
             self._say(
@@ -106,7 +106,8 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
         """Give the fetching of batches back to Keras and print the advice."""
         if isinstance(self.model.train_function, _MonitoredSteps):
             self.model.train_function = self.model.train_function.train_function
-        self._say(self.advice)
+        if self._num_fetched:  # not if the model was trained already
+            self._say(self.advice)
 
     def fetch(self, batches: Iterator[Any]) -> Any:
         """Return the next batch and measure the wait; `_MonitoredSteps` calls this.

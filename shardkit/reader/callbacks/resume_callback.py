@@ -24,7 +24,8 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
     `fit` runs a whole epoch from that step on. The input continues without a gap. This callback ends `fit` after
     `epochs * steps_per_epoch` steps in total, as without an interruption, so the last epoch is shorter by the part of
     the interrupted epoch that was done. It counts the epochs itself, since `BackupAndRestore` forgets them when it is
-    interrupted twice within one.
+    interrupted twice within one. It also sets the counters of random layers, such as `Dropout`, which Keras does not
+    save.
 
     `fit` stops with a CallError before its first step if it does not read the data of this input function, or began to
     read it before: the step of the model would be ignored.
@@ -59,6 +60,11 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
         """Set the start step in the first epoch: all callbacks have restored, and Keras makes the iterator next."""
         first = self._epoch_start is None
         self._epoch_start = self._steps_taken()
+        # Keras (3.15) saves no state of random layers; its second number counts the steps.
+        for variable in self.model.non_trainable_variables:
+            if variable.path.endswith("seed_generator_state"):
+                seed = keras.ops.convert_to_numpy(variable)[0]
+                variable.assign([seed, self._epoch_start % 2**32])
         if first:
             self._starts_before, self._before = self._dataset_fn.watch.num_starts, int(self._dataset_fn.start_step)
             self._dataset_fn.start_step = self._epoch_start
