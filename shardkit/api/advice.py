@@ -162,7 +162,8 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
             continue
         try:
             plan = planned(change)
-        except (ShardkitError, OSError):
+        except (ShardkitError, OSError) as error:
+            found += _planned_changes(_accepting(change, error), call, planned)
             continue
         allowed = _allowing_rejects(change, plan, call)
         if (len(plan.classes) == 1 and not _confirms(change)) or allowed is None:
@@ -176,6 +177,16 @@ def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) ->
         mixed = frozenset[str]() if "splits" in change.options else _mixed_splits(plan)
         found.append(_Found(change, plan.num_examples, names, len(plan.classes), mixed, claims, _is_blind(change)))
     return found
+
+
+def _accepting(change: Change, error: Exception) -> list[Change]:
+    """Return a change that a finding stops, with the option that accepts the finding; none if nothing accepts it."""
+    changes = error.refusal.changes if isinstance(error, RefusalError) and "accept" not in change.options else ()
+    return [
+        replace(change, meaning=f"{change.meaning}; {one.meaning}", options={**change.options, **one.options})
+        for one in changes
+        if "accept" in one.options
+    ]
 
 
 def _may_be_classes(names: Sequence[str]) -> bool:
@@ -293,6 +304,7 @@ def _can_be_planned(change: Change, call: Call) -> bool:
         and not has_blank
         and not leaves
         and not change.starts_anew
+        and not change.moves
         and change.command in {None, call.command}
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
+from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import OWN_SPLITS
 from shardkit.options.words import arguments, defined, group_of, words_of
 
@@ -25,6 +25,7 @@ class Change:
         inside: Path of a folder in the user's SOURCE that takes its place; '' for none.
         command: Another command in place of the user's; None keeps it.
         starts_anew: Whether the user's other options are left out.
+        moves: Old and new path, in SOURCE, of folders that the user renames first.
     """
 
     meaning: str
@@ -33,6 +34,7 @@ class Change:
     inside: str = ""
     command: Command | None = None
     starts_anew: bool = False
+    moves: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,16 @@ class Call:
             return (f"{self.sources[0].rstrip('/')}/{change.inside}",)
         first = tuple(one.rstrip("/") for one in self.sources[:1])
         return () if tuple(one.rstrip("/") for one in change.sources) == first else change.sources
+
+    def paths_of(self, path: str) -> list[str]:
+        """Return the paths that a folder of SOURCE, or of the tree of several ones, may have on this host."""
+        first, _, below = path.partition("/")
+        paths = []
+        for source in self.sources:
+            split, _, url = source.rpartition("=")
+            inside = below if split and split_of_folder(split) == first else path
+            paths.append(f"{(url if split else source).rstrip('/')}/{inside}")
+        return paths
 
     @property
     def written(self) -> str:

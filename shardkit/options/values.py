@@ -16,6 +16,8 @@ Subsampling = Literal["4:2:0", "4:2:2", "4:4:4"]
 # Codes of the findings that stop a conversion until the user accepts them, with what that means. They do not change.
 ACCEPTABLE: Final[dict[str, str]] = {
     "clipped_boxes": "keep the boxes, cut off at the edges of their images",
+    "other_class_names": "take them as different classes",
+    "class_numbers_from_one": "take the numbers as they are, from 0",
     "turned_images": "take the annotations as those of the pictures that are shown",
 }
 

@@ -66,8 +66,8 @@ def _(tree):
 @folder("Vertex AI: JSON lines of boxes as fractions, with splits")
 def _(tree):
     lines = ""
-    for number in range(6):
-        own, use = (("train", "training"), ("validation", "validation"), ("test", "test"))[number % 3]
+    for number in range(12):
+        own, use = (("train", "training"), ("validation", "validation"), ("test", "test"))[number // 4]
         tree.image(f"images/{number}.jpg", split=own, boxes=some(number))
         found = [
             {"displayName": e, "xMin": a / WIDTH, "yMin": b / HEIGHT, "xMax": c / WIDTH, "yMax": d / HEIGHT}

@@ -79,7 +79,6 @@ def _(tree):
 @folder(
     "VehicleID: train_list.txt and test_list_800.txt of stems and vehicles, attributes of the vehicles",
     "advised",
-    today="right",
 )
 def _(tree):
     """pkuml.org/resources/pku-vehicleid: img2vid.txt has all images; the vehicles of the test are others."""

@@ -132,7 +132,7 @@ def _(tree):
         tree.text(f"{own}_split.txt", rows)
 
 
-@folder("mini-ImageNet: train.csv, val.csv and test.csv of different classes, one folder of images")
+@folder("mini-ImageNet: train.csv, val.csv and test.csv of different classes, one folder of images", "advised")
 def _(tree):
     for place, own in enumerate(SPLITS):
         rows = "filename,label\n"

@@ -19,12 +19,14 @@ def part_of(number):
 
 
 def classes(tree, above="", name="{number:04}.jpg"):
-    """Class folders of one image; returns the paths in another order, with the part of each."""
+    """Class folders of one image for each part; returns the paths in another order, with the part of each."""
     parts = {}
     for number in range(NUM):
         label = f"n{number:08}"
-        path = tree.image(f"{above}{label}/{name.format(number=number)}", label, SPLITS[part_of(number)])
-        parts[path] = part_of(number)
+        for part in dict.fromkeys((part_of(number), "train")):
+            start = "" if part == part_of(number) else "b"
+            path = tree.image(f"{above}{label}/{start}{name.format(number=number)}", label, SPLITS[part])
+            parts[path] = part
     return {path: parts[path] for path in shuffled([*parts])}
 
 

@@ -212,10 +212,17 @@ def fixed_classes(schema: pa.Schema, options: ConvertOptions, given: Sequence[st
     return None if wanted is None else list(dict.fromkeys(wanted))
 
 
-def label_names(table: pa.Table) -> pa.Array | pa.ChunkedArray:
+def label_names(table: pa.Table) -> pa.ChunkedArray:
     """Return the label names of all rows of an inventory or listing, end to end, with repetitions and nulls."""
-    is_list = OBJECTS in table.column_names or LABEL_NAMES in table.column_names
-    return _list_values(table)[0] if is_list else table["label_name"]
+    return labels_and_rows(table)[0]
+
+
+def labels_and_rows(table: pa.Table) -> tuple[pa.ChunkedArray, npt.NDArray[np.int64]]:
+    """Return the label names of all rows, as `label_names`, and int64[m], the row of each of them."""
+    if OBJECTS not in table.column_names and LABEL_NAMES not in table.column_names:
+        return table["label_name"], np.arange(len(table))
+    values, starts = _list_values(table)
+    return pa.chunked_array([values]), np.repeat(np.arange(len(table)), np.diff(starts))
 
 
 def _list_values(table: pa.Table | Rows) -> tuple[pa.Array, npt.NDArray[np.int64]]:

@@ -252,8 +252,9 @@ def make_plan(
         splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
     del hashes
     class_counts = {split.name: split.class_counts for split in splits}
+    known = earlier.classes if earlier is not None else ()
     findings = collect_findings(
-        inventory, good, rejected, labels.classes, class_counts, repeated, options, is_explicit=is_explicit
+        inventory, good, rejected, labels.classes, class_counts, repeated, options, known, is_explicit=is_explicit
     )
     if earlier is not None:
         findings = tuple(one for one in findings if one.code not in _OF_A_WHOLE_DATASET)

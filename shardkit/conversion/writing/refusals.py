@@ -15,8 +15,15 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory.columns import MASK_PATH, features_of
 from shardkit.conversion.planning.checks.finding import refuse_stopping, with_accepted
 from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
+from shardkit.conversion.planning.checks.split_classes import (
+    LabelPlaces,
+    check_class_numbers,
+    check_split_classes,
+    joined_places,
+    label_places,
+)
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT
-from shardkit.conversion.planning.labels import classes_of, fixed_classes, label_names, sorted_names
+from shardkit.conversion.planning.labels import classes_of, fixed_classes, sorted_names
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import known_description
 from shardkit.conversion.planning.sizing import check_requested
@@ -53,16 +60,21 @@ class ListingSummary(NamedTuple):
     Attributes:
         num_rows: Number of rows, including those with a reason.
         split_counts: Number of rows without a reason, by split; the key None is for rows without a split.
-        labels: Distinct label names.
+        labels: Classes of each split; see `LabelPlaces`.
         example: A key; empty if there are no rows.
         is_grouped: Whether a row has a group, or a key contains the pattern of `group_by`.
     """
 
     num_rows: int
     split_counts: dict[str | None, int]
-    labels: frozenset[str]
+    labels: LabelPlaces
     example: str
     is_grouped: bool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the classes."""
+        return frozenset(name for _, name in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +109,7 @@ class ExistingDataset:
             DataError: The dataset was made from another listing.
         """
         listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
-        if listed.num_rows not in listed_before or not listed.labels <= self.classes:
+        if listed.num_rows not in listed_before or not listed.names <= self.classes:
             raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
 
 
@@ -110,30 +122,24 @@ class ListingCheck:
         classes: Classes in label order, if the source's format lists them.
         existing: The dataset in the output that must not be replaced; None if there is none.
         is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
-        layout: Name of the source's layout if its images have one label each; None for other layouts.
+        layout: Name of the source's layout.
+        has_one_label: Whether its images have one label each.
     """
 
     options: ConvertOptions
     classes: tuple[str, ...] | None
     existing: ExistingDataset | None = None
     is_explicit: bool = False
-    layout: str | None = None
+    layout: str = ""
+    has_one_label: bool = False
 
     @classmethod
     def of(
         cls, source: Source, options: ConvertOptions, existing: ExistingDataset | None, *, is_explicit: bool
     ) -> "ListingCheck":
         """Return the checks of a source's listing."""
-        is_labelled = features_of(source.schema).get(LABEL) == CLASS_LABEL
-        return cls(options, source.classes, existing, is_explicit, source.layout if is_labelled else None)
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether images are decoded after the listing and some option may not fit the listing."""
-        options = self.options
-        asked = (options.splits, options.shards, options.classes, options.group_by, self.existing)
-        may_be_wrong = self.layout is not None and not self.is_explicit
-        return options.check == "decode" and (may_be_wrong or any(one is not None for one in asked))
+        has_one_label = features_of(source.schema).get(LABEL) == CLASS_LABEL
+        return cls(options, source.classes, existing, is_explicit, source.layout, has_one_label)
 
     def check_options(self, schema: pa.Schema) -> None:
         """Check the options that need no listing.
@@ -170,7 +176,7 @@ class ListingCheck:
         return ListingSummary(
             num_rows=len(table),
             split_counts={split["values"]: split["counts"] for split in splits},
-            labels=frozenset(name for name in pc.unique(label_names(table)).to_pylist() if name is not None),
+            labels=label_places(table),
             example=table["key"][0].as_py() if len(table) else "",
             is_grouped=self._is_grouped(table),
         )
@@ -209,7 +215,12 @@ class ListingCheck:
             if (requested := self.options.requested_shards(name)) is not None:
                 check_requested(name, count, requested)
         if whole.labels:
-            self._refuse_reading(classes_of(sorted_names(whole.labels), self.options, self.classes), own, whole.example)
+            classes = classes_of(sorted_names(whole.names), self.options, self.classes)
+            self._refuse_reading(classes, own, whole.example)
+            if self.options.appended_to is None:  # else the classes of the dataset count
+                found = [*check_split_classes(whole.labels, classes, self.layout)]
+                found += check_class_numbers(whole.labels, self.classes, self.layout)
+                refuse_stopping(with_accepted(found, self.options.accept))
         if self.existing is not None:
             self.existing.refuse(whole)
         if self.options.group_by is not None and not whole.is_grouped:
@@ -219,7 +230,7 @@ class ListingCheck:
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
         """Refuse classes that cannot be right."""
-        if self.layout is None:
+        if not self.has_one_label:
             return
         found = find_wrong_reading(
             classes, layout=self.layout, splits=own_splits, example=example, is_explicit=self.is_explicit
@@ -238,7 +249,7 @@ def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
     return ListingSummary(
         num_rows=sum(part.num_rows for part in parts),
         split_counts=counts,
-        labels=frozenset[str]().union(*(part.labels for part in parts)),
+        labels=joined_places([part.labels for part in parts]),
         example=min((part.example for part in parts if part.num_rows), default=""),
         is_grouped=any(part.is_grouped for part in parts),
     )

@@ -153,7 +153,7 @@ class InventoryStage:
         listing_check.check_options(source.schema)
         inventory_tasks.remove_earlier_results(work)
         groups = part_groups(source, is_remote=is_remote)
-        needed = listing_check if listing_check.is_needed else None
+        needed = listing_check if options.check == "decode" else None
         job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
         return cls(work, groups, job, TakenInventory(source, len(groups), options))
 

@@ -80,15 +80,13 @@ def test_rows_that_are_bad_as_listed_count_for_no_shard():
 def test_classes_that_show_a_wrong_reading_are_refused_unless_the_reading_was_chosen(labels, said):
     table = listing([None] * 4, labels)
     options = ConvertOptions()
-    check = ListingCheck(options, None, layout="class folders")
-    assert check.is_needed
+    check = ListingCheck(options, None, layout="class folders", has_one_label=True)
     with pytest.raises(CallError, match=said):
         check.refuse([check.summary(table)])
-    chosen = ListingCheck(options, None, is_explicit=True, layout="class folders")
-    assert not chosen.is_needed, "nothing can be refused"
+    chosen = ListingCheck(options, None, is_explicit=True, layout="class folders", has_one_label=True)
     chosen.refuse([chosen.summary(table)])
     # The only label that was found, of several that the format lists.
-    check = ListingCheck(options, ("cat", "train", "test", "dog"), layout="class folders")
+    check = ListingCheck(options, ("cat", "train", "test", "dog"), layout="class folders", has_one_label=True)
     check.refuse([check.summary(table)])
 
 

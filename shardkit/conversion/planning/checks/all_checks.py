@@ -14,6 +14,11 @@ from shardkit.conversion.planning.checks.files import check_claims, check_own_sp
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
 from shardkit.conversion.planning.checks.positions import check_positions
+from shardkit.conversion.planning.checks.split_classes import (
+    check_class_numbers,
+    check_split_classes,
+    label_places,
+)
 from shardkit.conversion.planning.checks.turned import check_turned
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
@@ -29,6 +34,7 @@ def collect_findings(
     counts: dict[str, list[int]],
     repeated: Sequence[Finding],
     options: ConvertOptions,
+    earlier: Sequence[str] = (),
     *,
     is_explicit: bool,
 ) -> tuple[Finding, ...]:
@@ -42,15 +48,19 @@ def collect_findings(
         counts: Number of examples of each class, by split, in the order of writing.
         repeated: Findings about groups and duplicates; see `repeated.check_repeated`.
         options: Options of the conversion.
+        earlier: Classes of the dataset that the images are appended to.
         is_explicit: Whether the user chose how the source is read.
     """
     splits = list(counts)
     table = inventory.table
+    places = label_places(table)
     of_class: npt.NDArray[np.int64] = np.array(list(counts.values()), np.int64)
     has_own_names = options.classes is None and inventory.classes is None
     return (
         *_wrong_reading(inventory, good, classes, is_explicit=is_explicit),
         *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
+        *check_split_classes(places, classes, inventory.layout, earlier),
+        *(() if earlier else check_class_numbers(places, inventory.classes, inventory.layout)),
         *check_counts(classes, splits, of_class, options),
         *check_mask_classes(good, classes),
         *repeated,

@@ -271,4 +271,4 @@ def test_the_page_has_every_code_with_its_effect():
     named = {code: effect for codes, effect in rows for code in re.findall(r"`(\w+)`", codes)}
     section = {code: named[code] for code in named if code in found}
     assert section == {code: {"hints": "one line of the summary"}.get(kind, kind) for code, kind in found.items()}
-    assert len(found) == 23
+    assert len(found) == 25
