@@ -29,7 +29,11 @@ class SpecialFileError(DataError, OSError):
     """A named pipe, a socket or a device where a file is expected: reading it might never end."""
 
 
-class BombError(DataError, OSError):
+class MemberError(DataError, OSError):
+    """A member of an archive that is damaged, encrypted or packed in an unusual way."""
+
+
+class BombError(MemberError):
     """A member of an archive that claims to unpack to far more than any picture has."""
 
 

@@ -156,12 +156,14 @@ class ArchiveFolder(ReadOnlyFolder):
         num_bytes: The archive's size when it was opened; -1 to look it up.
         mtime_ns: The archive's modification time when it was opened.
         root: Path of the folder in the archive; '' for the outermost.
+        origin: What messages call the archive if it is a copy in a work folder; '' for its own path.
     """
 
     archive: str
     num_bytes: int = -1
     mtime_ns: int = 0
     root: str = ""
+    origin: str = ""
 
     def __post_init__(self) -> None:
         if self.num_bytes < 0:
@@ -203,7 +205,16 @@ class ArchiveFolder(ReadOnlyFolder):
             SourceChangedError: The archive's size or modification time differs from that when it was opened.
         """
         with _LOADING:  # otherwise all threads would load it at once
-            return _loaded(type(self), self.archive, self.num_bytes, self.mtime_ns)
+            return _loaded(self)
+
+    @property
+    def shown(self) -> str:
+        """The path of the archive, for messages."""
+        return self.origin or self.archive
+
+    def _entry(self, path: str) -> str:
+        """Return what messages call a member."""
+        return f"the entry {printable(self._at(path))} of {printable(self.shown.rpartition('/')[2])}"
 
     def _member(self, path: str) -> Any:
         """Return the member that is the file at a path."""
@@ -253,11 +264,11 @@ class ArchiveFolder(ReadOnlyFolder):
 _trees: "OrderedDict[tuple[type[ArchiveFolder], str, int, int], MemberTree[Any]]" = OrderedDict()
 
 
-def _loaded(kind: type[ArchiveFolder], archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[Any]:
+def _loaded(folder: ArchiveFolder) -> MemberTree[Any]:
     """Return the members of an archive, from memory if it was read lately."""
-    key = (kind, archive, num_bytes, mtime_ns)
+    key = (type(folder), folder.archive, folder.num_bytes, folder.mtime_ns)
     if (tree := _trees.get(key)) is None:
-        tree = _load(kind, archive, num_bytes, mtime_ns)
+        tree = _load(folder)
         _trees[key] = tree
         kept = sum(len(one.files) for one in _trees.values())
         while len(_trees) > _MAX_TREES and kept > _MAX_KEPT:
@@ -266,11 +277,12 @@ def _loaded(kind: type[ArchiveFolder], archive: str, num_bytes: int, mtime_ns: i
     return tree
 
 
-def _load(kind: type[ArchiveFolder], archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[Any]:
-    parent, name = folder_and_name(archive)
-    with os_errors_as("read the archive", archive):
+def _load(folder: ArchiveFolder) -> MemberTree[Any]:
+    parent, name = folder_and_name(folder.archive)
+    with os_errors_as("read the archive", folder.shown):
         found = parent.stat(name)
-        if found is None or (found.num_bytes, found.mtime_ns) != (num_bytes, mtime_ns):
-            raise SourceChangedError(f"{archive}: the archive has changed since the conversion began; convert it again")
+        if found is None or (found.num_bytes, found.mtime_ns) != (folder.num_bytes, folder.mtime_ns):
+            msg = f"{folder.shown}: the archive has changed since the conversion began; convert it again"
+            raise SourceChangedError(msg)
         with parent.open(name) as file:
-            return kind.load_tree(file, archive, num_bytes, mtime_ns)
+            return folder.load_tree(file, folder.shown, folder.num_bytes, folder.mtime_ns)

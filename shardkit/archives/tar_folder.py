@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem, MemberTree, build_tree, folder_and_name
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
+from shardkit.errors import MemberError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_NAME, TRUNCATED
 
@@ -30,7 +31,7 @@ class TarFolder(ArchiveFolder):
         """See Folder.
 
         Raises:
-            OSError: The archive is shorter than it was.
+            MemberError: The archive is shorter than it was.
         """
         member = self._member(path)
         return self.read_range(path, 0, member.num_bytes)
@@ -46,7 +47,8 @@ class TarFolder(ArchiveFolder):
         parent, name = folder_and_name(self.archive)
         data = parent.read_range(name, member.offset + start, wanted)
         if len(data) != wanted:
-            raise OSError("the archive ends within a member; copy it again from its origin")
+            msg = f"{self._entry(path)} goes beyond the end of the archive; copy the archive again from its origin"
+            raise MemberError(msg)
         return data
 
 

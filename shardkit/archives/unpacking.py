@@ -25,7 +25,7 @@ from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.archives.mounted_folder import Mount, MountedFolder
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
-from shardkit.errors import BombError, DataError, ShardkitError
+from shardkit.errors import BombError, DataError
 from shardkit.extras import require_extra
 from shardkit.naming import WORK_FOLDER, printable
 from shardkit.storage import COPY_BYTES, Folder, LocalFolder, RemoteFolder, os_errors_as
@@ -127,12 +127,15 @@ class Unpacker:
         if is_file and kind.endswith(".tar"):
             return TarFolder(url)
         if kind.endswith(".zip"):
-            opened = ZipFolder(url if is_file else self._url(self._copied(folder, path, ".zip", _stored)))
+            copy = "" if is_file else self._url(self._copied(folder, path, ".zip", _stored))
+            opened = ZipFolder(copy or url, origin=url)
             if opened.is_encrypted:  # of an archive with other files, too, these are rejected one by one
                 raise DataError(f"{url}: the archive is encrypted; unpack it with its password, and convert the folder")
             return opened if is_file else MountedFolder(url, (Mount("", opened),))
         unpack = _seven_zip if kind.endswith(".7z") else _stored if kind.endswith(".tar") else _decompressed
-        return MountedFolder(url, (Mount("", TarFolder(self._url(self._copied(folder, path, ".tar", unpack)))),))
+        return MountedFolder(
+            url, (Mount("", TarFolder(self._url(self._copied(folder, path, ".tar", unpack)), origin=url)),)
+        )
 
     def table(self, folder: Folder, path: str) -> tuple[Folder, str]:
         """Return the folder and the path in it of what a table such as labels.csv.gz holds.
@@ -238,14 +241,10 @@ def _decompressed(folder: Folder, path: str, url: str) -> Iterator[bytes]:
 
 def _stored(folder: Folder, path: str, url: str) -> Iterator[bytes]:
     """Yield the bytes of an archive that is a member of another one."""
-    try:
-        with folder.open(path) as file:
-            while block := file.read(COPY_BYTES):
-                yield block
-    except OSError as error:
-        if error.errno is not None or isinstance(error, ShardkitError):
-            raise
-        raise DataError(f"{url}: {error}") from error
+    del url
+    with folder.open(path) as file:
+        while block := file.read(COPY_BYTES):
+            yield block
 
 
 def _seven_zip(folder: Folder, path: str, url: str) -> Iterator[bytes]:

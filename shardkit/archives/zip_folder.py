@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from shardkit.archives.member_tree import ArchiveFolder, MemberTree, folder_and_name
 from shardkit.archives.zip_members import LOCAL_HEADER, ZipMember, zip_members
-from shardkit.errors import BombError
+from shardkit.errors import BombError, MemberError
 from shardkit.storage import COPY_BYTES, Folder
 
 MAX_MEMBER_BYTES = 1 << 30  # 1 GiB: a larger member is refused
@@ -44,7 +44,8 @@ class ZipFolder(ArchiveFolder):
         """See Folder.
 
         Raises:
-            OSError: The member is damaged, encrypted, too large, or packed by an unusual method.
+            MemberError: The member is damaged, encrypted, too large, or packed by an unusual method.
+            OSError: The archive cannot be read.
         """
         return b"".join(self._blocks(path))
 
@@ -52,6 +53,7 @@ class ZipFolder(ArchiveFolder):
         """See Folder. A large member is unpacked to a temporary file first.
 
         Raises:
+            MemberError: See `read`.
             OSError: See `read`.
         """
         member = self._tree().files.get(self._at(path))
@@ -68,16 +70,17 @@ class ZipFolder(ArchiveFolder):
     def _blocks(self, path: str) -> Iterator[bytes]:
         """Yield the file's content, and raise after it if its size or CRC is wrong."""
         member: ZipMember = self._member(path)
-        _refuse_unreadable(member)
         parent, name = folder_and_name(self.archive)
+        entry = self._entry(path)
+        _refuse_unreadable(entry, member)
         with _ranged(parent, name, member) as file:
             header = file.read(LOCAL_HEADER.size)
             if len(header) < LOCAL_HEADER.size or not header.startswith(_SIGNATURE):
-                raise _damaged(f"has no member at byte {member.offset}, where its directory lists one")
+                raise _damaged(entry, f"is not at byte {member.offset}, where the archive's directory lists it")
             _, name_bytes, extra_bytes = LOCAL_HEADER.unpack(header)
             file.seek(name_bytes + extra_bytes, io.SEEK_CUR)
             crc = num_bytes = 0
-            for block in _inflated(file, member):
+            for block in _inflated(file, entry, member):
                 crc = zlib.crc32(block, crc)
                 num_bytes += len(block)
                 if num_bytes > member.num_bytes:
@@ -85,9 +88,9 @@ class ZipFolder(ArchiveFolder):
                 yield block
         if num_bytes != member.num_bytes:
             more = "more" if num_bytes > member.num_bytes else "fewer"
-            raise _damaged(f"holds {more} bytes of this member than the {member.num_bytes} that its directory lists")
+            raise _damaged(entry, f"has {more} bytes than the {member.num_bytes} that the archive's directory lists")
         if crc != member.crc:
-            raise _damaged("holds a member whose bytes do not match its CRC")
+            raise _damaged(entry, "has bytes that do not match their CRC")
 
 
 @contextlib.contextmanager
@@ -108,14 +111,14 @@ def _ranged(parent: Folder, name: str, member: ZipMember) -> Iterator[Any]:
         yield file
 
 
-def _inflated(file: Any, member: ZipMember) -> Iterator[bytes]:
+def _inflated(file: Any, entry: str, member: ZipMember) -> Iterator[bytes]:
     """Yield blocks of at most COPY_BYTES; all of the member's compressed bytes are consumed."""
     inflate = zlib.decompressobj(-zlib.MAX_WBITS) if member.method == _DEFLATED else None
     remaining = member.stored_bytes
     while remaining:
         packed = file.read(min(COPY_BYTES, remaining))
         if not packed:
-            raise _damaged("ends within a member")
+            raise _damaged(entry, "goes beyond the end of the archive")
         remaining -= len(packed)
         if inflate is None:
             yield packed
@@ -124,26 +127,28 @@ def _inflated(file: Any, member: ZipMember) -> Iterator[bytes]:
             try:
                 block = inflate.decompress(packed, COPY_BYTES)
             except zlib.error as error:
-                raise _damaged(f"holds a member that cannot be inflated ({error})") from None
+                raise _damaged(entry, f"cannot be inflated ({error})") from None
             packed = inflate.unconsumed_tail
             yield block
     if inflate is not None and not inflate.eof:
         yield inflate.flush()
 
 
-def _damaged(found: str) -> OSError:
-    return OSError(f"the archive {found}; copy it again from its origin, or test it with unzip -t")
+def _damaged(entry: str, found: str) -> MemberError:
+    return MemberError(f"{entry} {found}; copy the archive again from its origin, or test it with unzip -t")
 
 
-def _refuse_unreadable(member: ZipMember) -> None:
+def _refuse_unreadable(entry: str, member: ZipMember) -> None:
+    if member.offset < 0:
+        raise _damaged(entry, "is before the archive's beginning, by the archive's directory")
     if member.is_encrypted:
-        raise OSError("it is encrypted; unpack the archive with its password and convert the folder")
+        raise MemberError(f"{entry} is encrypted; unpack the archive with its password and convert the folder")
     if member.method not in {_STORED, _DEFLATED}:
-        msg = f"its compression method is {member.method}, neither stored nor deflated; unpack the archive first"
-        raise OSError(msg)
+        msg = f"{entry} is compressed by method {member.method}, neither stored nor deflated; unpack the archive first"
+        raise MemberError(msg)
     if member.num_bytes > MAX_MEMBER_BYTES:
-        msg = f"it unpacks to {member.num_bytes} bytes, more than the {MAX_MEMBER_BYTES} that are read from an archive"
-        raise OSError(f"{msg}; unpack the archive first")
+        msg = f"{entry} unpacks to {member.num_bytes} bytes, more than the {MAX_MEMBER_BYTES} that are read"
+        raise MemberError(f"{msg}; unpack the archive first")
     if member.num_bytes > max(_SMALL_BYTES, _MAX_RATIO * member.stored_bytes):
-        msg = f"it claims to unpack from {member.stored_bytes} to {member.num_bytes} bytes, which no picture does"
+        msg = f"{entry} claims to unpack from {member.stored_bytes} to {member.num_bytes} bytes, which no picture does"
         raise BombError(f"{msg}; leave it out of the archive")

@@ -1,6 +1,7 @@
 """List the members of a .zip: its files and folders, and where their bytes are."""
 
 import contextlib
+import io
 import struct
 import zipfile
 from datetime import datetime, timezone
@@ -12,6 +13,8 @@ from shardkit.naming import printable
 from shardkit.storage import is_of_machine
 
 LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, length of name, length of extra field (APPNOTE 4.3.7)
+_END = struct.Struct("<4s6xH10x")  # signature, number of entries (APPNOTE 4.3.16)
+_END_SIGNATURE = b"PK\5\6"
 # The local header repeats the name and the extra field, which may be longer than in the central directory. A range with
 # this many more bytes is hardly ever too short and read twice.
 _EXTRA_BYTES = 64
@@ -55,13 +58,28 @@ def zip_members(file: BinaryIO, archive: str, mtime_ns: int) -> MemberTree[ZipMe
     """
     try:
         with zipfile.ZipFile(file) as opened:
-            return _tree_of(archive, opened.infolist(), mtime_ns)
+            infos = opened.infolist()
+            _refuse_lost(file, len(opened.comment), len(infos))
+            return _tree_of(archive, infos, mtime_ns)
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError) as error:
         # zipfile takes an end that it cannot read for one that is missing.
         if isinstance(error.__context__, OSError) and is_of_machine(error.__context__):
             raise error.__context__ from None
         msg = f"{archive}: this is not a .zip archive, or it is damaged ({error}); copy it again from its origin"
         raise DataError(msg) from error
+
+
+def _refuse_lost(file: BinaryIO, comment_bytes: int, num_listed: int) -> None:
+    """Refuse an archive whose end counts other entries than its directory lists: a damaged name hides those after it.
+
+    Raises:
+        BadZipFile: The numbers differ.
+    """
+    file.seek(-_END.size - comment_bytes, io.SEEK_END)
+    signature, num_entries = _END.unpack(file.read(_END.size))
+    # 65535 refers to the end of zip64; some programs write larger numbers modulo 65536. Other bytes may follow the end.
+    if signature == _END_SIGNATURE and num_entries not in {0xFFFF, num_listed & 0xFFFF}:
+        raise zipfile.BadZipFile(f"its end counts {num_entries:,} entries, its directory {num_listed:,}")
 
 
 def _tree_of(archive: str, infos: list[zipfile.ZipInfo], mtime_ns: int) -> MemberTree[ZipMember]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from contextvars import ContextVar
 
-from shardkit.errors import DataError, MachineError, SpecialFileError
+from shardkit.errors import DataError, MachineError, MemberError, SpecialFileError
 from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
 from shardkit.sources.listing import ending, is_ignored
 from shardkit.storage import Entry, Folder, is_of_machine, os_errors_as, unreadable
@@ -190,7 +190,7 @@ def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -
     with os_errors_as("read", f"{folder.url}/{path}"):
         try:
             data = folder.read(path)
-        except (PermissionError, SpecialFileError) as error:
+        except (PermissionError, SpecialFileError, MemberError) as error:
             return f"it cannot be read: {error.strerror or error}"
         except OSError as error:
             if error.errno in _NOWHERE:

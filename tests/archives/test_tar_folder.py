@@ -124,7 +124,7 @@ def test_an_archive_that_became_shorter_is_an_error_of_the_file(tmp_path):
     archive = packed(tmp_path / "a.tar", [("a", bytes(5000))])
     assert archive.read("a") == bytes(5000)
     os.truncate(tmp_path / "a.tar", 3000)
-    with pytest.raises(OSError, match="the archive ends within a member; copy it again"):
+    with pytest.raises(OSError, match="goes beyond the end of the archive; copy the archive again"):
         archive.read("a")
 
 

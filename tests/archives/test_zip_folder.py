@@ -229,16 +229,16 @@ def in_table(data, at, value):
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (lambda data: in_table(data, 8, b"\1\0"), "it is encrypted; unpack the archive with its password"),
-        (lambda data: in_table(data, 10, b"\x0e\0"), "method is 14, .*; unpack the archive"),
-        (lambda data: in_table(data, 16, b"abcd"), "do not match its CRC"),
-        (lambda data: in_table(data, 24, struct.pack("<L", 99)), "fewer bytes of this member than the 99"),
-        (lambda data: in_table(data, 24, struct.pack("<L", 9)), "more bytes of this member than the 9"),
+        (lambda data: in_table(data, 8, b"\1\0"), "the entry a of a.zip is encrypted; unpack the archive"),
+        (lambda data: in_table(data, 10, b"\x0e\0"), "by method 14, .*; unpack the archive"),
+        (lambda data: in_table(data, 16, b"abcd"), "do not match their CRC"),
+        (lambda data: in_table(data, 24, struct.pack("<L", 99)), "fewer bytes than the 99"),
+        (lambda data: in_table(data, 24, struct.pack("<L", 9)), "more bytes than the 9"),
         (lambda data: in_table(data, 24, struct.pack("<L", (1 << 30) + 1)), "unpacks to 1073741825 bytes, more than"),
         (lambda data: in_table(data, 24, struct.pack("<L", 65 << 20)), "which no picture does; leave it out"),
-        (lambda data: in_table(data, 42, struct.pack("<L", 5)), "no member at byte 5"),
+        (lambda data: in_table(data, 42, struct.pack("<L", 5)), "not at byte 5"),
         (lambda data: in_table(data, 20, struct.pack("<L", 4)), "fewer bytes|cannot be inflated"),
-        (lambda data: in_table(data, 20, struct.pack("<L", 1 << 20)), "ends within a member"),
+        (lambda data: in_table(data, 20, struct.pack("<L", 1 << 20)), "beyond the end"),
         (lambda data: patched(data, 31, b"\xff\xff\xff"), "cannot be inflated|do not match"),
     ],
 )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
 from shardkit.sources.folders.masks.by_content import images_below
-from shardkit.sources.walking import read_head, read_sample
+from shardkit.sources.walking import read_sample
 from shardkit.storage import Folder
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def look_alike(folder: Folder, first: str, second: str) -> bool:
 
 def _header(folder: Folder, path: str) -> tuple[bool, tuple[int, int]] | None:
     """Return whether an image has more than 8 bits, and its width and height; None if it is damaged."""
-    image = _opened(read_head(folder, path))
+    image = _opened(read_sample(folder, path, _MAX_BYTES))
     return None if image is None else (image.mode.startswith(("I", "F")), image.size)
 
 
