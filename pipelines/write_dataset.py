@@ -25,7 +25,8 @@ from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.options.groups import Shards, Splits, Stored, TFRecord
-from shardkit.options.values import Dedupe
+from shardkit.options.values import AUTO_SCALE, Dedupe
+from shardkit.options.words import named
 from shardkit.pipelines.counters import count_in_beam
 from shardkit.pipelines.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
 from shardkit.pipelines.staging import REJECTS, GatherParts, StageImages, tagged_rejects
@@ -101,6 +102,9 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         read = read_arguments("convert", given)
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
         source, self._options = option_values(read)
+        if self._options.has_open_scale:
+            msg = f"{named('bit_depth', AUTO_SCALE)} needs all images, and WriteDataset stores each before it plans"
+            raise CallError(f"{msg}; give the range, such as {named('bit_depth', 'scale=0:4095')}")
         self._staging = StagingOptions(
             self._options.stored_form(),
             self._options.max_file_bytes,

@@ -13,6 +13,7 @@ DECOMPRESSION_BOMB: Final = "decompression_bomb"
 NOT_AN_IMAGE: Final = "not_an_image"
 UNSUPPORTED_FORMAT: Final = "unsupported_format"
 TOO_MANY_PIXELS: Final = "too_many_pixels"
+NARROW_BIT_DEPTH: Final = "narrow_bit_depth"
 TOO_MANY_BYTES: Final = "too_many_bytes"
 UNREADABLE: Final = "unreadable"
 MISSING: Final = "missing"
@@ -42,6 +43,7 @@ REJECT_REASONS: dict[str, str] = {
     NOT_AN_IMAGE: "The file has the ending of an image and other content.",
     UNSUPPORTED_FORMAT: "The file is an image, video or document in a format that shardkit does not read.",
     TOO_MANY_PIXELS: "The image has more pixels, or a longer side, than the decoders allow.",
+    NARROW_BIT_DEPTH: "The high 8 of the 16 bits of the image are nearly equal; only with `check=header`.",
     TOO_MANY_BYTES: "The file has more bytes than `max_file_size` allows.",
     UNREADABLE: "There is no permission to read the file, or its archive has it damaged or encrypted.",
     MISSING: "The image that a label, record or annotation names does not exist.",

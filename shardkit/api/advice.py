@@ -18,6 +18,7 @@ from shardkit.errors import ShardkitError
 from shardkit.naming import counted, printable, split_of_folder
 from shardkit.options.call import Call, Change
 from shardkit.options.groups import OPTIONS
+from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.reject_reasons import BAD_PATH, NO_LABEL
@@ -32,7 +33,7 @@ _MOST_OFFERED = 4
 _MIN_KEPT = 0.9  # of the images: a change that keeps as many is not worse than one that keeps all
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
 # Options that change no split and no class: a change of these alone was planned when its finding was made.
-_OF_THE_SAME_PLAN = frozenset({"accept", "max_rejected"})
+_OF_THE_SAME_PLAN = frozenset({"accept", "background", "bit_depth", "max_rejected"})
 _BLIND = frozenset({"unlabelled", "label_pattern"})
 _BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
 
@@ -287,8 +288,9 @@ def values_with(call: Call, change: Change) -> dict[str, Any]:
         name: OPTIONS[name].form.read(name, value) if name in change.options else value
         for name, value in call.changed(change).given.items()
     }
-    if values.get("dedupe") == "drop":  # which reads all images
-        del values["dedupe"]
+    for name, value in (("dedupe", "drop"), ("bit_depth", AUTO_SCALE)):  # which read all images
+        if values.get(name) == value:
+            del values[name]
     return {**values, "check": "header"}
 
 

@@ -6,6 +6,7 @@
 | `inspection` | read a header; decode every byte |
 | `jpeg`, `png`, `orientation` | parsers of headers and metadata |
 | `jpeg_segments`, `jpeg_header` | segments of a JPEG; its process, chroma subsampling and quality |
+| `depth`, `profiles`, `traits` | 16 bits a channel; colour profiles; what an image loses when it is stored |
 | `gps` | find GPS positions in metadata |
 | `pillow` | other formats, and decoding |
 | `perceptual_hash` | a hash of what an image looks like |
@@ -18,8 +19,8 @@ Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imp
 """
 
 from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
-from shardkit.images.info import CHANGES, REASONS, BadImage, ImageInfo, MaskInfo
-from shardkit.images.inspection import check, check_and_hash, inspect
+from shardkit.images.info import CHANGES, REASONS, BadImage, ImageInfo, MaskInfo, Traits
+from shardkit.images.inspection import check, check_fully, inspect
 from shardkit.images.masks import NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
 from shardkit.images.stored.options import StoredForm
@@ -35,8 +36,9 @@ __all__ = [
     "NormalisedImage",
     "NormalisedMask",
     "StoredForm",
+    "Traits",
     "check",
-    "check_and_hash",
+    "check_fully",
     "check_mask",
     "inspect",
     "mask_values",

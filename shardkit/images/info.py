@@ -10,6 +10,7 @@ from shardkit.reject_reasons import (
     DAMAGED,
     DECOMPRESSION_BOMB,
     EMPTY,
+    NARROW_BIT_DEPTH,
     NOT_AN_IMAGE,
     TOO_MANY_BYTES,
     TOO_MANY_PIXELS,
@@ -26,6 +27,7 @@ REASONS = (
     NOT_AN_IMAGE,
     TOO_MANY_PIXELS,
     TOO_MANY_BYTES,
+    NARROW_BIT_DEPTH,
     DAMAGED,
     DECOMPRESSION_BOMB,
     UNREADABLE,
@@ -38,7 +40,8 @@ REASONS = (
 # normalise alone. Print the meanings with `shardkit.options.words.shown`.
 CHANGES: dict[str, str] = {
     "animated": "more than one frame or page; the first is kept",
-    "bit_depth": "more than 8 bits a channel; the high 8 are kept",
+    "background": "alpha; the image is flattened with the colour of `background`",
+    "bit_depth": "more than 8 bits a channel; the high 8 are kept, or a range by `bit_depth`",
     "cmyk": "CMYK or YCCK colours; converted to RGB",
     "cropped": "parts beyond the edges of `size` are cut off",
     "enlarged": "smaller than `size`",
@@ -54,6 +57,7 @@ CHANGES: dict[str, str] = {
     "metadata": "EXIF, XMP, comments or thumbnails removed by `strip_metadata`, or texts above 1 MiB, without decoding",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
     "padded": "smaller than `size` in one direction; there is a border",
+    "profile": "colour profile other than sRGB; colours are converted to sRGB",
     "progressive": "progressive; re-encoded by `jpeg=baseline` with its own quantisation tables and subsampling",
     "resized": "reduced by `resize`, `max_side` or `size`",
     "subsampling": "re-encoded with the chroma subsampling of `subsampling` and its own quantisation tables",
@@ -78,6 +82,25 @@ class ImageInfo:
     height: int
     orientation: int
     changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What an image loses when it is stored, or may lose when it is read. None where it loses nothing.
+
+    Attributes:
+        low: The least sample of an image with 16 bits a channel; None also if its decoder gives 8 bits only.
+        high: The greatest.
+        num_frames: Number of frames or pages, if there are several.
+        profile: Name of a colour profile other than sRGB.
+        is_transparent: True if a pixel is not opaque: decoders to RGB show the colour that it hides.
+    """
+
+    low: int | None = None
+    high: int | None = None
+    num_frames: int | None = None
+    profile: str | None = None
+    is_transparent: bool | None = None
 
 
 class BadImage(DataError):  # noqa: N818 -- named after what was found

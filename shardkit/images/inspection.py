@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from shardkit.images import jpeg, pillow, png
-from shardkit.images.info import BadImage, ImageInfo
+from shardkit.images.info import BadImage, ImageInfo, Traits
 from shardkit.images.jpeg_segments import SIGNATURE
 from shardkit.images.perceptual_hash import MIN_SIDE, perceptual_hash
+from shardkit.images.traits import traits_of
 from shardkit.reject_reasons import EMPTY
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def check(data: bytes) -> ImageInfo:
     return _check(data)[0]
 
 
-def check_and_hash(data: bytes) -> tuple[ImageInfo, bytes | None]:
-    """Do as ``check``, and return the perceptual hash too; None for images that are small or flat.
+def check_fully(data: bytes) -> tuple[ImageInfo, Traits, bytes | None]:
+    """Do as ``check``, and return the traits and the perceptual hash too; None for images that are small or flat.
 
     Args:
         data: The whole file.
@@ -65,11 +66,12 @@ def check_and_hash(data: bytes) -> tuple[ImageInfo, bytes | None]:
         BadImage: See ``check``.
     """
     info, image = _check(data)
+    traits = traits_of(data, info, image)
     if min(info.width, info.height) < MIN_SIDE:
-        return info, None
+        return info, traits, None
     # The TIFF plugin turns the pixels when it decodes.
     with pillow.decoding(info.format, data):
-        return info, perceptual_hash(image, 1 if info.format == "TIFF" else info.orientation)
+        return info, traits, perceptual_hash(image, 1 if info.format == "TIFF" else info.orientation)
 
 
 def _check(data: bytes) -> tuple[ImageInfo, "Image"]:
@@ -93,7 +95,8 @@ def decode_jpeg(data: bytes, info: ImageInfo) -> "Image":
     """
     from PIL import Image
 
-    pillow.open_image(data, "JPEG")  # its parser refuses some headers that libjpeg takes, and `normalise` needs it
+    # Its parser refuses some headers that libjpeg takes, and `normalise` needs it.
+    opened = pillow.open_image(data, "JPEG")
     pixels = jpeg.decode_reduced(data, info)
     if pixels is None:
         image = pillow.open_image(data + _AFTER_THE_END, "JPEG")
@@ -105,4 +108,6 @@ def decode_jpeg(data: bytes, info: ImageInfo) -> "Image":
     height, width, channels = pixels.shape
     # Pillow takes all CMYK of JPEGs as inverted.
     mode, pixels = ("L", pixels) if channels == 1 else ("CMYK", ~pixels)
-    return Image.frombytes(mode, (width, height), pixels.tobytes())
+    reduced = Image.frombytes(mode, (width, height), pixels.tobytes())
+    reduced.info = opened.info  # with the colour profile
+    return reduced

@@ -2,7 +2,9 @@
 
 import io
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shardkit.images.boxes import upright_size
@@ -10,7 +12,8 @@ from shardkit.images.gps import webp_chunks
 from shardkit.images.info import FIRST_TRANSPOSED, ImageInfo, damaged
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
-from shardkit.images.png import without_large_texts
+from shardkit.images.png import has_alpha, without_large_texts
+from shardkit.images.profiles import other_profile, to_srgb
 from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, place
 from shardkit.images.stored.stripping import strip_jpeg, strip_png
@@ -70,21 +73,26 @@ def normalise(data: bytes, info: ImageInfo, form: StoredForm) -> NormalisedImage
         BadImage: "damaged" or "truncated" if decoding fails; never after ``check``.
     """
     placement = place(*upright_size(info), form)
-    if not info.changes and not placement.changes:
+    flattens = form.background is not None and info.format == "PNG" and has_alpha(data)
+    if not info.changes and not placement.changes and not flattens:
         kept, changes = _kept(data, info, form)
         return NormalisedImage(kept, info.width, info.height, changes)
     image: Image = open_image(data, info.format)
     with decoding(info.format, data):
         # Pillow's TIFF plugin turns the pixels itself when it decodes.
         orientation = 1 if info.format == "TIFF" else info.orientation
-        image = _scaled(image, placement, orientation) if placement.changes else _to_eight_bits(image, resample=False)
+        more = set[str]()
+        if placement.changes:
+            image = _scaled(image, placement, orientation, partial(_to_eight_bits, data, info, form, more=more))
+        else:
+            image = _to_eight_bits(data, info, form, image, more=more, resample=False)
         image = transpose(image, orientation)
         if placement.is_padded:
             image = _padded(image, placement)
         lossy = info.format == "JPEG" or (info.format == "HEIF" and image.mode in {"L", "RGB"})
         lossy = lossy or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
         encoded = _encode(image, "JPEG" if lossy else "PNG", form)
-    return NormalisedImage(encoded, *image.size, tuple(sorted({*info.changes, *placement.changes})))
+    return NormalisedImage(encoded, *image.size, tuple(sorted({*info.changes, *placement.changes, *more})))
 
 
 def keeps_pixels(info: ImageInfo, form: StoredForm) -> bool:
@@ -118,7 +126,9 @@ def _recoding(data: bytes, form: StoredForm) -> tuple[str, ...]:
     return tuple(code for code, holds in reasons if holds)
 
 
-def _scaled(image: "Image", placement: Placement, orientation: int) -> "Image":
+def _scaled(
+    image: "Image", placement: Placement, orientation: int, to_eight_bits: "Callable[[Image], Image]"
+) -> "Image":
     """Resample the window of an image, as stored in the file, to its size; a JPEG is decoded at a reduced scale."""
     from PIL.Image import Resampling
 
@@ -130,7 +140,7 @@ def _scaled(image: "Image", placement: Placement, orientation: int) -> "Image":
     # The reduced picture rounds its sides up; this is the part that the original fills.
     filled = drafted[1][2:] if drafted else image.size
     box = (left * filled[0], top * filled[1], right * filled[0], bottom * filled[1])
-    image = _to_eight_bits(image, resample=True)
+    image = to_eight_bits(image)
     return image.resize(size, Resampling.BICUBIC, box=box, reducing_gap=_REDUCING_GAP)
 
 
@@ -143,33 +153,57 @@ def _padded(image: "Image", placement: Placement) -> "Image":
     return picture
 
 
-def _to_eight_bits(image: "Image", *, resample: bool) -> "Image":
-    """Decode and convert to L, LA, RGB, RGBA or, unless it will be resampled, P; metadata is dropped."""
+def _to_eight_bits(
+    data: bytes, info: ImageInfo, form: StoredForm, image: "Image", *, more: set[str], resample: bool = True
+) -> "Image":
+    """Decode and convert to L, LA, RGB, RGBA or, unless it will be resampled, P; metadata is dropped.
+
+    Colours are converted to sRGB before anything else is done to them, because the result has no profile.
+
+    Args:
+        data: The whole file.
+        info: Its header.
+        form: How images are stored.
+        image: The image, opened.
+        more: Receives the codes of what is done besides `info.changes`.
+        resample: Whether the result will be resampled.
+    """
     image.load()
-    mode = image.mode
-    if mode.startswith("I"):
-        image = _high_bytes(image)
+    mode, profile = image.mode, image.info.get("icc_profile")
+    has_profile = other_profile(profile) is not None
+    if mode.startswith("I") or ("bit_depth" in info.changes and form.scale is not None):
+        from shardkit.images.depth import to_eight_bits  # here, because it loads NumPy
+
+        image = to_eight_bits(image, data, info.format, form.scale)
     elif mode == "P":
         if image.has_transparency_data:
             image = image.convert("RGBA")
-        elif resample:
+        elif resample or has_profile:
             image = image.convert("RGB")
     elif mode in {"L", "RGB"} and "transparency" in image.info:  # one colour of a PNG means "transparent"
         image = image.convert(mode + "A")
-    elif mode in _CONVERTED:
+    elif mode in _CONVERTED and not (has_profile and mode == "CMYK"):
         image = image.convert(_CONVERTED[mode])
+    if profile is not None and has_profile and (converted := to_srgb(image, profile)) is not image:
+        image = converted
+        more.add("profile")
+    if image.mode == "CMYK":  # its profile is of other colours
+        image = image.convert("RGB")
+    if form.background is not None and image.mode in {"LA", "RGBA"}:
+        image = _flattened(image, form.background)
+        more.add("background")
     image.info = {}
     return image
 
 
-def _high_bytes(image: "Image") -> "Image":
-    """Convert 16 bits to 8 as TensorFlow's decode_png does; Pillow 12.3 would clip at 255."""
-    from PIL import Image
+def _flattened(image: "Image", background: str) -> "Image":
+    """Return an opaque image: the colour of the background shows where the image is transparent."""
+    from PIL import Image, ImageColor
 
-    if image.mode == "I":
-        image = image.convert("I;16")
-    samples = image.tobytes("raw", "I;16")  # little-endian
-    return Image.frombytes("L", image.size, samples[1::2])
+    colours = image.convert("RGBA")
+    made = Image.new("RGBA", image.size, ImageColor.getrgb(background))
+    made.alpha_composite(colours)
+    return made.convert("RGB")
 
 
 def transpose(image: "Image", orientation: int) -> "Image":

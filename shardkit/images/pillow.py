@@ -11,9 +11,10 @@ import io
 import re
 import struct
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shardkit.images.info import FIRST_TRANSPOSED, BadImage, ImageInfo, check_size, damaged, truncated
 from shardkit.images.orientation import valid_orientation
@@ -61,6 +62,15 @@ _MAX_BRANDS_BYTES = 256  # of the first box that are searched for compatible bra
 _KNOWN_MODES = frozenset(
     {"1", "CMYK", "I;16", "I;16B", "I;16L", "I;16N", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBX", "RGBa", "YCbCr"}
 )
+# Tags of TIFF, the bands of a photometric interpretation, and the meanings of the bands after them.
+_BITS_PER_SAMPLE, _PHOTOMETRIC, _SAMPLES_PER_PIXEL, _EXTRA_SAMPLES = 258, 262, 277, 338
+_COLOURS = {0: ("grey",), 1: ("grey",), 2: ("red", "green", "blue"), 3: ("palette",)}
+_MEANINGS = {0: "unspecified", 1: "associated alpha", 2: "alpha"}
+_ALPHA = {(1,), (2,), (999,)}  # 999: CorelDRAW 10
+_BIG_TIFF = 43
+_J2K_START = b"\xff\x4f\xff\x51"  # SOC and SIZ
+_J2K_DEPTH = 42  # offset of the first component's Ssiz: bits less one
+_MOST_OF_A_BYTE = 255
 _PILLOW_MODULES = r"PIL\."
 _SILENCER = ("ignore", None, Warning, re.compile(_PILLOW_MODULES), 0)  # the entry that filterwarnings makes
 
@@ -189,6 +199,8 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
     kind = detect_format(data)
     if kind is None:
         raise not_an_image(data)
+    if kind == "TIFF":
+        _refuse_bands(data)
     try:
         image = open_image(data, kind)
     except BadImage as error:
@@ -206,7 +218,7 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
     with decoding(kind, data):
         reasons = (
             ("animated", getattr(image, "is_animated", False)),
-            ("bit_depth", image.mode.startswith("I") or _tiff_depth(image) > 8),
+            ("bit_depth", image.mode.startswith("I") or _depth(image, data, kind) > 8),
             ("cmyk", image.mode == "CMYK"),
             (f"format:{kind.lower()}", True),
             ("orientation", orientation != 1),
@@ -222,7 +234,48 @@ def _orientation(image: "ImageFile") -> int:
         return 1
 
 
-def _tiff_depth(image: "ImageFile") -> int:
-    """Return the bits per channel of a TIFF (tag 258, BitsPerSample); 8 for other formats."""
-    depths = getattr(image, "tag_v2", {}).get(258, 8)
-    return int(max(depths)) if isinstance(depths, tuple) else int(depths)
+def _depth(image: "ImageFile", data: bytes, kind: str) -> int:
+    """Return the bits per channel of a TIFF, a JPEG 2000 or a PPM, of which Pillow decodes 8; 8 for other formats."""
+    if kind == "TIFF":
+        depths = image.tag_v2.get(_BITS_PER_SAMPLE, 8)  # type: ignore[attr-defined]
+        return int(max(depths)) if isinstance(depths, tuple) else int(depths)
+    if kind == "PPM":
+        args: Any = image.tile[0].args  # of formats with less than a byte a sample only the raw mode
+        return 16 if isinstance(args, tuple) and args[1] > _MOST_OF_A_BYTE else 8
+    if kind == "JPEG2000" and (start := data.find(_J2K_START)) >= 0:
+        return (data[start + _J2K_DEPTH] & 0x7F) + 1
+    return 8
+
+
+def _refuse_bands(data: bytes) -> None:
+    """Refuse a TIFF with bands other than grey or colours and alpha (TIFF 6.0, ExtraSamples).
+
+    Pillow takes a fourth band without a meaning, such as near infrared, for alpha or leaves it out; of one that is
+    called associated alpha, it divides the colours by it.
+
+    Raises:
+        BadImage: "unsupported_format"; the sentence names the bands.
+    """
+    from PIL.TiffImagePlugin import ImageFileDirectory_v2
+
+    silence_pillow()
+    with decoding("TIFF", data):
+        file = io.BytesIO(data)
+        header = file.read(8)
+        header += file.read(8) if header[2] == _BIG_TIFF or header[3] == _BIG_TIFF else b""
+        tags = ImageFileDirectory_v2(header)
+        file.seek(tags.next)
+        tags.load(file)
+        colours = _COLOURS.get(tags.get(_PHOTOMETRIC, -1))
+        num_bands, extra = int(tags.get(_SAMPLES_PER_PIXEL, 1)), tuple(tags.get(_EXTRA_SAMPLES, ()))
+    if colours is None or num_bands <= len(colours) or (len(colours) + 1 == num_bands and extra in _ALPHA):
+        return
+    meanings = Counter(
+        _MEANINGS.get(one, "of no meaning") for one in [*extra, *[None] * num_bands][: num_bands - len(colours)]
+    )
+    bands = [*colours, *(f"{number} {one}" for one, number in meanings.items())]
+    raise BadImage(
+        UNSUPPORTED_FORMAT,
+        f"The TIFF has {num_bands} bands ({', '.join(bands)}), and an image has three and alpha; write those that you "
+        "need as a TIFF of three bands (`gdal_translate -b 1 -b 2 -b 3 FILE RGB.tif`).",
+    )

@@ -27,7 +27,9 @@ _CHUNK = struct.Struct(">I4s")  # length of the payload, type
 _HEADER = struct.Struct(">I4sIIBBBBBI")  # length, type, width, height, depth, colour, 3 methods, CRC
 _CRC = struct.Struct(">I")
 _NUM_FRAMES = struct.Struct(">I")  # first field of acTL
+_COLOUR_AT = 25  # offset of the colour type
 _PALETTE = 3
+_ALPHA = 4  # bit of the colour types with an alpha channel
 # Bits a sample that each colour type allows, and its channels (PNG 1.2, 4.1.1).
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -133,6 +135,11 @@ def check_png_stream(data: bytes) -> None:
         position += 12 + length
     if num_inflated < num_expected or not inflate.eof:
         raise truncated("PNG", len(data))
+
+
+def has_alpha(data: bytes) -> bool:
+    """Return whether a PNG has an alpha channel, or a transparent colour."""
+    return bool(data[_COLOUR_AT] & _ALPHA) or any(kind == b"tRNS" for kind, _, _ in png_chunks(data))
 
 
 def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:

@@ -5,6 +5,7 @@ word of a command, in Python, and as JSON.
 """
 
 import operator
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,8 +14,13 @@ from typing import Any
 from shardkit.errors import CallError
 from shardkit.naming import check_split_name, split_order
 from shardkit.options import parsing
+from shardkit.options.values import AUTO_SCALE, HIGH_BITS
 from shardkit.options.words import named
 from shardkit.spelling import closest
+
+_SCALE = re.compile(r"scale=([0-9]{1,5}):([0-9]{1,5})")
+_HEX = re.compile(r"#[0-9a-f]{6}")
+_COLOURS = {"white": "#ffffff", "black": "#000000", "gray": "#808080"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,36 @@ class Choice(Form):
         hint = f"; did you mean {close!r}?" if close else ""
         msg = f"{named(option)} must be one of {', '.join(map(repr, self.choices))}; found {given!r}{hint}"
         raise CallError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class BitDepth(Form):
+    """How 16 bits a channel become 8."""
+
+    def _read(self, option: str, given: Any) -> str:
+        if given in (HIGH_BITS, AUTO_SCALE):
+            return str(given)
+        found = _SCALE.fullmatch(str(given))
+        low, high = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not low < high < 1 << 16:
+            msg = (
+                f"{named(option)} is high, scale=auto, or scale=LOW:HIGH with two samples of 0 to 65535, the least "
+                f"first, such as scale=0:4095; found {given!r}"
+            )
+            raise CallError(msg)
+        return f"scale={low}:{high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Colour(Form):
+    """A colour, as ``#rrggbb``."""
+
+    def _read(self, option: str, given: Any) -> str:
+        colour = _COLOURS.get(str(given).lower(), str(given).lower())
+        if not _HEX.fullmatch(colour):
+            msg = f"{named(option)} is {', '.join(_COLOURS)} or #RRGGBB; found {given!r}"
+            raise CallError(msg)
+        return colour
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ from typing import get_args
 from shardkit.image_limits import LARGEST_FILE_BYTES, MAX_FILE_BYTES
 from shardkit.options.definition import Group, group, option
 from shardkit.options.forms import (
+    BitDepth,
     Bytes,
     Choice,
+    Colour,
     Form,
     Identifier,
     ImageSize,
@@ -23,6 +25,7 @@ from shardkit.options.forms import (
 from shardkit.options.of_sources import OF_NEW_DATASETS
 from shardkit.options.values import (
     ACCEPTABLE,
+    HIGH_BITS,
     NO_RULE,
     OWN_SPLITS,
     Check,
@@ -284,6 +287,28 @@ class Stored(Group):
             "re-encode JPEGs that have more chroma samples than this, with their own tables",
             heading="Images",
             form=Choice(NO_RULE, words=get_args(Subsampling)),
+            rule="fixed",
+        ),
+    )
+    bit_depth: str = field(
+        default=HIGH_BITS,
+        metadata=option(
+            "images with 16 bits a channel: high keeps the high 8 bits. scale=LOW:HIGH maps these samples to black and "
+            "white in all of them, scale=auto those that they use",
+            heading="Images",
+            form=BitDepth(),
+            metavar="high|scale=LOW:HIGH|scale=auto",
+            rule="fixed",
+        ),
+    )
+    background: str | NoRule | None = field(
+        default=None,
+        metadata=option(
+            "flatten images with alpha with this colour: white, black, gray or #RRGGBB",
+            heading="Images",
+            form=Colour(NO_RULE),
+            default_text="alpha is kept",
+            metavar="COLOUR",
             rule="fixed",
         ),
     )

@@ -18,9 +18,13 @@ ACCEPTABLE: Final[dict[str, str]] = {
     "clipped_boxes": "keep the boxes, cut off at the edges of their images",
     "other_class_names": "take them as different classes",
     "class_numbers_from_one": "take the numbers as they are, from 0",
+    "loss_by_class": "store the images, although a step of storing tells the classes",
+    "narrow_bit_depth": "keep the high 8 of 16 bits, with these few levels of grey",
     "turned_images": "take the annotations as those of the pictures that are shown",
 }
 
+HIGH_BITS: Final = "high"  # of `bit_depth`: keep the high 8 of 16 bits
+AUTO_SCALE: Final = "scale=auto"  # of `bit_depth`: planning finds the range, and the manifest has it
 NO_RULE: Final = "none"  # no limit, no groups: overrules the rule of a dataset that is converted
 OWN_SPLITS: Final = "own"  # the value of `splits` that keeps the source's own splits
 NoRule = Literal["none"]

@@ -72,6 +72,14 @@ HAS_GPS = pa.field("has_gps", pa.bool_())  # whether the file's metadata holds a
 FORMAT = pa.field("format", pa.string())
 CONTENT_SHA256 = pa.field("content_sha256", pa.binary(32))
 PERCEPTUAL_HASH = pa.field("perceptual_hash", pa.binary(16))  # null also for small and flat images; see images
+# What an image loses when it is stored, by the names of `images.Traits`; null if nothing, as in records of datasets.
+TRAITS = [
+    pa.field("low", pa.int32()),
+    pa.field("high", pa.int32()),
+    pa.field("num_frames", pa.int32()),
+    pa.field("profile", pa.string()),
+    pa.field("is_transparent", pa.bool_()),
+]
 # Null if the file was not opened (`check=header`) or is rejected.
 CHECKED_FIELDS = [
     FORMAT,
@@ -79,6 +87,7 @@ CHECKED_FIELDS = [
     pa.field("height", pa.int32()),
     pa.field("orientation", pa.int8()),  # EXIF's 1 to 8
     pa.field("changes", pa.string()),  # what normalisation will change, separated by commas
+    *TRAITS,
     HAS_GPS,
     CONTENT_SHA256,
     PERCEPTUAL_HASH,

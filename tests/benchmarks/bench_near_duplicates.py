@@ -39,7 +39,7 @@ def jpeg(image: Image.Image, quality: int) -> bytes:
 
 
 def hash_of(data: bytes) -> np.ndarray | None:
-    found = images.check_and_hash(data)[1]
+    found = images.check_fully(data)[2]
     return None if found is None else np.frombuffer(found, "<u8")
 
 

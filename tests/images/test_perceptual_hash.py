@@ -11,7 +11,7 @@ from ..copies import COPIES, as_png, cropped, encoded, photo
 
 
 def hash_of(data):
-    return images.check_and_hash(data)[1]
+    return images.check_fully(data)[2]
 
 
 def bits_between(one, other):
@@ -68,6 +68,6 @@ def test_every_mode_of_8_bits_has_a_hash(mode):
     ],
 )
 def test_images_that_are_flat_small_or_not_of_8_bits_have_none(image):
-    info, found = images.check_and_hash(as_png(image))
+    info, _, found = images.check_fully(as_png(image))
     assert found is None
     assert (info.width, info.height) == image.size

@@ -104,12 +104,14 @@ def test_broken_shows_every_reason_and_every_change_that_normalising_needs() -> 
         "too_many_bytes",
         "unreadable",
         "unsupported_format",
+        "narrow_bit_depth",
+        "profile",
         "format:avif",
         "format:heif",
         "format:jpeg2000",
         "format:ppm",
         "jpeg_process",
-        *("cropped", "enlarged", "metadata", "padded", "progressive", "resized", "subsampling"),
+        *("background", "cropped", "enlarged", "metadata", "padded", "progressive", "resized", "subsampling"),
     }
     assert {*images.REASONS, *images.CHANGES} - shown == absent
 

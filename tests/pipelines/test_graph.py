@@ -160,7 +160,7 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_the_work_is_shared_out_over_the_threads(workers, monkeypatch, tmp_path):
-    check, threads, all_here = images.check_and_hash, set(), threading.Barrier(workers)
+    check, threads, all_here = images.check_fully, set(), threading.Barrier(workers)
 
     def checking(data):
         if threading.get_ident() not in threads:
@@ -169,7 +169,7 @@ def test_the_work_is_shared_out_over_the_threads(workers, monkeypatch, tmp_path)
             all_here.wait(timeout=30)
         return check(data)
 
-    monkeypatch.setattr(images, "check_and_hash", checking)
+    monkeypatch.setattr(images, "check_fully", checking)
     # In one folder, which one thread lists.
     write_tree(tmp_path / "source", {f"a/{i}.png": picture(i) for i in range(DECODE_BATCH_ROWS * workers)})
     options = ["--workers", workers, "--layout", "class-folders"]

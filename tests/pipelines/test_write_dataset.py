@@ -266,8 +266,8 @@ def test_a_run_that_failed_is_continued(rows, written, tmp_path, monkeypatch):
     assert not list(output.glob("*.tfrecord"))
     inventory = output / ".shardkit" / "inventory"
     (inventory / f"{TEMPORARY}1-0").write_bytes(b"")  # of a worker that was killed
-    check, checked = images.check_and_hash, []
-    monkeypatch.setattr(images, "check_and_hash", lambda data: checked.append(data) or check(data))
+    check, checked = images.check_fully, []
+    monkeypatch.setattr(images, "check_fully", lambda data: checked.append(data) or check(data))
     write(output, rows[::-1], **OPTIONS)
     assert checked == [rows[-1].image], "the others were staged before"
     assert digests_of(output) == digests_of(written[0])

@@ -1,6 +1,7 @@
 """Check the image of every row of a listing: read, hash and decode it, and place its boxes on the upright image."""
 
 import hashlib
+from dataclasses import asdict
 from typing import Any, Protocol
 
 import google_crc32c
@@ -89,9 +90,9 @@ def check_file(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
         BadImage: The image, the mask or the annotation is to be rejected.
     """
     image = files.image(row)
-    info, perceptual_hash = images.check_and_hash(image.data)
+    info, traits, perceptual_hash = images.check_fully(image.data)
     row |= {
-        **_facts(info),
+        **_facts(info, traits),
         PERCEPTUAL_HASH.name: perceptual_hash,
         HAS_GPS.name: has_gps(image.data),
         CONTENT_SHA256.name: hashlib.sha256(image.data).digest(),
@@ -110,8 +111,8 @@ def _check_record(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
     row[HAS_GPS.name] = has_gps(image.data)
     if row[FORMAT.name] is not None:
         return []
-    info, perceptual_hash = images.check_and_hash(image.data)
-    row |= {**_facts(info), PERCEPTUAL_HASH.name: perceptual_hash}
+    info, traits, perceptual_hash = images.check_fully(image.data)
+    row |= {**_facts(info, traits), PERCEPTUAL_HASH.name: perceptual_hash}
     row |= {CONTENT_SHA256.name: row[RAW_SHA256.name], RAW_SHA256.name: None}
     is_adopted = row.get(STORED_MASK.name) is not None  # masks of conversions were checked
     if is_adopted and (mask := files.mask(row, image)) is not None:
@@ -119,8 +120,9 @@ def _check_record(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
     return place_boxes(row, info)
 
 
-def _facts(info: images.ImageInfo) -> dict[str, Any]:
+def _facts(info: images.ImageInfo, traits: images.Traits) -> dict[str, Any]:
     return {
+        **asdict(traits),
         FORMAT.name: info.format,
         "width": info.width,
         "height": info.height,

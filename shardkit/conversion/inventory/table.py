@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from shardkit.sources.columns import LINE
 
-_FEW_VALUES = {"label_name", "format", "changes", "reason", "message", "split"}
+_FEW_VALUES = {"label_name", "format", "changes", "profile", "reason", "message", "split"}
 _WHOLE_NUMBERS = {"source_bytes", "width", "height", "content_crc32c"}
 _CHUNKS_BETWEEN_RELEASES = 16
 _SIGNED = (pa.int8(), pa.int16(), pa.int32())

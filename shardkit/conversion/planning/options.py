@@ -13,7 +13,7 @@ from shardkit.images.stored.options import StoredForm
 from shardkit.options.definition import written_options
 from shardkit.options.groups import TARGET_SHARD_BYTES
 from shardkit.options.parsing import within
-from shardkit.options.values import Check, Dedupe, SplitBy
+from shardkit.options.values import AUTO_SCALE, Check, Dedupe, SplitBy
 from shardkit.options.words import named
 
 KeptSplits = Literal["made", "own"]
@@ -94,10 +94,16 @@ class ConvertOptions(StoredForm):
         # With `splits_of`, the source's other splits are written too; kept splits may have any names.
         if self.splits is not None and not self.splits_of and self.kept_splits is None:
             self.check_split_names(self.splits)
-        if self.dedupe == "drop" and self.check == "header":
-            drops, reads_none, reads = named("dedupe", "drop"), named("check", "header"), named("check", "decode")
-            msg = f"{drops} needs to know the contents, and {reads_none} reads none; give {reads}"
-            raise CallError(msg)
+        for option, value in (("dedupe", "drop"), ("bit_depth", AUTO_SCALE)):
+            if self.check == "header" and getattr(self, option) == value:
+                needs, reads_none, reads = named(option, value), named("check", "header"), named("check", "decode")
+                msg = f"{needs} needs to know the contents, and {reads_none} reads none; give {reads}"
+                raise CallError(msg)
+
+    @property
+    def has_open_scale(self) -> bool:
+        """Whether planning finds the range of samples that becomes black and white."""
+        return self.bit_depth == AUTO_SCALE
 
     def stored_form(self) -> StoredForm:
         """Return the options of the form in which images are stored."""

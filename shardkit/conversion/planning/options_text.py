@@ -9,6 +9,7 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.written_options import reads_written_options
 from shardkit.options.definition import Option, written_options
 from shardkit.options.forms import Hashed
+from shardkit.options.values import AUTO_SCALE, HIGH_BITS
 from shardkit.options.words import named, words_of
 
 PLAN_VERSION_KEY = "plan_version"
@@ -68,7 +69,8 @@ def option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> l
         values = [
             one.form.from_json(options[name]) if name in options else _DEFAULTS[name] for options in (before, after)
         ]
-        if values[0] == values[1]:
+        is_resolved = values[1] == AUTO_SCALE and values[0] != HIGH_BITS  # planning compares the range itself
+        if values[0] == values[1] or is_resolved:
             continue
         if isinstance(one.form, Hashed) and None not in values:
             said.append(f"{named(one.name)} has another {one.form.placeholder.lower()}")

@@ -4,7 +4,7 @@ It is a pure function of the inventory, the options and the versions of librarie
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
 from shardkit.conversion.planning.checks.all_checks import collect_findings
 from shardkit.conversion.planning.checks.earlier import check_earlier
 from shardkit.conversion.planning.checks.finding import Finding, with_accepted
+from shardkit.conversion.planning.checks.losses import sample_range
 from shardkit.conversion.planning.checks.near_identical import check_near_identical
 from shardkit.conversion.planning.checks.repeated import check_repeated
 from shardkit.conversion.planning.choosing import choose_examples, planned_table
@@ -36,8 +37,9 @@ from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
+from shardkit.options.values import HIGH_BITS
 from shardkit.sources.claims.claim import Claim, UsedFile
-from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED
+from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
 
 PLAN_VERSION = 3
 
@@ -57,6 +59,7 @@ _NOT_PLANNED = {
     GROUP.name,
     LAST_CLASS.name,
     NUM_CLIPPED.name,
+    *(field.name for field in TRAITS),
 }
 
 
@@ -232,6 +235,10 @@ def make_plan(
     chosen = choose_examples(inventory, table, good, rejected, options, earlier)
     good, rejected, relations, labels = chosen.good, chosen.rejected, chosen.relations, chosen.labels
     split_of, names = chosen.split_of, chosen.names
+    if options.has_open_scale:
+        found = sample_range(good)
+        bit_depth = HIGH_BITS if found is None else f"scale={found[0]}:{found[1]}"
+        rules, options = replace(rules, bit_depth=bit_depth), replace(options, bit_depth=bit_depth)
     if earlier is None:
         options.check_split_names(names)
     repeated = tuple(check_repeated(good, labels, relations, split_of, options))
@@ -254,7 +261,7 @@ def make_plan(
     class_counts = {split.name: split.class_counts for split in splits}
     known = earlier.classes if earlier is not None else ()
     findings = collect_findings(
-        inventory, good, rejected, labels.classes, class_counts, repeated, options, known, is_explicit=is_explicit
+        inventory, good, rejected, labels, class_counts, repeated, options, known, is_explicit=is_explicit
     )
     if earlier is not None:
         findings = tuple(one for one in findings if one.code not in _OF_A_WHOLE_DATASET)

@@ -8,7 +8,7 @@ import io
 import json
 import platform
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -137,6 +137,7 @@ class PlannedDataset:
             "splits": self.splits,
             "num_listed": self.num_listed,
             "finished_before": self.finished_before,
+            "bit_depth": self.options.bit_depth,
         }
         out = io.BytesIO()
         pq.write_table(self.rejected.replace_schema_metadata({_KEY: json.dumps(written).encode()}), out)
@@ -173,25 +174,33 @@ def find_planned(output: Folder, options: ConvertOptions) -> PlannedDataset | No
     written = _metadata(rejected.schema)
     written["source"] = Source(**written["source"])
     written["splits"] = [PlannedSplit(*split) for split in written["splits"]]
+    options = replace(options, bit_depth=written.pop("bit_depth"))
     return PlannedDataset(
         output, **written, options=options, rejected=rejected.cast(REJECTED_SCHEMA).replace_schema_metadata()
     )
 
 
-_classes: dict[str, tuple[str, ...]] = {}  # by the plan's digest, which says what they are
+class PlannedFacts(NamedTuple):
+    """What planning found and writing needs: the classes in label order, and the value of `bit_depth`."""
+
+    classes: tuple[str, ...]
+    bit_depth: str
 
 
-def planned_classes(output: Folder, plan_digest: str) -> tuple[str, ...]:
-    """Return the classes of a plan in label order; each worker process reads them once.
+_facts: dict[str, PlannedFacts] = {}  # by the plan's digest, which says what they are
+
+
+def planned_facts(output: Folder, plan_digest: str) -> PlannedFacts:
+    """Return the facts of a plan; each worker process reads them once.
 
     Args:
         output: The folder that holds the work folder.
         plan_digest: The plan's digest.
     """
-    if plan_digest not in _classes:
+    if plan_digest not in _facts:
         written = _metadata(pq.read_schema(io.BytesIO(retried(lambda: output.read(PATH)))))
-        _classes[written["digest"]] = tuple(written["classes"])
-    return _classes[plan_digest]
+        _facts[written["digest"]] = PlannedFacts(tuple(written["classes"]), written["bit_depth"])
+    return _facts[plan_digest]
 
 
 def _metadata(schema: pa.Schema) -> dict[str, Any]:

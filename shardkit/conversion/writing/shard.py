@@ -38,6 +38,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation, move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
+from shardkit.images.traits import refuse_few_levels
 from shardkit.parallel.counting import count, measure
 from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
@@ -59,11 +60,13 @@ class WriteOptions:
         classes: Class names in label order.
         form: How images are stored.
         max_file_bytes: Size above which a mask is not read.
+        takes_few_levels: Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
     """
 
     classes: tuple[str, ...]
     form: images.StoredForm
     max_file_bytes: int = MAX_FILE_BYTES
+    takes_few_levels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         for row in planned_rows(table):
             fence.check_sometimes()
             try:
-                image, mask, info, source_bytes, content_sha256 = _stored(files, row, options.form)
+                image, mask, info, source_bytes, content_sha256 = _stored(files, row, options)
                 columns, lost = _placed(row, info, options.form)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
@@ -195,13 +198,16 @@ class _Stored(NamedTuple):
     content_sha256: bytes
 
 
-def _stored(files: SourceFiles, row: PlannedRow, form: images.StoredForm) -> _Stored:
+def _stored(files: SourceFiles, row: PlannedRow, options: WriteOptions) -> _Stored:
     """Return a row's image and mask as they are stored."""
+    form = options.form
     if row.info is not None and row.content_sha256 is not None and is_staged(row.columns):
         staged = read_staged(files.ranges, row.columns)
         return _Stored(*staged, row.info, row.source_bytes, row.content_sha256)
     raw, content_sha256 = read_image(files, row)
     info = row.info or images.inspect(raw.data)
+    if row.info is None and form.scale is None and not options.takes_few_levels:
+        refuse_few_levels(raw.data, info)
     image = images.normalise(raw.data, info, form)
     if row.info is None and {*image.changes} - {"metadata"}:
         images.check(raw.data)  # an image that is encoded anew would show no more that it was damaged

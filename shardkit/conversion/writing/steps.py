@@ -8,7 +8,7 @@ before, and writing and publishing give the same files.
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from shardkit.conversion.planning.planned_dataset import (
     PlannedDataset,
     PlannedSplit,
     find_planned,
-    planned_classes,
+    planned_facts,
     read_planned,
 )
 from shardkit.conversion.writing import inventory_tasks
@@ -55,7 +55,7 @@ from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import Divided, JobEnd
 from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence
-from shardkit.reject_reasons import UNREADABLE
+from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
 from shardkit.storage import Folder, os_errors_as, remove_temporaries
 
@@ -149,6 +149,8 @@ class ConversionSteps:
         zlib = software.zlib_version()  # may differ between runs that write the same bytes
         notes.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
         forget_shards_with_rejects(self.output, UNREADABLE)  # the disk, the mount or the permission may be repaired now
+        if NARROW_BIT_DEPTH in self.options.accept:
+            forget_shards_with_rejects(self.output, NARROW_BIT_DEPTH)
         names = [task.name for task in plan_file.shard_tasks(plan)]
         finished = finished_shards(self.output, names, plan.digest)
         if finished:
@@ -165,7 +167,7 @@ class ConversionSteps:
             plan.rejected,
             num_listed,
             len(finished),
-            self.options,
+            plan.options,
         )
         planned.write(fence)
         return planned
@@ -210,8 +212,11 @@ class ConversionSteps:
     def write(self, planned: PlannedShard, fence: Fence) -> list[SummaryRow]:
         """Write a shard, unless it is finished; see `WriteJob.write`. Return its summary, unless writing failed."""
         task, plan_digest = planned
-        classes = planned_classes(self.output, plan_digest)
-        options = WriteOptions(classes, self.options.stored_form(), self.options.max_file_bytes)
+        facts = planned_facts(self.output, plan_digest)
+        form = replace(self.options.stored_form(), bit_depth=facts.bit_depth)
+        options = WriteOptions(
+            facts.classes, form, self.options.max_file_bytes, NARROW_BIT_DEPTH in self.options.accept
+        )
         written = WriteJob(self.source.folder, options).write(task, fence.of_plan(plan_digest))
         return [one.as_row() for one in written]
 

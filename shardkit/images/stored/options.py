@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from shardkit.errors import CallError
 from shardkit.options.groups import DEFAULT_QUALITY, MAX_SIDE
 from shardkit.options.parsing import within
-from shardkit.options.values import Fit, Jpeg, Subsampling
+from shardkit.options.values import HIGH_BITS, Fit, Jpeg, Subsampling
 from shardkit.options.words import named
 
 # Pixels of the stored picture: RGB with more is 1 GiB.
@@ -28,6 +28,9 @@ class StoredForm:
         jpeg: ``baseline`` re-encodes progressive JPEGs with their own quantisation tables; ``keep`` leaves them.
         subsampling: Chroma subsampling of all JPEGs that are encoded; JPEGs with more chroma samples are re-encoded
             with their own quantisation tables. None keeps the others, and encodes with 4:2:0.
+        bit_depth: How images with 16 bits a channel become 8: ``high`` keeps the high 8, ``scale=LOW:HIGH`` maps this
+            range of samples to black and white; ``scale=auto`` is the range of the source, which planning finds.
+        background: The colour that images with alpha are flattened with, ``#RRGGBB``; None to keep alpha.
         strip_metadata: Whether metadata other than colour profiles is removed.
     """
 
@@ -39,6 +42,8 @@ class StoredForm:
     quality: int = DEFAULT_QUALITY
     jpeg: Jpeg = "keep"
     subsampling: Subsampling | None = None
+    bit_depth: str = HIGH_BITS
+    background: str | None = None
     strip_metadata: bool = False
 
     def __post_init__(self) -> None:
@@ -64,6 +69,14 @@ class StoredForm:
                 padding, adds = named("mask_padding"), named("fit", "pad")
                 msg = f"{padding} is the class number of a border, and only {adds} adds one; leave it out"
                 raise CallError(msg)
+
+    @property
+    def scale(self) -> tuple[int, int] | None:
+        """The samples of 16 bits that become black and white; None if the high 8 bits are kept."""
+        if self.bit_depth == HIGH_BITS:
+            return None
+        low, high = map(int, self.bit_depth.removeprefix("scale=").split(":"))
+        return low, high
 
     @property
     def keeps_sizes(self) -> bool:

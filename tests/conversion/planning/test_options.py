@@ -67,6 +67,8 @@ CHANGED = {
     "jpeg": "baseline",
     "subsampling": "4:2:0",
     "strip_metadata": True,
+    "bit_depth": "scale=0:4095",
+    "background": "#ffffff",
     "where": "1 condition, hmac ef",
     "drop": "2 keys, hmac ab",
     "labels": "1 key, hmac cd",

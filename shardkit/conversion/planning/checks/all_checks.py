@@ -12,6 +12,7 @@ from shardkit.conversion.planning.checks.boxes import check_boxes
 from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
 from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_unread
 from shardkit.conversion.planning.checks.finding import Finding
+from shardkit.conversion.planning.checks.losses import check_losses
 from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
 from shardkit.conversion.planning.checks.positions import check_positions
 from shardkit.conversion.planning.checks.split_classes import (
@@ -20,6 +21,7 @@ from shardkit.conversion.planning.checks.split_classes import (
     label_places,
 )
 from shardkit.conversion.planning.checks.turned import check_turned
+from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import own_splits
@@ -30,7 +32,7 @@ def collect_findings(
     inventory: Inventory,
     good: Rows,
     rejected: pa.Table,
-    classes: Sequence[str],
+    labels: ExampleLabels,
     counts: dict[str, list[int]],
     repeated: Sequence[Finding],
     options: ConvertOptions,
@@ -44,14 +46,14 @@ def collect_findings(
         inventory: The whole inventory.
         good: The rows that are planned.
         rejected: The rejected rows; REJECTED_SCHEMA.
-        classes: Names of the classes in label order.
+        labels: The labels of these rows.
         counts: Number of examples of each class, by split, in the order of writing.
         repeated: Findings about groups and duplicates; see `repeated.check_repeated`.
         options: Options of the conversion.
         earlier: Classes of the dataset that the images are appended to.
         is_explicit: Whether the user chose how the source is read.
     """
-    splits = list(counts)
+    splits, classes = list(counts), labels.classes
     table = inventory.table
     places = label_places(table)
     of_class: npt.NDArray[np.int64] = np.array(list(counts.values()), np.int64)
@@ -69,6 +71,7 @@ def collect_findings(
         *check_positions(good, options),
         *check_turned(good),
         *check_boxes(good, inventory.layout),
+        *check_losses(good, labels, options),
         *check_own_splits(table, rejected, splits, len(good), options),
     )
 

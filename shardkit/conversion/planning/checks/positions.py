@@ -34,26 +34,26 @@ def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
     form = options.stored_form()
     have = "has a GPS position" if num_with == 1 else "have GPS positions"
     sentence = f"{num_with:,} of {counted(len(good), 'image')} {have} in the metadata"
-    num_stored = 0 if form.strip_metadata else _num_stored(good, has_gps, form)
-    if not num_stored:
+    kept = 0 if form.strip_metadata else num_stored(good.filter(pc.fill_null(has_gps, False).to_numpy()), form)  # noqa: FBT003
+    if not kept:
         strips = named("strip_metadata", True)
         remedy = f"none is stored, as asked for by {strips} or because these images are encoded again"
         yield Finding("gps_positions", "hints", sentence, remedy=remedy)
         return
     # Whether a JPEG is encoded again because of its coding is only known when it is written.
     up_to = "up to " if form.jpeg != "keep" or form.subsampling is not None else ""
-    stored = "is stored with it" if num_stored == 1 else "are stored with them"
+    stored = "is stored with it" if kept == 1 else "are stored with them"
     yield Finding(
         "gps_positions",
         "warns",
-        f"{sentence}, and {up_to}{num_stored:,} {stored}",
+        f"{sentence}, and {up_to}{kept:,} {stored}",
         remedy=f"before you hand the dataset on, add {named('strip_metadata', True)}, which changes no pixel",
     )
 
 
-def _num_stored(good: Rows, has_gps: pa.ChunkedArray, form: StoredForm) -> int:
-    """Return the number of images with a position whose bytes are stored as they are, counted by kind and size."""
-    kinds = pa.table({name: good[name].filter(has_gps) for name in _DECIDING})
+def num_stored(rows: Rows, form: StoredForm) -> int:
+    """Return the number of images whose pixels are stored as they are in the file, counted by kind and size."""
+    kinds = pa.table({name: rows[name] for name in _DECIDING})
     kinds = kinds.group_by(_DECIDING).aggregate([([], "count_all")])
     return sum(
         row["count_all"]

@@ -1,0 +1,262 @@
+"""Find what images lose when they are stored with 8 bits a channel as one upright picture in sRGB.
+
+Nothing of it is an error, but whoever trains on the dataset should know it. Two things stop the conversion: samples of
+16 bits that use a small part of their range, which become a few levels of grey, and a step that meets all images of one
+class and none of another, which a model learns in place of the class.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.conversion.planning.checks.finding import Finding, Keys
+from shardkit.conversion.planning.checks.positions import num_stored
+from shardkit.conversion.planning.labels import ExampleLabels
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.rows import Rows
+from shardkit.images.traits import FEW_LEVELS
+from shardkit.naming import counted, printable
+from shardkit.options.call import Change
+from shardkit.options.values import AUTO_SCALE
+from shardkit.options.words import named
+
+_NAMES = 3  # in a sentence
+_MAX_SAMPLE = (1 << 16) - 1
+_FEW_OF_ALL = 128  # of 256 levels, of all images together
+_EDGE = 5  # percent of images whose ranges are left out if a few of them use all samples
+# A class is met by a step if it meets nearly all of its images, and not met if it meets nearly none.
+_NEARLY = 0.05
+_MAX_CHANCE = 0.01  # that some class is met so by chance, with the share of the other classes
+_Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A step of storing that meets some images.
+
+    Attributes:
+        code: The finding's code.
+        have: What its images have, as the end of a sentence.
+        mask: bool[n], the rows that it meets.
+    """
+
+    code: str
+    have: str
+    mask: _Mask
+
+
+def sample_range(good: Rows) -> tuple[int, int] | None:
+    """Return the least and the greatest sample of all images with 16 bits a channel; None if there is none."""
+    least, greatest = pc.min(good["low"]).as_py(), pc.max(good["high"]).as_py()
+    return None if least is None else (least, max(greatest, least + 1))
+
+
+def check_losses(good: Rows, labels: ExampleLabels, options: ConvertOptions) -> Iterator[Finding]:
+    """Yield the findings; with ``check="header"``, no image was opened and nothing is known.
+
+    Args:
+        good: The rows that are planned.
+        labels: Their labels.
+        options: Options of the conversion; a range that planning finds is in `bit_depth`.
+    """
+    if good.lazy_column("changes").column.null_count == len(good.table):
+        if options.check == "header":
+            unknown = (
+                f"with {named('check', 'header')} no image was opened, so what is lost when it is stored is not known"
+            )
+            yield Finding("not_opened", "hints", unknown, remedy="`shardkit info OUT` counts it afterwards")
+        return
+    meets = _masks(good)
+    steps = [
+        _Step("bit_depth", "16 bits a channel", meets("bit_depth")),
+        _Step("several_frames", "several pages or frames", meets("animated")),
+        _Step("cmyk", "CMYK colours", meets("cmyk")),
+        _Step("alpha", "transparent pixels", _is_valid(good, "is_transparent")),
+        _Step("colour_profile", "a colour profile other than sRGB", _is_valid(good, "profile")),
+        _Step("encoded_again", "to be encoded again as JPEG", _encoded_again(good, meets)),
+    ]
+    say = {
+        "bit_depth": _bit_depth,
+        "several_frames": _several_frames,
+        "cmyk": _cmyk,
+        "alpha": _alpha,
+        "colour_profile": _colour_profile,
+        "encoded_again": _encoded_again_said,
+    }
+    for step in steps:
+        if step.mask.any():
+            yield from say[step.code](good, step, options)
+    if labels.are_single:
+        for step in steps:
+            yield from _by_class(step, labels)
+
+
+def _masks(good: Rows) -> "Callable[[str], _Mask]":
+    """Return the function that finds the rows whose changes have a code."""
+    column = good["changes"]
+    values = [one for one in pc.unique(column.cast(pa.string())).to_pylist() if one]
+
+    def meets(code: str) -> _Mask:
+        having = [one for one in values if code in one.split(",")]
+        if not having:
+            return np.zeros(len(good), np.bool_)
+        found: _Mask = pc.is_in(column.cast(pa.string()), pa.array(having)).to_numpy(zero_copy_only=False)
+        return found
+
+    return meets
+
+
+def _is_valid(good: Rows, name: str) -> _Mask:
+    found: _Mask = good[name].is_valid().to_numpy(zero_copy_only=False)
+    return found
+
+
+def _encoded_again(good: Rows, meets: "Callable[[str], _Mask]") -> _Mask:
+    """Return the rows whose lossy images are decoded and encoded with loss again; the sizes of options aside."""
+    turned = meets("orientation") | meets("cmyk") | meets("jpeg_process")
+    is_jpeg: _Mask = pc.equal(good["format"].cast(pa.string()), "JPEG").to_numpy(zero_copy_only=False)
+    return (turned & is_jpeg) | meets("format:heif")
+
+
+def _such_as(good: Rows, mask: _Mask) -> str:
+    """Return the names of the first rows: ``such as a.png, b.png``."""
+    rows = np.flatnonzero(mask)[:_NAMES]
+    return f"such as {', '.join(printable(key) for key in Keys(good.lazy_column('key'), rows))}"
+
+
+def _have(mask: _Mask) -> str:
+    number = int(np.count_nonzero(mask))
+    return f"{number:,} of {counted(len(mask), 'image')} {'has' if number == 1 else 'have'}"
+
+
+def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+    found = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}"
+    others = "" if step.mask.all() else "; the others have 8 and are stored as they are"
+    low, high = (_numbers(good[name]) for name in ("low", "high"))
+    scale = options.stored_form().scale
+    if not len(low):
+        yield Finding("bit_depth", "warns", f"{found}: the high 8 bits are kept, and their range is not known{others}")
+        return
+    if scale is not None:
+        is_clipped = int(np.count_nonzero((low < scale[0]) | (high > scale[1])))
+        sentence = f"{found}: the samples {scale[0]} to {scale[1]} become black to white{others}"
+        if is_clipped:
+            sentence += f"; {counted(is_clipped, 'image')} of them have samples beyond, which are clipped"
+        yield Finding("bit_depth", "warns" if is_clipped or others else "hints", sentence, remedy="check a few of them")
+        return
+    least, most = int(low.min()), int(high.max())
+    wide = most - least >> 8 >= _FEW_OF_ALL
+    if wide and np.median((high >> 8) - (low >> 8) + 1) > FEW_LEVELS:
+        sentence = f"{found}: the high 8 bits are kept, and the samples use {least} to {most} of {_MAX_SAMPLE}{others}"
+        yield Finding("bit_depth", "warns", sentence, remedy="check that both look alike" if others else "")
+        return
+    changes = [Change("the same: the range that the images of SOURCE use", {"bit_depth": AUTO_SCALE})]
+    if wide:  # by a few images, or each image uses another part
+        least, most, changes = int(np.percentile(low, _EDGE)), int(np.percentile(high, 100 - _EDGE)), []
+    most = max(most, least + 1)
+    levels = counted((most >> 8) - (least >> 8) + 1, "level")
+    what = "most of their samples are" if wide else "their samples are"
+    meaning = f"in all of them the sample {least} becomes black and {most} white"
+    yield Finding(
+        "narrow_bit_depth",
+        "stops",
+        f"{found}, and {what} {least} to {most} of {_MAX_SAMPLE}: the high 8 bits would keep {levels} of 256{others}",
+        changes=(Change(meaning, {"bit_depth": f"scale={least}:{most}"}), *changes),
+    )
+
+
+def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    numbers: npt.NDArray[np.int64] = column.drop_null().cast(pa.int64()).to_numpy()
+    return numbers
+
+
+def _several_frames(good: Rows, step: _Step, _: ConvertOptions) -> Iterator[Finding]:
+    numbers = _numbers(good["num_frames"])
+    how_many = "several"
+    if len(numbers):
+        least, most = int(numbers.min()), int(numbers.max())
+        how_many = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    sentence = f"{_have(step.mask)} {how_many} pages or frames, {_such_as(good, step.mask)}: the first one is stored"
+    yield Finding("several_frames", "warns", sentence, remedy="to store all, write each as an image of its own")
+
+
+def _cmyk(good: Rows, step: _Step, _: ConvertOptions) -> Iterator[Finding]:
+    num_plain = int(np.count_nonzero(step.mask & ~_is_valid(good, "profile")))
+    how = "" if not num_plain else f"; {num_plain:,} of them without a colour profile, so the colours are approximate"
+    sentence = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}: RGB is stored{how}"
+    yield Finding("cmyk", "warns", sentence, remedy="look at one")
+
+
+def _alpha(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+    found = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}"
+    if options.background is not None:
+        yield Finding(
+            "alpha", "hints", f"{found}: flattened", remedy=f"as {named('background', options.background)} says"
+        )
+        return
+    sentence = f"{found}: alpha is stored, and the reader drops it, so that it shows the colours that are hidden"
+    yield Finding(
+        "alpha", "warns", sentence, changes=(Change("white shows where they are transparent", {"background": "white"}),)
+    )
+
+
+def _colour_profile(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+    names = pc.value_counts(good["profile"].drop_null().cast(pa.string())).to_pylist()
+    most = sorted(names, key=lambda one: (-one["counts"], one["values"]))[:_NAMES]
+    shown = ", ".join(f"{one['counts']:,} {one['values']}" for one in most)
+    more = ", …" if len(names) > _NAMES else ""
+    kept = num_stored(good.filter(step.mask), options.stored_form())
+    sentence = f"{_have(step.mask)} {step.have} ({shown}{more}), {_such_as(good, step.mask)}"
+    converted = int(np.count_nonzero(step.mask)) - kept
+    if not kept:
+        yield Finding("colour_profile", "hints", sentence, remedy="the colours are converted to sRGB")
+        return
+    also = f"{converted:,} are converted to sRGB, and " if converted else ""
+    sentence += f": {also}{kept:,} are stored as they are, with colours that the reader takes for sRGB"
+    yield Finding("colour_profile", "warns", sentence, remedy="convert these to sRGB before")
+
+
+def _encoded_again_said(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+    number = counted(int(np.count_nonzero(step.mask)), "lossy image")
+    sentence = f"{number}, {_such_as(good, step.mask)}, turned upright or converted"
+    yield Finding("encoded_again", "hints", sentence, remedy=f"encoded again with {named('quality', options.quality)}")
+
+
+def _by_class(step: _Step, labels: ExampleLabels) -> Iterator[Finding]:
+    """Yield a finding if a step meets nearly all images of one class and nearly none of another.
+
+    In small classes that happens by chance: half of the images of phones are turned, and of a thousand classes with ten
+    images one has only turned ones. So such a class counts only if it is improbable: with the share of the images of
+    all other classes that are met, which gets one image met and one not, all images of one of so many classes are.
+
+    Formats that are only encoded as PNG are no step: the pixels stay. Whether the source's own formats tell its
+    classes is nothing that storing adds.
+    """
+    if not step.mask.any() or step.mask.all():
+        return
+    num_classes = len(labels.classes)
+    totals = np.bincount(labels.strata, minlength=num_classes)[:num_classes]
+    met = np.bincount(labels.strata[step.mask], minlength=num_classes)[:num_classes]
+    is_all = (met >= totals * (1 - _NEARLY)) & (totals > 0)
+    is_none = (met <= totals * _NEARLY) & (totals > 0)
+    if not is_all.any() or not is_none.any():
+        return
+    rest = (met.sum() - met + 1) / (totals.sum() - totals + 2)
+    chance = np.where(is_all, rest**totals, np.where(is_none, (1 - rest) ** totals, 1.0)) * np.count_nonzero(totals)
+    if chance.min() >= _MAX_CHANCE:
+        return
+    a, b = (int(np.argmax(np.where(mask, totals, -1))) for mask in (is_all, is_none))
+    share = "all" if met[a] == totals[a] else f"{met[a]:,} of"
+    none = "none" if not met[b] else f"{met[b]:,}"
+    first, other = (printable(repr(labels.classes[one])) for one in (a, b))
+    yield Finding(
+        "loss_by_class",
+        "stops",
+        f"{share} {counted(int(totals[a]), 'image')} of the class {first} have {step.have}, and {none} of the "
+        f"{totals[b]:,} of {other}: what is lost tells the classes, and a model learns that",
+        remedy="bring all images into one form first",
+    )
