@@ -115,6 +115,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
                 classes=source.classes,
                 unlabelled=self.unlabelled,
             ),
+            thumbnails=self._options.dedupe == "drop",
         )
 
     def with_error_handler(self, error_handler: ErrorHandler | None) -> "WriteDataset":

@@ -1,9 +1,10 @@
 """Pictures with the structure of photographs, copies of them, and pictures that look alike by nature."""
 
 import io
+import random
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageEnhance
+from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 
 SIZE = (240, 180)
 
@@ -48,6 +49,23 @@ COPIES = {
     "crop": lambda image: encoded(cropped(image, 0.03)),
     "bright": lambda image: encoded(ImageEnhance.Brightness(image).enhance(1.1)),
 }
+
+
+TEXT = "the of and to in is that for it as was with be by on not he his but at are this have from or had"
+FONT = ImageFont.load_default(size=24)
+
+
+def page(number):
+    """A page of text on a form, the same form for all."""
+    rng = random.Random(number)  # noqa: S311 -- words, not secrets
+    image = Image.new("RGB", (240, 320), "white")
+    draw = ImageDraw.Draw(image)
+    draw.rectangle((8, 8, 232, 312), outline="black", width=2)
+    draw.rectangle((8, 8, 232, 40), fill="gray")
+    for top in range(44, 284, 34):
+        draw.text((14, top), " ".join(rng.choices(TEXT.split(), k=rng.randint(1, 5))), font=FONT, fill="black")
+        draw.line((8, top + 34, 232, top + 34), fill="silver")
+    return image
 
 
 def digit(number):

@@ -9,7 +9,7 @@
 | `depth`, `profiles`, `traits` | 16 bits a channel; colour profiles; what an image loses when it is stored |
 | `gps` | find GPS positions in metadata |
 | `pillow` | other formats, and decoding |
-| `perceptual_hash` | a hash of what an image looks like |
+| `perceptual_hash`, `thumbnails` | a hash of what an image looks like; pairs of images compared in pixels |
 | `normalising` | convert an image to the stored form |
 | `stored/` | the stored form as the user chooses it: sizes, encoding, metadata |
 | `masks` | the same for segmentation masks, also for masks in colours |
@@ -24,6 +24,7 @@ from shardkit.images.inspection import check, check_fully, inspect
 from shardkit.images.masks import NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
 from shardkit.images.stored.options import StoredForm
+from shardkit.images.thumbnails import thumbnail
 
 __all__ = [
     "CHANGES",
@@ -44,4 +45,5 @@ __all__ = [
     "mask_values",
     "normalise",
     "normalise_mask",
+    "thumbnail",
 ]

@@ -4,9 +4,10 @@
         [--hashes 1000000]
 
 Recall: each photograph is changed in each way, with amounts drawn at random, and counts if it is found as a near pair
-of the original. False pairs: different photographs are made of two of them each, by cutting out, mirroring, blending
-and joining; all their near pairs are counted as false, although some are made of the same two parts. Speed and memory:
-`similar_sets` of many hashes, whose bytes are drawn from those of the photographs, in a process of its own.
+of the original, and the share whose pixels are the same for `--dedupe drop`. False pairs: different photographs are
+made of two of them each, by cutting out, mirroring, blending and joining; all their near pairs are counted as false,
+although some are made of the same two parts. Speed and memory: `similar_sets` of many hashes, whose bytes are drawn
+from those of the photographs, in a process of its own.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from timing import Contender, print_table, run
 from shardkit import images
 from shardkit.images.similar.near_pairs import RADIUS, near_pairs
 from shardkit.images.similar.similar_sets import similar_sets
+from shardkit.images.thumbnails import are_copies
 
 SIDE = 500
 QUALITIES, SCALES, BRIGHTNESS, MOST_CROPPED = (50, 95), (0.5, 2.0), (0.85, 1.15), 0.05
@@ -41,6 +43,10 @@ def jpeg(image: Image.Image, quality: int) -> bytes:
 def hash_of(data: bytes) -> np.ndarray | None:
     found = images.check_fully(data)[2]
     return None if found is None else np.frombuffer(found, "<u8")
+
+
+def thumbnail_of(data: bytes) -> bytes:
+    return images.thumbnail(data, images.inspect(data))
 
 
 def cropped(image: Image.Image, across: float, down: float, drawing: random.Random) -> Image.Image:
@@ -83,24 +89,28 @@ CHANGES = (
 
 def recall(photos: list[Image.Image], trials: int) -> None:
     drawing = random.Random(SEED)  # noqa: S311 - no secret
-    rows = [["change", "recall", f"within {RADIUS} bits", "median bits", "95 % bits"]]
+    rows = [["change", "recall", f"within {RADIUS} bits", "same pixels", "median bits", "95 % bits"]]
     for name in CHANGES:
-        bits, found = [], 0
+        bits, found, same = [], 0, 0
         for image in photos:
-            original = hash_of(jpeg(image, 95))
+            first = jpeg(image, 95)
+            original = hash_of(first)
             for _ in range(trials):
-                copy = hash_of(changed(name, image, drawing))
+                second = changed(name, image, drawing)
+                copy = hash_of(second)
                 if original is None or copy is None:
                     continue
                 bits.append(int(np.bitwise_count(original ^ copy).sum()))
                 pairs = near_pairs(np.stack((original, copy))) if bits[-1] else [0]
                 found += len(pairs)
+                same += are_copies(thumbnail_of(first), thumbnail_of(second))
         exact = np.mean(np.array(bits) <= RADIUS)
         rows.append(
             [
                 name,
                 f"{found / len(bits):.3f}",
                 f"{exact:.3f}",
+                f"{same / len(bits):.3f}",
                 f"{np.median(bits):.0f}",
                 f"{np.percentile(bits, 95):.0f}",
             ]

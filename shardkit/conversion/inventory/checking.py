@@ -16,7 +16,7 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
 from shardkit.options.values import Check
-from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS, PERCEPTUAL_HASH
+from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS, PERCEPTUAL_HASH, THUMBNAIL
 from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
 from shardkit.storage import Folder
 
@@ -33,7 +33,14 @@ class RowFiles(Protocol):
         ...
 
 
-def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
+def check_batch(
+    folder: Folder,
+    table: pa.Table,
+    check: Check,
+    max_file_bytes: int = MAX_FILE_BYTES,
+    *,
+    thumbnails: bool = False,
+) -> pa.Table:
     """Return the inventory of a measured listing.
 
     Args:
@@ -44,15 +51,18 @@ def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: i
             reads only what their indexes do not say: images that no conversion has decoded yet, and those that may have
             a GPS position.
         max_file_bytes: Size above which a mask is not read; see `measure_files` for images.
+        thumbnails: Whether rows get a small picture of the image, which every image is decoded for.
     """
     with_records = are_records(table.schema)
     if check == "header":
         return _unread_records(table) if with_records else _unread_files(table)
-    check_row, schema = check_file, inventory_schema(table.schema)
+    check_row, schema = check_file, inventory_schema(table.schema, thumbnails=thumbnails)
     unread = pc.is_null(table["reason"])
     if with_records:
-        check_row, schema = _check_record, table.schema
-        unread = pc.and_(unread, pc.or_(pc.is_null(table[FORMAT.name]), pc.is_null(table[HAS_GPS.name])))
+        check_row = _check_record
+        schema = table.schema.append(THUMBNAIL) if thumbnails else table.schema
+        if not thumbnails:
+            unread = pc.and_(unread, pc.or_(pc.is_null(table[FORMAT.name]), pc.is_null(table[HAS_GPS.name])))
         if not pc.any(unread).as_py():
             return table
     files = SourceFiles(folder, max_file_bytes)
@@ -60,7 +70,7 @@ def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: i
     for row, is_unread in zip(rows, unread.to_pylist(), strict=True):
         if is_unread:
             try:
-                rejected += check_row(files, row)
+                rejected += check_row(files, row, thumbnails=thumbnails)
             except images.BadImage as error:
                 row["reason"], row["message"] = error.reason, str(error)
     return pa.Table.from_pylist(rows + rejected, schema)
@@ -79,12 +89,13 @@ def _unread_records(table: pa.Table) -> pa.Table:
     return _replaced(_replaced(table, RAW_SHA256, raw), CONTENT_SHA256, unknown)
 
 
-def check_file(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
+def check_file(files: RowFiles, row: dict[str, Any], *, thumbnails: bool = False) -> list[dict[str, Any]]:
     """Fill in the columns of one file; return a row for each bad annotation.
 
     Args:
         files: The image and the mask.
         row: The row of the listing, which is changed.
+        thumbnails: Whether it gets a small picture of the image.
 
     Raises:
         BadImage: The image, the mask or the annotation is to be rejected.
@@ -98,6 +109,8 @@ def check_file(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
         CONTENT_SHA256.name: hashlib.sha256(image.data).digest(),
         "content_crc32c": google_crc32c.value(image.data),
     }
+    if thumbnails:
+        row[THUMBNAIL.name] = images.thumbnail(image.data, info)
     if (mask := files.mask(row, image)) is not None:
         mask_info = images.check_mask(mask, row.get(MASK_COLOURS.name))
         mask_orientation(mask_info, info)
@@ -105,10 +118,12 @@ def check_file(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
     return place_boxes(row, info)
 
 
-def _check_record(files: RowFiles, row: dict[str, Any]) -> list[dict[str, Any]]:
+def _check_record(files: RowFiles, row: dict[str, Any], *, thumbnails: bool = False) -> list[dict[str, Any]]:
     """Fill in the columns of one record; return a row for each bad annotation."""
     image = files.image(row)
     row[HAS_GPS.name] = has_gps(image.data)
+    if thumbnails:
+        row[THUMBNAIL.name] = images.thumbnail(image.data, images.inspect(image.data))
     if row[FORMAT.name] is not None:
         return []
     info, traits, perceptual_hash = images.check_fully(image.data)
@@ -135,9 +150,7 @@ def _replaced(table: pa.Table, field: pa.Field, column: pa.ChunkedArray) -> pa.T
     return table.set_column(table.schema.get_field_index(field.name), field, column)
 
 
-def num_recovered(
-    folder: Folder, table: pa.Table, part: bytes, check: Check, max_file_bytes: int = MAX_FILE_BYTES
-) -> int:
+def num_recovered(folder: Folder, table: pa.Table, part: bytes, check: Check, max_file_bytes: int) -> int:
     """Return the number of images that an earlier run rejected and that are good now.
 
     A copy restored from a backup has its old size and time, so the part's name is the same.

@@ -70,7 +70,14 @@ class ListingTotals(NamedTuple):
         return tuple(name for _, name in sorted(self.classes.items())) or None
 
 
-def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> str:
+def part_name(
+    table: pa.Table,
+    listing: Listing,
+    check: Check,
+    max_file_bytes: int = MAX_FILE_BYTES,
+    *,
+    thumbnails: bool = False,
+) -> str:
     """Return the file name of a part: a hash of everything that decides its content, and its number of rows.
 
     Args:
@@ -78,12 +85,14 @@ def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: i
         listing: The listing, for its totals.
         check: The check that the part is made with.
         max_file_bytes: Size above which masks are not read: like `check` it decides what is rejected.
+        thumbnails: Whether rows have a small picture of the image.
     """
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
     digest.update(columns_digest(table.columns))
     digest.update(_totals_json(listing))
     digest.update(max_file_bytes.to_bytes(8, "little"))
+    digest.update(b"thumbnails" if thumbnails else b"")
     return f"{digest.hexdigest()}-{len(table)}{_ENDING}"
 
 

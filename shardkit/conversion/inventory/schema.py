@@ -5,7 +5,15 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
-from shardkit.sources.columns import CHECKED_FIELDS, HAS_GPS, LAST_CLASS, LISTING_SCHEMA, MASK_SHA256, NUM_CLIPPED
+from shardkit.sources.columns import (
+    CHECKED_FIELDS,
+    HAS_GPS,
+    LAST_CLASS,
+    LISTING_SCHEMA,
+    MASK_SHA256,
+    NUM_CLIPPED,
+    THUMBNAIL,
+)
 
 __all__ = ["HAS_GPS", "INVENTORY_SCHEMA", "LAST_CLASS", "MASK_SHA256", "REJECTED_SCHEMA", "Reject", "inventory_schema"]
 
@@ -30,9 +38,10 @@ class Reject(NamedTuple):
     source_bytes: int
 
 
-def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
+def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> pa.Schema:
     """Return the columns of a source's inventory: those of its listings, and the results of checking."""
     masks = [MASK_SHA256, LAST_CLASS] if MASK_PATH in listing_schema.names else []
     boxes = [NUM_CLIPPED] if OBJECTS in listing_schema.names else []
-    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes) if field.name not in listing_schema.names]
+    pictures = [THUMBNAIL] if thumbnails else []
+    more = [field for field in (*CHECKED_FIELDS, *masks, *boxes, *pictures) if field.name not in listing_schema.names]
     return pa.schema([*listing_schema, *more])

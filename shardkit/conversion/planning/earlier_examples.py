@@ -49,6 +49,7 @@ class EarlierExamples:
         contents: sha256 of files that both have: an example of the dataset for each split that has the file.
         groups: Groups that both have: the splits that have them.
         near: sha256 of new files that are nearly identical to examples of the dataset: the splits of these.
+        copies: Those of them whose pixels are those of an example.
     """
 
     classes: Sequence[str] = ()
@@ -57,6 +58,7 @@ class EarlierExamples:
     contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
     groups: Mapping[str, Collection[str]] = field(default_factory=dict)
     near: Mapping[bytes, Collection[str]] = field(default_factory=dict)
+    copies: Collection[bytes] = ()
 
 
 def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:

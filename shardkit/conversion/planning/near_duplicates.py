@@ -1,6 +1,6 @@
 """Find the near-identical images of a source, which must share a split, and drop all but the first on request."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,8 @@ from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.similar.near_pairs import RADIUS, distances
 from shardkit.images.similar.similar_sets import similar_sets
-from shardkit.sources.columns import PERCEPTUAL_HASH
+from shardkit.images.thumbnails import are_copies
+from shardkit.sources.columns import PERCEPTUAL_HASH, THUMBNAIL
 
 _Ints = npt.NDArray[np.int64]
 
@@ -44,6 +45,14 @@ class NearDuplicates:
 def counts_near(options: ConvertOptions) -> bool:
     """Return whether near-identical images share a split, or are dropped."""
     return options.dedupe in {"group", "drop"}
+
+
+def compares_pixels(options: ConvertOptions, columns: Iterable[str]) -> bool:
+    """Return whether images with these columns are compared in pixels before one is dropped.
+
+    Boxes and masks are of one image and not of its copies, so there nothing is dropped.
+    """
+    return options.dedupe == "drop" and not {OBJECTS, MASK_PATH} & set(columns)
 
 
 def find_near_duplicates(good: Rows, duplicate_codes: _Ints | None, options: ConvertOptions) -> NearDuplicates | None:
@@ -92,7 +101,7 @@ def drop_near_duplicates(
 ) -> tuple[Rows, pa.Table]:
     """Keep the first key of near-identical images and reject the others; reject those that are near an old image, too.
 
-    Boxes and masks are of one image and not of its copies, so there nothing is dropped.
+    An image whose pixels differ from those of all that are kept is kept, and shares their split.
 
     Args:
         good: The rows, all of different contents.
@@ -103,11 +112,11 @@ def drop_near_duplicates(
     Returns:
         The rows that are left, and all rejected rows, sorted by key.
     """
-    if {OBJECTS, MASK_PATH} & set(good.column_names):
+    if THUMBNAIL.name not in good.column_names:
         return good, rejected
     messages = {}
-    if earlier is not None and earlier.near:
-        for row in rows_with(good["content_sha256"], earlier.near).tolist():
+    if earlier is not None and earlier.copies:
+        for row in rows_with(good["content_sha256"], earlier.copies).tolist():
             messages[row] = "it is nearly identical to an image of the dataset"
     if near is not None:
         keys = good.lazy_column("key")
@@ -129,14 +138,17 @@ def _near_a_kept_one(good: Rows, near: NearDuplicates, dropped: Sequence[int]) -
     rows = np.flatnonzero(codes >= 0)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     hashes = known_hashes(good.lazy_column(PERCEPTUAL_HASH.name), rows)[1]
+    column = good.lazy_column(THUMBNAIL.name)
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
     found = {}
     for some, of_some in zip(np.split(rows, starts[1:]), np.split(hashes, starts[1:]), strict=True):
+        pictures = column.take(some).to_pylist()
         kept: list[int] = []
         for at in range(len(some)):
             close = np.flatnonzero(distances(of_some[kept], of_some[at]) <= RADIUS)
-            if len(close):
-                found[int(some[at])] = int(some[kept[close[0]]])
-            else:
+            copied = next((i for i in close.tolist() if are_copies(pictures[kept[i]], pictures[at])), None)
+            if copied is None:
                 kept.append(at)
+            else:
+                found[int(some[at])] = int(some[kept[copied]])
     return found

@@ -22,9 +22,10 @@ _BEGUN = f"{STAGED}/begun"
 _VERSION = 1
 
 
-def staged_schema(kind: Kind) -> pa.Schema:
+def staged_schema(kind: Kind, *, thumbnails: bool = False) -> pa.Schema:
     """Return the columns of staged rows with an annotation of a kind."""
-    return inventory_schema(pa.schema([*LISTING_SCHEMA, GROUP, *columns_of(kind), *STAGED_FIELDS]))
+    listed = pa.schema([*LISTING_SCHEMA, GROUP, *columns_of(kind), *STAGED_FIELDS])
+    return inventory_schema(listed, thumbnails=thumbnails)
 
 
 class StagedPart(NamedTuple):
@@ -52,17 +53,20 @@ class StagingOptions:
         max_file_bytes: Size above which an image or a mask is rejected.
         is_unlabelled: Whether rows have no annotation.
         features: What the user says about the features of records.
+        thumbnails: Whether rows get a small picture of the image, for comparing it with others.
     """
 
     form: images.StoredForm
     max_file_bytes: int
     is_unlabelled: bool = False
     features: LayoutOverrides = field(default_factory=LayoutOverrides)
+    thumbnails: bool = False
 
     @property
     def folder(self) -> str:
         """The folder of the images that are stored in this form, below the output."""
         decides = {"form": asdict(self.form), "software": software.versions(), "version": _VERSION}
+        decides |= {"thumbnails": True} if self.thumbnails else {}
         return f"{STAGED}/{hashlib.sha256(canonical_json(decides)).hexdigest()[:16]}"
 
 

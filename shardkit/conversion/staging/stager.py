@@ -47,6 +47,7 @@ from shardkit.sources.columns import (
     NUM_CLIPPED,
     OFFSET,
     PATH,
+    THUMBNAIL,
 )
 from shardkit.sources.listing import BadRecord, Listing, encodable_path
 from shardkit.storage import Folder, os_errors_as
@@ -60,6 +61,7 @@ OF_IMAGE = [
     MASK_SHA256.name,
     LAST_CLASS.name,
     NUM_CLIPPED.name,
+    THUMBNAIL.name,
 ]
 
 
@@ -144,7 +146,7 @@ class Stager:
         known = self._known.get((content, mask_content)) or self._found_before(content, mask_content)
         if known is None:
             checked = dict(row)
-            bad_boxes = check_file(_Given(given), checked)
+            bad_boxes = check_file(_Given(given), checked, thumbnails=self._options.thumbnails)
             info = _info(checked)
             image = images.normalise(given.image, info, self._options.form)
             mask = b"" if given.mask is None else self._mask(given.mask, info)
@@ -184,7 +186,8 @@ class Stager:
         if not self._rows:
             return None
         kind, key = next(iter(self._kinds.items()), (None, ""))
-        schema = staged_schema(kind or "label")  # without a good row, there is no annotation in it
+        # Without a good row, there is no annotation in it.
+        schema = staged_schema(kind or "label", thumbnails=self._options.thumbnails)
         with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
             refuse_ended(self._output)
             path = self._write_images() if self._images else None

@@ -138,6 +138,7 @@ class InventoryJob:
         is_filled: Whether the driver sees entries in the source's folder.
         listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
         max_file_bytes: Size above which an image file is rejected before it is read.
+        thumbnails: Whether rows get a small picture of the image, for comparing it with others.
     """
 
     source: Source
@@ -145,6 +146,7 @@ class InventoryJob:
     is_filled: bool
     listing_check: ListingCheck | None = None
     max_file_bytes: int = MAX_FILE_BYTES
+    thumbnails: bool = False
 
     @classmethod
     def of(
@@ -153,9 +155,11 @@ class InventoryJob:
         check: Check,
         listing_check: ListingCheck | None = None,
         max_file_bytes: int = MAX_FILE_BYTES,
+        *,
+        thumbnails: bool = False,
     ) -> "InventoryJob":
         """Return a job, with what the driver sees in the source."""
-        return cls(source, check, is_filled(source.folder, ""), listing_check, max_file_bytes)
+        return cls(source, check, is_filled(source.folder, ""), listing_check, max_file_bytes, thumbnails)
 
     @property
     def work(self) -> Divided:
@@ -210,13 +214,13 @@ class InventoryJob:
         folder, output = self.source.folder, fence.folder
         self._refuse_unseen_source()
         measured = measure_files(folder, listing.table(), self.max_file_bytes)
-        name = parts.part_name(measured, listing, self.check, self.max_file_bytes)
+        name = parts.part_name(measured, listing, self.check, self.max_file_bytes, thumbnails=self.thumbnails)
         with writing_inventory(fence):
             there = retried(partial(_read_if_there, output, parts.part_path(name)))
         checked = self.check, self.max_file_bytes
         recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
         if there is None or recovered:
-            table = check_batch(folder, measured, *checked)
+            table = check_batch(folder, measured, *checked, thumbnails=self.thumbnails)
             fence.check()
             with writing_inventory(fence):
                 if recovered:

@@ -12,6 +12,7 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.merged_parts import read_inventory
 from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.earlier_examples import EarlierExamples
+from shardkit.conversion.planning.near_duplicates import compares_pixels
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan, make_plan
 from shardkit.conversion.writing import inventory_tasks
@@ -154,7 +155,8 @@ class InventoryStage:
         inventory_tasks.remove_earlier_results(work)
         groups = part_groups(source, is_remote=is_remote)
         needed = listing_check if options.check == "decode" else None
-        job = InventoryJob.of(source, options.check, needed, options.max_file_bytes)
+        thumbnails = compares_pixels(options, source.schema.names)
+        job = InventoryJob.of(source, options.check, needed, options.max_file_bytes, thumbnails=thumbnails)
         return cls(work, groups, job, TakenInventory(source, len(groups), options))
 
     def phase(self, listener: ProgressListener) -> Phase:

@@ -14,13 +14,14 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.choosing import planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.conversion.planning.labels import label_names
+from shardkit.conversion.planning.near_duplicates import compares_pixels
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
-from shardkit.conversion.writing.appending.old_images import OldImages
+from shardkit.conversion.writing.appending.old_images import PLACE, OldImages
 from shardkit.conversion.writing.seen_rejects import readable_rejects
 from shardkit.dataset.features import Feature
 from shardkit.dataset.index.groups import filled_groups, has_group
@@ -38,6 +39,7 @@ from shardkit.storage import Folder
 
 _COLUMNS = [
     *("key", "key_hash", "content_sha256", "perceptual_hash", "group", "label_name", "source_bytes", "changes"),
+    *PLACE,
 ]
 _OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes datasets"
 
@@ -136,8 +138,8 @@ class Addition:
             search = _Search.of(good, options)
         except CallError as error:  # with check=header, the listing was not checked for groups
             raise groups_refusal(error, options) from None
-        for split, index, has_sizes in self._indexes():
-            search.add(split, index, has_sizes=has_sizes)
+        for split, path, index, has_sizes in self._indexes():
+            search.add(split, path, index, has_sizes=has_sizes)
         existing = rows_with(keys, search.keys)
         self._refuse_existing(good, existing, search)
         known = keys.take(pa.array(existing)).to_pylist()
@@ -148,17 +150,17 @@ class Addition:
             self._withdrawn(table),
             {content: search.contents[content] for content in contents.to_pylist()},
             search.groups,
-            search.old_images.splits_near(good, options),
+            *search.old_images.near(good, options, self.root),
         )
 
-    def _indexes(self) -> Iterator[tuple[str, pa.Table, bool]]:
-        """Yield split and index of each shard, and whether its sizes are those of raw files."""
+    def _indexes(self) -> Iterator[tuple[str, str, pa.Table, bool]]:
+        """Yield split, path and index of each shard, and whether its sizes are those of raw files."""
         listed = list(self.manifest.shards())
         of_datasets = {one.folder or "" for one in self.manifest.history if one.source.layout == DATASET_LAYOUT}
         raws = read_indexes(self.root, [shard for _, shard in listed])
         for (split, shard), raw in zip(listed, raws, strict=True):
             has_sizes = shard.path.rpartition("/")[0] not in of_datasets
-            yield split, parse_columns(self.root, shard, raw, _COLUMNS), has_sizes
+            yield split, shard.path, parse_columns(self.root, shard, raw, _COLUMNS), has_sizes
 
     def _withdrawn(self, table: pa.Table) -> frozenset[str]:
         """Return the keys of an inventory, also of bad files, that were removed from the dataset."""
@@ -262,20 +264,20 @@ class _Search:
         prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
         wanted_groups: Groups of the new examples.
         patterns: The pattern that found them in keys, if one did: it finds those of old examples without a group too.
+        old_images: The perceptual hashes of the dataset.
         keys: Keys of the dataset whose hash is among these, each with its raw file.
         contents: Contents of the dataset whose first word is among these, with an example for each split.
         groups: Groups that both have, with their splits.
-        old_images: The perceptual hashes of the dataset.
     """
 
     key_hashes: npt.NDArray[np.int64]
     prefixes: npt.NDArray[np.uint64]
     wanted_groups: pa.Array
     patterns: list[str]
+    old_images: OldImages
     keys: dict[str, _KnownFile] = field(default_factory=dict)
     contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
-    old_images: OldImages = field(default_factory=OldImages)
 
     @classmethod
     def of(cls, good: Rows, options: ConvertOptions) -> "_Search":
@@ -285,13 +287,15 @@ class _Search:
         groups = groups_of(good, options)
         names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
         patterns = [options.group_by] if options.group_by is not None and has_group(options.group_by) else []
-        return cls(np.sort(hashes), np.sort(prefixes), names, patterns)
+        old_images = OldImages(compares_pixels(options, good.column_names))
+        return cls(np.sort(hashes), np.sort(prefixes), names, patterns, old_images)
 
-    def add(self, split: str, index: pa.Table, *, has_sizes: bool) -> None:
+    def add(self, split: str, path: str, index: pa.Table, *, has_sizes: bool) -> None:
         """Search an index.
 
         Args:
             split: Its split.
+            path: Path of its shard.
             index: Its columns _COLUMNS.
             has_sizes: Whether its sizes are those of raw files; otherwise only those of images that nothing changed.
         """
@@ -303,7 +307,7 @@ class _Search:
         columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
         for content, key, label_name in zip(*columns, strict=True):
             self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
-        self.old_images.add(split, index)
+        self.old_images.add(split, path, index)
         if len(self.wanted_groups):
             groups = filled_groups(index, self.patterns)
             both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))

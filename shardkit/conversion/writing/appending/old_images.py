@@ -1,4 +1,4 @@
-"""The perceptual hashes of the dataset that images are appended to: which of its splits have near-identical images."""
+"""The perceptual hashes of the dataset that images are appended to: which of its images are near to new ones."""
 
 from dataclasses import dataclass, field
 
@@ -6,14 +6,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shardkit import images
 from shardkit.conversion.planning.near_duplicates import counts_near, first_hashes
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known
 from shardkit.dataset.index.perceptual_hashes import hash_words
+from shardkit.dataset.index.shards import shard_errors
+from shardkit.dataset.tfrecord import HEADER_BYTES
+from shardkit.images.similar.near_pairs import RADIUS, distances
 from shardkit.images.similar.similar_sets import similar_sets
-from shardkit.sources.columns import PERCEPTUAL_HASH
+from shardkit.images.thumbnails import are_copies
+from shardkit.sources.columns import PERCEPTUAL_HASH, THUMBNAIL
+from shardkit.storage import Folder
+
+PLACE = ["offset", "image_start", "image_bytes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,32 +29,42 @@ class OldImages:
     """The hashes of the dataset's examples that have one, index by index.
 
     Attributes:
+        compares_pixels: Whether the old images are decoded that are near to new ones.
         hashes: uint64[n, 2] of each index.
         prefixes: uint64[n], the first words of the contents' sha256.
         splits: Name of the split of each index.
+        places: Path of the shard, and the columns `PLACE` of the index, of each index.
     """
 
+    compares_pixels: bool = False
     hashes: list[npt.NDArray[np.uint64]] = field(default_factory=list)
     prefixes: list[npt.NDArray[np.uint64]] = field(default_factory=list)
     splits: list[str] = field(default_factory=list)
+    places: list[tuple[str, pa.Table]] = field(default_factory=list)
 
-    def add(self, split: str, index: pa.Table) -> None:
-        """Add the examples of an index, which has the columns of contents and perceptual hashes."""
+    def add(self, split: str, path: str, index: pa.Table) -> None:
+        """Add the examples of a shard's index, which has the columns of contents and perceptual hashes and `PLACE`."""
         known, words = hash_words(index[PERCEPTUAL_HASH.name])
         if len(known):
             self.hashes.append(words)
             self.prefixes.append(grouping.digest_prefixes(index["content_sha256"].take(pa.array(known))))
             self.splits.append(split)
+            if self.compares_pixels:
+                self.places.append((path, index.select(PLACE).take(pa.array(known))))
 
-    def splits_near(self, good: Rows, options: ConvertOptions) -> dict[bytes, set[str]]:
-        """Return the contents of new images that are nearly identical to old ones, with the splits of these.
+    def near(self, good: Rows, options: ConvertOptions, root: Folder) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
+        """Return the contents of new images that are near-identical to old ones, with the splits of these, and copies.
 
         Args:
             good: The rows of the new images.
             options: Options of the conversion.
+            root: The dataset's folder.
+
+        Returns:
+            The contents, and those of copies: images whose pixels are those of an old one.
         """
         if not counts_near(options) or not contents_known(good) or not self.hashes:
-            return {}
+            return {}, frozenset()
         contents = good.lazy_column("content_sha256")
         rows, hashes = first_hashes(good, grouping.duplicate_codes(contents))
         prefixes = np.concatenate(self.prefixes)
@@ -62,4 +80,26 @@ class OldImages:
             splits_of.setdefault(int(old_codes[at]), set()).add(self.splits[split_of[at]])
         near = [at for at, code in enumerate(new_codes.tolist()) if code in splits_of]
         found = contents.take(rows[near]).to_pylist()
-        return {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
+        splits = {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
+        if not near or not self.compares_pixels:
+            return splits, frozenset()
+        pictures = good.lazy_column(THUMBNAIL.name).take(rows[near]).to_pylist()
+        old_hashes = np.concatenate(self.hashes)
+        copies = set[bytes]()
+        for at, content, picture in zip(near, found, pictures, strict=True):
+            old = np.flatnonzero(old_codes == new_codes[at])
+            close = old[distances(old_hashes[old], hashes[at]) <= RADIUS].tolist()
+            if any(are_copies(self._thumbnail(one, root), picture) for one in close):
+                copies.add(content)
+        return splits, frozenset(copies)
+
+    def _thumbnail(self, number: int, root: Folder) -> bytes:
+        """Decode an old image, given its number among the hashes."""
+        ends = np.cumsum([len(words) for words in self.hashes])
+        at = int(np.searchsorted(ends, number, side="right"))
+        path, places = self.places[at]
+        (row,) = places.slice(number - int(ends[at]) + len(self.hashes[at]), 1).to_pylist()
+        start = row["offset"] + HEADER_BYTES + row["image_start"]
+        with shard_errors(root, path):
+            data = bytes(root.read_range(path, start, row["image_bytes"]))
+        return images.thumbnail(data, images.inspect(data))
