@@ -140,9 +140,8 @@ def measure(outputs: Any, labels: Any) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Train, from the last checkpoint if there is one."""
     flags = parse_flags(arguments)
-    shardkit.check_checkpoints(
-        flags.checkpoints, flags.dataset, seed=SEED, batch_size=flags.batch_size, image_size=IMAGE_SIZE
-    )
+    settings = {"program": "JAX loop", "seed": SEED, "batch_size": flags.batch_size, "image_size": IMAGE_SIZE}
+    shardkit.check_checkpoints(flags.checkpoints, flags.dataset, **settings)
     tf.config.set_visible_devices([], "GPU")  # TensorFlow only reads: all memory of the GPUs is for JAX
     if "COORDINATOR" in os.environ:
         jax.distributed.initialize(

@@ -115,9 +115,8 @@ def measure(outputs: Any, labels: Any) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> None:
     """Train, from the last checkpoint if there is one."""
     flags = parse_flags(arguments)
-    shardkit.check_checkpoints(
-        flags.checkpoints, flags.dataset, seed=SEED, batch_size=flags.batch_size, image_size=IMAGE_SIZE
-    )
+    settings = {"program": "Keras loop", "seed": SEED, "batch_size": flags.batch_size, "image_size": IMAGE_SIZE}
+    shardkit.check_checkpoints(flags.checkpoints, flags.dataset, **settings)
     if "TF_CONFIG" in os.environ:
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:

@@ -104,9 +104,8 @@ def pixel_loss(labels: Any, logits: Any) -> Any:
 def main(arguments: list[str] | None = None) -> None:
     """Train, from the last checkpoint if there is one."""
     flags = parse_flags(arguments)
-    shardkit.check_checkpoints(
-        flags.checkpoints, flags.dataset, seed=SEED, batch_size=flags.batch_size, image_size=IMAGE_SIZE
-    )
+    settings = {"program": "Keras fit", "seed": SEED, "batch_size": flags.batch_size, "image_size": IMAGE_SIZE}
+    shardkit.check_checkpoints(flags.checkpoints, flags.dataset, **settings)
     gpus = [tf.config.experimental.get_device_details(gpu) for gpu in tf.config.list_physical_devices("GPU")]
     if gpus and all(gpu.get("compute_capability", (0, 0)) >= (8, 0) for gpu in gpus):
         keras.mixed_precision.set_global_policy("mixed_bfloat16")  # unlike float16, it needs no scaling of the loss

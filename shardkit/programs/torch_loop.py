@@ -187,9 +187,8 @@ def learning_rate(step: int, num_steps: int) -> float:
 def main(arguments: list[str] | None = None) -> None:
     """Train, from the last checkpoint if there is one."""
     flags = parse_flags(arguments)
-    shardkit.check_checkpoints(
-        flags.checkpoints, flags.dataset, seed=SEED, batch_size=flags.batch_size, image_size=IMAGE_SIZE
-    )
+    settings = {"program": "PyTorch loop", "seed": SEED, "batch_size": flags.batch_size, "image_size": IMAGE_SIZE}
+    shardkit.check_checkpoints(flags.checkpoints, flags.dataset, **settings)
     # torchrun sets these variables in each of its processes, one for each GPU.
     rank, num_ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     manifest = shardkit.read_manifest(flags.dataset)

@@ -98,3 +98,4 @@ def test_imagenet_is_trained_by_flags_of_the_program(tmp_path, monkeypatch):
     assert all(f'"{flag}"' in text for flag in flags[::2])
     assert "resnet50(weights=" in text
     assert "PHOTOGRAPHS = True" in text
+    assert "\nCROP_SCALE = (0.3, 1.0)  #" in text  # what the page says to change

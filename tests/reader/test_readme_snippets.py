@@ -62,6 +62,7 @@ HOLDS = {
     "read-dataset": "len(open('embeddings-00000-of-00001').readlines()) == 48",
     "manifest": "len(manifest.classes) == 4",
     "sampler": "step == 1002 and len(batch) == 32",
+    "check-checkpoints": "os.path.exists('checkpoints/training.json')",
     "diff": "found.equal and found.num_same == 240",
     "adopt-in-python": "shardkit.open('ADOPTED', 'train')[0]['image'] == shardkit.open('OUT', 'train')[0]['image']",
     "open": "example.label_names == ['star'] and by_key['image'] == example['image']",
