@@ -234,6 +234,19 @@ def test_what_one_dataset_removed_does_not_come_back_from_another(old, tmp_path)
     assert lists[0] != lists[1]
 
 
+@pytest.mark.parametrize("others", [["NEW", "again"], ["again", "NEW"], ["NEW", "again", "old"]])
+def test_a_copy_that_was_kept_is_not_taken_from_another_version_of_the_dataset(others, raw, tmp_path):
+    source = shutil.copytree(raw, tmp_path / "source")
+    shutil.copy(source / "ant/p1_1.png", source / "bee/twin.png")
+    convert(source, tmp_path / "old")
+    convert(tmp_path / "old", tmp_path / "NEW", "--drop", keys_file(tmp_path, "bee/twin.png"))
+    convert(tmp_path / "NEW", tmp_path / "again")
+    convert(*(tmp_path / name for name in others), tmp_path / "both", "--key-prefix")
+    found = {key.partition("/")[2] for key in examples(tmp_path / "both")}
+    assert found == examples(tmp_path / "NEW").keys()
+    assert len(examples(tmp_path / "both")) == len(others) * len(found)
+
+
 def test_a_copy_of_a_removed_image_is_named(raw, tmp_path):
     source = shutil.copytree(raw, tmp_path / "source")
     shutil.copy(source / "ant/p1_1.png", source / "ant/copy.png")

@@ -20,6 +20,8 @@ def without_removed(
 ) -> Iterator[DatasetPart]:
     """Yield the parts without the rows that were removed from another one of the datasets.
 
+    A dataset from which one of two copies was removed still has the content: of that content, only the key counts.
+
     Args:
         folder: The source's folder.
         parts: The shards.
@@ -27,15 +29,25 @@ def without_removed(
         with_prefix: Whether keys get the name of their dataset's folder: then equal keys of two datasets are those of
             different examples, and only contents count.
     """
-    lists = [read_withdrawn(one) for one in manifests]
+    lists = [WithdrawnExamples.of(read_withdrawn(one)) for one in manifests]
+    held = [set[bytes]() for _ in manifests]
+    for part in parts if len(manifests) > 1 else ():
+        if lists[part.member].salts:
+            contents = read_columns(folder, part.shard, _IDENTITY)["content_sha256"].to_pylist()
+            are_listed = lists[part.member].are_in([None] * len(contents), contents)
+            held[part.member].update(contents[row] for row in np.flatnonzero(are_listed).tolist())
     for part in parts:
-        others = joined([one for number, one in enumerate(lists) if number != part.member])
-        if not len(others):
+        others = [number for number, one in enumerate(lists) if one.salts and number != part.member]
+        if not others:
             yield part
             continue
         rows = read_columns(folder, part.shard, _IDENTITY)
-        keys = [None] * len(rows) if with_prefix else rows["key"].to_pylist()
-        are_in = WithdrawnExamples.of(others).are_in(keys, rows["content_sha256"].to_pylist())
+        examples = list(zip(*(rows[name].to_pylist() for name in _IDENTITY), strict=True))
+        are_in = np.zeros(len(rows), np.bool_)
+        for number in others:
+            keys = [key if content in held[number] or not with_prefix else None for key, content in examples]
+            contents = [None if content in held[number] else content for _, content in examples]
+            are_in |= lists[number].are_in(keys, contents)
         found = np.flatnonzero(are_in).astype(np.int32).tobytes()
         yield replace(part, changes=replace(part.changes, withdrawn=found))
 
