@@ -14,6 +14,11 @@ PROBE_SIDE = 128  # pixels; 48 KiB of samples fill several blocks of deflate
 # not depend on them; one with its formats has another inventory.
 OPTIONAL = frozenset({"pillow_heif", "libheif"})
 _ONLY_MINOR = frozenset({"python", "beam"})  # entries of `environment` whose patch versions work together
+# Entries of `versions` that are packages, with their names for pip. The others come with these.
+_PACKAGES = {
+    **{name: name for name in ("shardkit", "pyarrow", "pillow", "simplejpeg")},
+    "pillow_heif": "pillow-heif",
+}
 # Entries of `versions` that are digests, with the format for messages.
 ENCODERS = {"jpeg_encoder": "JPEG", "png_encoder": "PNG"}
 
@@ -72,12 +77,34 @@ def difference(before: dict[str, str], after: dict[str, str], *, ignored: frozen
         after: The later versions.
         ignored: Entries that only one of them may have.
     """
-    changed = [
+    changed = _changed(before, after, ignored)
+    return ", ".join(_change(name, before.get(name), after.get(name)) for name in changed)
+
+
+def _changed(before: dict[str, str], after: dict[str, str], ignored: frozenset[str]) -> list[str]:
+    return [
         name
         for name in sorted({*before, *after})
         if before.get(name) != after.get(name) and not (name in ignored and (name not in before or name not in after))
     ]
-    return ", ".join(_change(name, before.get(name), after.get(name)) for name in changed)
+
+
+def made_with(before: dict[str, str]) -> str:
+    """Return the versions that a dataset was made with and that differ from this environment's; '' if none differs."""
+    now = versions()
+    changed = _changed(before, now, OPTIONAL)
+    packages = [name for name in changed if name in _PACKAGES and name in before]
+    if not packages:
+        return difference(before, now, ignored=OPTIONAL)
+    found = ", ".join(f"{name} {before[name]} ({now.get(name, 'none')} is installed)" for name in packages)
+    return f"it was made with {found}"
+
+
+def restoring_command(before: dict[str, str]) -> str:
+    """Return the command that installs earlier versions; '' if no version of a package differs."""
+    changed = _changed(before, versions(), OPTIONAL)
+    packages = [f"{_PACKAGES[name]}=={before[name]}" for name in changed if name in _PACKAGES and name in before]
+    return f"pip install {' '.join(packages)}" if packages else ""
 
 
 def _change(name: str, before: str | None, after: str | None) -> str:

@@ -51,7 +51,10 @@ def convert(
         return
     outcome = convert(sources, output, **arguments_from(given, source, output), listener=terminal)
     from shardkit.cli.printing.summary import conversion_summary
+    from shardkit.software import made_with
 
     if outcome.unchanged:
-        terminal.say(f"{output} already holds the finished conversion of this source; nothing to do")
+        versions = made_with(outcome.manifest.software)
+        what = f"{output} already holds the finished conversion of this source; nothing to do"
+        terminal.say(f"{what} ({versions})" if versions else what)
     terminal.show(conversion_summary(outcome, output))

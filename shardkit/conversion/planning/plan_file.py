@@ -144,5 +144,7 @@ def read_shard_rows(output: Folder, row_group: int, plan_digest: str) -> pa.Tabl
 def _refuse_other_software(planned: dict[str, str]) -> None:
     found = software.difference(planned, software.versions())
     if found:
-        msg = f"this worker writes other bytes than planned: {found}; install the same versions on every worker"
+        command = software.restoring_command(planned)
+        how = f": `{command}`" if command else ""
+        msg = f"this worker writes other bytes than planned: {found}; install the same versions on every worker{how}"
         raise MachineError(msg)

@@ -179,6 +179,9 @@ def refuse_foreign(output: Folder) -> None:
 def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: bool = False) -> Manifest | None:
     """Refuse a finished or an interrupted conversion in the output that differs from this one.
 
+    Other versions of libraries do not change a finished dataset. Those of an interrupted one must be restored, because
+    a dataset has one set of them.
+
     Args:
         output: The folder that is converted into.
         wanted: Plan.description(), or the known part of it: only its keys are compared.
@@ -192,7 +195,7 @@ def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: b
     """
     there = finished(output)
     if there is not None:
-        if said := difference(description(there), wanted):
+        if said := difference(description(there), {name: wanted[name] for name in wanted if name != "software"}):
             raise converted_differently(output.url, said)
         refuse_damaged(output, there)
         return there
@@ -201,8 +204,12 @@ def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: b
         refuse_shards(output)
     elif (said := difference(pending, wanted)) and not (has_recovered and said == SOURCE_CHANGED):
         what = "append" if _is_generation(output.url) else "conversion"
+        again = f"or start again with {named('overwrite', True)}"
+        if restored := software.restoring_command(pending["software"]):
+            msg = f"{output.url}: holds an interrupted {what} by other versions: {said}; to resume it, install "
+            raise DataError(f"{msg}them with `{restored}` and use the same options, {again}")
         msg = f"{output.url}: holds an interrupted {what} that differs: {said}; "
-        raise DataError(msg + f"use the earlier options to resume it, or start again with {named('overwrite', True)}")
+        raise DataError(f"{msg}use the earlier options to resume it, {again}")
     return None
 
 
