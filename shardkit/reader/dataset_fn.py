@@ -86,11 +86,13 @@ class DatasetFn(NotData):
             context: A `tf.distribute.InputContext`; None for a single pipeline with one replica.
 
         Raises:
-            CallError: The batch does not divide over the context's pipelines and replicas, or `start_step` was assigned
-                a step that does not exist.
+            CallError: The batch does not divide over the context's pipelines and replicas, a strategy's context was not
+                passed on, or `start_step` was assigned a step that does not exist.
         """
         check_traced(self._placement)
-        context = tf.distribute.InputContext() if context is None else context
+        if context is None:
+            input_contexts.check_no_context_is_lost()
+            context = tf.distribute.InputContext()
         input_contexts.describe_input(
             context,
             global_batch_size=self._options.global_batch_size,

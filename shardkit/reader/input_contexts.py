@@ -1,5 +1,6 @@
 """Describe what each worker will get, and refuse contexts that would hang, crash or silently drop examples."""
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import MAX_BATCH, check_divisible, check_enough
 from shardkit.reader.arguments.reading import LastBatch
 
+# TensorFlow's function that calls the function given to distribute_datasets_from_function, with `ctx`.
+_STRATEGY_CALL = "_create_datasets_from_function_with_input_context"
 TO_EVALUATE = ", or training=False to evaluate"  # a remedy for too few examples
 
 
@@ -34,6 +37,26 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
     # All replicas at once, as the trainer counts them: `BatchLayout` would name workers and their replicas.
     check_divisible(global_batch_size, replicas, "replicas")
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
+
+
+def check_no_context_is_lost() -> None:
+    """Refuse `distribute_datasets_from_function(lambda context: train_fn())`.
+
+    Each replica would get a whole global batch, and each worker the same ones.
+
+    Raises:
+        CallError: A strategy with several replicas is calling a function of the user's that gives away its context.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != _STRATEGY_CALL:
+        frame = frame.f_back
+    context = None if frame is None else frame.f_locals.get("ctx")
+    if isinstance(context, tf.distribute.InputContext) and context.num_replicas_in_sync > 1:
+        raise CallError(
+            f"the strategy's input context is not passed on, so each of {context.num_replicas_in_sync} replicas would "
+            "read a whole global batch: write strategy.distribute_datasets_from_function(train_fn), or lambda context: "
+            "train_fn(context)"
+        )
 
 
 @suggest_arguments(

@@ -78,6 +78,13 @@ def test_the_input_function_refuses_the_same(noise, given, batch):
         dataset_fn(context(*given))
 
 
+def test_a_strategy_of_one_replica_needs_no_context(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=8, image_size=(4, 4))
+    one = tf.distribute.OneDeviceStrategy("CPU:0")
+    images, _ = next(iter(one.distribute_datasets_from_function(lambda context: dataset_fn())))
+    assert images.shape[0] == 8
+
+
 def test_evaluation_may_have_fewer_examples_than_a_batch():
     text = describe_input(context(8, 0, 8), global_batch_size=64, num_examples=3, training=False)
     assert "the last 61 places are padding" in text

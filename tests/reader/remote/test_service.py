@@ -147,6 +147,28 @@ def test_each_of_several_input_pipelines_reads_its_part_of_each_global_batch_onc
         assert sorted(seen) == sorted(expected)
 
 
+def test_each_tpu_host_reads_its_part_of_each_global_batch_once_in_static_shapes(noise, address):
+    options = {"global_batch_size": 32, "training": False, "images": reader.Images((8, 8), dtype="bfloat16")}
+    served, local = (reader.make_dataset_fn(noise, "train", **options, **more) for more in ({"service": address}, {}))
+    for host in range(2):
+        context = tf.distribute.InputContext(2, host, 16)
+        dataset = served(context)
+        assert dataset.element_spec == (
+            tf.TensorSpec([2, 8, 8, 3], tf.bfloat16),
+            tf.TensorSpec([2], tf.int32),
+            tf.TensorSpec([2], tf.float32),
+        )
+        steps, expected = (_parts_of_steps(one, 8) for one in (dataset, local(context)))
+        assert len(expected) == served.steps_per_epoch == 10
+        assert sorted(steps) == sorted(expected)  # not in their order
+
+
+def _parts_of_steps(dataset, replicas):
+    """The bytes of what all replicas of a host get in each step."""
+    parts = [b"".join(np.asarray(one).tobytes() for one in element) for element in dataset.as_numpy_iterator()]
+    return [b"".join(parts[start : start + replicas]) for start in range(0, len(parts), replicas)]
+
+
 def test_replicas_get_the_parts_of_one_global_batch_in_order(noise, address):
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
