@@ -33,6 +33,7 @@ DUPLICATE_KEY: Final = "duplicate_key"
 DUPLICATE_ID: Final = "duplicate_id"
 DUPLICATE: Final = "duplicate"
 OUTSIDE_CROP: Final = "outside_crop"
+BETWEEN_BLOCKS: Final = "between_blocks"
 
 # What each code says about the image or record, in the order of the table on the page.
 REJECT_REASONS: dict[str, str] = {
@@ -63,6 +64,7 @@ REJECT_REASONS: dict[str, str] = {
     DUPLICATE_ID: "An earlier COCO record has the same id.",
     DUPLICATE: "An image that is kept has the same bytes; does not count for `max_rejected`.",
     OUTSIDE_CROP: "The box is in the part of its image that `size` cuts off; does not count for `max_rejected`.",
+    BETWEEN_BLOCKS: "The image is next to a `block` of another split; does not count for `max_rejected`.",
 }
 # The user asked for these, so they are no faults of the source.
-NOT_COUNTED: Final = (DUPLICATE, OUTSIDE_CROP)
+NOT_COUNTED: Final = (DUPLICATE, OUTSIDE_CROP, BETWEEN_BLOCKS)

@@ -40,6 +40,7 @@ from shardkit.options.values import (
 DEFAULT_QUALITY = 95  # the quality of FFCV and of ImageNet's own resized copies
 TARGET_SHARD_BYTES = 128 << 20  # 128 MiB
 MAX_SIDE = 1 << 16  # pixels
+MIN_BLOCK = 10  # numbers: of fewer, most would be next to a border
 DEFAULT_MAX_REJECTED = "5%"
 
 
@@ -92,6 +93,18 @@ class Splits(Group):
             metavar="COLUMN|REGEX",
             rule="changeable",
             is_common=True,
+        ),
+    )
+    block: int | NoRule | None = field(
+        default=None,
+        metadata=option(
+            "with `group_by`: give splits to blocks of N consecutive numbers in the file names of a group, not to the "
+            "group; at a border between splits, images within N/20 numbers are left out",
+            heading="Splits",
+            form=Number(NO_RULE, low=MIN_BLOCK, high=1 << 40),
+            default_text="whole groups",
+            metavar="N",
+            rule="changeable",
         ),
     )
 

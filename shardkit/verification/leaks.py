@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit import naming
 from shardkit.conversion.planning.splits.grouping import digest_prefixes
-from shardkit.dataset.index.groups import filled_groups, group_patterns
+from shardkit.dataset.index.groups import filled_groups, group_rules
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest
@@ -17,6 +17,7 @@ from shardkit.images.similar.similar_sets import alike_text, similar_sets, unhas
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.parallel.progress import ProgressListener, Silent
+from shardkit.verification.name_leaks import name_leaks
 from shardkit.verification.shards import DatasetProblem
 
 _SAME_GROUP = "move each group into one split; otherwise evaluation results are too good"
@@ -27,8 +28,8 @@ def leak_problems(
 ) -> list[DatasetProblem]:
     """Return a problem for every content, set of near-identical images, and group in several splits, with two keys.
 
-    The indexes are read three times. Memory is about 150 bytes for an example that has a perceptual hash, 9 bytes
-    for another one, and the names of the groups.
+    The indexes are read four times. Memory is about 150 bytes for an example that has a perceptual hash, its key and
+    9 bytes for another one, and the names of the groups.
 
     Args:
         manifest: The dataset's manifest, read from its folder.
@@ -47,31 +48,32 @@ def leak_problems(
     near = _near_leaks(readable, listener or Silent())
     dropping, grouping = named("dedupe", "drop"), named("dedupe", "group")
     same_bytes = f"convert with {dropping}, or with {grouping} if shardkit makes the splits"  # see checks.repeated
-    return skipped + _report(contents, same_bytes) + _report(near, same_bytes) + _report(groups, _SAME_GROUP)
+    reports = _report(contents, same_bytes) + _report(near, same_bytes) + _report(groups, _SAME_GROUP)
+    by_names = name_leaks(readable.tables(["key", "label_name", "group"]))
+    return skipped + reports + [DatasetProblem(naming.MANIFEST, None, f"leak: {leak}") for leak in by_names]
 
 
 class _Readable(NamedTuple):
     manifest: Manifest
     unread: frozenset[str]  # paths of indexes
 
+    def tables(self, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
+        return (
+            (split, read_columns(self.manifest.root, shard, columns))
+            for split, shard in self.manifest.shards()
+            if shard.num_examples and shard.index.path not in self.unread
+        )
+
 
 def _report(leaks: Iterator[str], remedy: str) -> list[DatasetProblem]:
     return [DatasetProblem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in leaks]
-
-
-def _tables(dataset: _Readable, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
-    return (
-        (split, read_columns(dataset.manifest.root, shard, columns))
-        for split, shard in dataset.manifest.shards()
-        if shard.num_examples and shard.index.path not in dataset.unread
-    )
 
 
 def _content_leaks(dataset: _Readable) -> Iterator[str]:
     names = list(dataset.manifest.splits)
     prefixes = [np.zeros(0, np.uint64)]
     splits = [np.zeros(0, np.uint8)]
-    for split, table in _tables(dataset, ["content_sha256"]):
+    for split, table in dataset.tables(["content_sha256"]):
         prefixes.append(digest_prefixes(table["content_sha256"]))
         splits.append(np.full(len(table), names.index(split), np.uint8))
     suspects = _in_several(np.concatenate(prefixes), np.concatenate(splits))
@@ -80,7 +82,7 @@ def _content_leaks(dataset: _Readable) -> Iterator[str]:
         return
     first: dict[bytes, tuple[str, str]] = {}
     reported = set[bytes]()
-    for split, table in _tables(dataset, ["key", "content_sha256"]):
+    for split, table in dataset.tables(["key", "content_sha256"]):
         rows = table.take(np.flatnonzero(np.isin(digest_prefixes(table["content_sha256"]), suspects)))
         for row in rows.to_pylist():
             content = row["content_sha256"]
@@ -104,7 +106,7 @@ def _near_leaks(dataset: _Readable, listener: ProgressListener) -> Iterator[str]
     splits, prefixes, hashes = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)], [np.zeros((0, 2), np.uint64)]
     rows, num_rows = [np.zeros(0, np.int64)], 0  # numbers of the examples among all
     names = list(dataset.manifest.splits)
-    for split, table in _tables(dataset, ["content_sha256", "perceptual_hash"]):
+    for split, table in dataset.tables(["content_sha256", "perceptual_hash"]):
         known, words = hash_words(table["perceptual_hash"])
         splits.append(np.full(len(known), names.index(split)))
         prefixes.append(digest_prefixes(table["content_sha256"])[known])
@@ -130,7 +132,7 @@ def _near_leaks(dataset: _Readable, listener: ProgressListener) -> Iterator[str]
     wanted = np.unique(row_of[np.array(list(pairs.values()), np.int64).ravel()])
     keys: dict[int, str] = {}
     start = 0
-    for _, table in _tables(dataset, ["key"]) if len(wanted) else ():
+    for _, table in dataset.tables(["key"]) if len(wanted) else ():
         some = wanted[(wanted >= start) & (wanted < start + len(table))]
         keys |= dict(zip(some.tolist(), table["key"].take(pa.array(some - start)).to_pylist(), strict=True))
         start += len(table)
@@ -142,9 +144,9 @@ def _near_leaks(dataset: _Readable, listener: ProgressListener) -> Iterator[str]
 def _group_leaks(dataset: _Readable) -> Iterator[str]:
     first: dict[str, tuple[str, str]] = {}
     reported = set[str]()
-    patterns = group_patterns(dataset.manifest)
-    for split, table in _tables(dataset, ["key", "group"]):
-        groups = filled_groups(table, patterns).to_pylist()
+    rules = group_rules(dataset.manifest)
+    for split, table in dataset.tables(["key", "group"]):
+        groups = filled_groups(table, rules).to_pylist()
         for row in dict(zip(reversed(groups), range(len(groups) - 1, -1, -1), strict=True)).values():
             group = groups[row]
             if group is None:

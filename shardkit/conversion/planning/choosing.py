@@ -19,6 +19,7 @@ from shardkit.conversion.planning.earlier_examples import (
     drop_twins,
     leave_out,
     num_repeated,
+    reject_rows,
 )
 from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
 from shardkit.conversion.planning.near_duplicates import (
@@ -29,11 +30,12 @@ from shardkit.conversion.planning.near_duplicates import (
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, find_relations
+from shardkit.conversion.planning.splits.blocks import between_blocks, margin_of
 from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.words import shown
 from shardkit.parallel.for_each import JobEnd
-from shardkit.reject_reasons import BAD_SPLIT, DUPLICATE
+from shardkit.reject_reasons import BAD_SPLIT, BETWEEN_BLOCKS, DUPLICATE
 
 _KINDS_SHOWN = 12  # of skipped files in a message; each class folder without an image is a kind
 _MESSAGE = (
@@ -168,6 +170,16 @@ def choose_examples(
         if len(kept) < len(good):
             good, relations = kept, related(kept)
             labels, split_of, names = assigned(good, relations)
+    if options.block is not None and options.splits is not None and relations.groups is not None:
+        near_border = between_blocks(good, relations, split_of, names, options, earlier)
+        message = (
+            f"its `block` of `group_by` is next to one of another split, within {margin_of(options.block)} numbers"
+        )
+        messages = dict.fromkeys(np.flatnonzero(near_border).tolist(), message)
+        good, rejected = reject_rows(good, rejected, messages, BETWEEN_BLOCKS)
+        refuse_nothing(good)
+        rows = np.flatnonzero(~near_border)
+        relations, labels, split_of = relations.take(rows), labels.take(rows), split_of[rows]
     return ChosenExamples(good, rejected, relations, labels, split_of, names, near, num_duplicates, left_out)
 
 

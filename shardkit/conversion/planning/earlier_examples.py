@@ -156,13 +156,16 @@ def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tupl
     return reject_rows(good, rejected, messages)
 
 
-def reject_rows(good: Rows, rejected: pa.Table, messages: Mapping[int, str]) -> tuple[Rows, pa.Table]:
-    """Reject rows as duplicates.
+def reject_rows(
+    good: Rows, rejected: pa.Table, messages: Mapping[int, str], reason: str = DUPLICATE
+) -> tuple[Rows, pa.Table]:
+    """Reject rows.
 
     Args:
         good: The rows.
         rejected: The rows rejected so far.
         messages: The message of each row to reject.
+        reason: Why; one of shardkit.reject_reasons.
 
     Returns:
         See drop_twins.
@@ -172,7 +175,7 @@ def reject_rows(good: Rows, rejected: pa.Table, messages: Mapping[int, str]) -> 
     rows = np.array(sorted(messages))
     columns = {
         "key": good["key"].take(rows).to_pylist(),
-        "reason": [DUPLICATE] * len(rows),
+        "reason": [reason] * len(rows),
         "message": [messages[row] for row in rows.tolist()],
         "source_bytes": good["source_bytes"].take(rows).to_pylist(),
     }

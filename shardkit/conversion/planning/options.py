@@ -39,6 +39,7 @@ class ConvertOptions(StoredForm):
         classes: Class names in label order; None to sort the source's names.
         group_by: A regular expression for keys, whose first group names the examples that share a split; or a column,
             if the source is a table.
+        block: Numbers of a block, into which groups are divided; None for whole groups.
         dedupe: Treatment of identical and near-identical images if contents are known: ``group`` keeps them in one
             split, ``identical`` does so with identical ones only, ``drop`` rejects all but the first key (with boxes or
             masks, of identical ones only), ``ignore`` treats them like other examples.
@@ -67,6 +68,7 @@ class ConvertOptions(StoredForm):
     classes: tuple[str, ...] | None = None
     check: Check = "decode"
     group_by: str | None = None
+    block: int | None = None
     dedupe: Dedupe = "group"
     where: str | None = None
     drop: str | None = None
@@ -116,6 +118,8 @@ class ConvertOptions(StoredForm):
             changes |= {"splits": None, "splits_of": (), "kept_splits": None}
         if "group_by" in self.inherited:
             changes["group_by"] = None
+        if "block" in self.inherited:
+            changes["block"] = None
         return replace(self, **changes) if changes else self
 
     def check_split_names(self, names: Collection[str]) -> None:

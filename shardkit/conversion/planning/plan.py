@@ -23,6 +23,7 @@ from shardkit.conversion.planning.checks.all_checks import collect_findings
 from shardkit.conversion.planning.checks.earlier import check_earlier
 from shardkit.conversion.planning.checks.finding import Finding, with_accepted
 from shardkit.conversion.planning.checks.losses import sample_range
+from shardkit.conversion.planning.checks.name_groups import check_name_groups
 from shardkit.conversion.planning.checks.near_identical import check_near_identical
 from shardkit.conversion.planning.checks.repeated import check_repeated
 from shardkit.conversion.planning.choosing import choose_examples, planned_table
@@ -244,6 +245,7 @@ def make_plan(
         options.check_split_names(names)
     repeated = tuple(check_repeated(good, labels, relations, split_of, options))
     repeated += tuple(check_near_identical(good, labels, chosen.near, split_of, options))
+    repeated += tuple(check_name_groups(good, labels, relations, split_of, options))
     groups, num_groups = relations.groups, relations.num_groups
     if earlier is not None:
         repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))

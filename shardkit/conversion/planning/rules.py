@@ -93,6 +93,8 @@ def _replaced(given: Mapping[str, Any]) -> set[str]:
         replaced.add("mask_padding")
     if "splits" in given or "splits_of" in given:
         replaced |= {"splits", "splits_of"}
+    if "group_by" in given:
+        replaced |= {"block"}
     return replaced.difference(given)
 
 

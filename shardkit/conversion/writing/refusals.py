@@ -27,7 +27,7 @@ from shardkit.conversion.planning.labels import classes_of, fixed_classes, sorte
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import known_description
 from shardkit.conversion.planning.sizing import check_requested
-from shardkit.conversion.planning.splits.grouping import compile_pattern, pattern_not_found
+from shardkit.conversion.planning.splits.grouping import compile_pattern, no_groups, pattern_not_found
 from shardkit.conversion.planning.splits.own_splits import check_splits, groups_refusal, written_splits
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.features import CLASS_LABEL, LABEL
@@ -164,6 +164,9 @@ class ListingCheck:
         if self.options.classes is not None and UNLABELLED.name in schema.names:
             msg = f"{named('classes')} has no effect on images without labels; leave it out"
             raise CallError(msg)
+        has_groups = self.options.group_by is not None or GROUP.name in schema.names
+        if self.options.block is not None and not has_groups:
+            raise no_groups(self.options.block)
         if self.options.group_by is not None and GROUP.name not in schema.names:
             try:
                 compile_pattern(self.options.group_by)

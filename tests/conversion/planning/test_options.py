@@ -51,6 +51,7 @@ CHANGED = {
     "splits_of": ("train",),
     "split_by": "hash",
     "group_by": "([0-9]+)",
+    "block": 50,
     "seed": 1,
     "dedupe": "drop",
     "check": "header",

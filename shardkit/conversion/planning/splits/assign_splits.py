@@ -15,6 +15,7 @@ from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.own_splits import check_splits, written_splits
 from shardkit.conversion.planning.splits.splitting import split_by_hash
 from shardkit.conversion.planning.splits.stratifying import split_atomic_groups
+from shardkit.dataset.index.groups import block_names
 from shardkit.hashing import hash64_column
 from shardkit.naming import split_order
 from shardkit.options.call import Change
@@ -108,6 +109,10 @@ def groups_of(good: Rows, options: ConvertOptions) -> pa.ChunkedArray | None:
         groups = None
     if groups is None and options.group_by is not None:
         groups = grouping.groups_by_pattern(good["key"], options.group_by)
+    if options.block is not None:
+        if groups is None:
+            raise grouping.no_groups(options.block)
+        groups = block_names(groups.cast(pa.string()), good["key"], options.block)
     return groups
 
 

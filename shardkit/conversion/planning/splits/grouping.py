@@ -45,6 +45,11 @@ def pattern_not_found(pattern: str, num_keys: int, example: str) -> CallError:
     return CallError(f"{named('group_by', pattern)} is found in none of the {num_keys} keys, such as {example!r}")
 
 
+def no_groups(block: int) -> CallError:
+    """Return the error for groups that are divided into blocks, of a source without groups."""
+    return CallError(f"{named('block', block)} divides groups, and there are none; add {named('group_by')}")
+
+
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compile the regular expression of `group_by`.
 

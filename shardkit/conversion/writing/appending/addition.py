@@ -20,11 +20,12 @@ from shardkit.conversion.planning.planned_dataset import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
+from shardkit.conversion.planning.splits.blocks import neighbours
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
 from shardkit.conversion.writing.appending.old_images import PLACE, OldImages
 from shardkit.conversion.writing.seen_rejects import readable_rejects
 from shardkit.dataset.features import Feature
-from shardkit.dataset.index.groups import filled_groups, has_group
+from shardkit.dataset.index.groups import GroupRule, filled_groups, has_group
 from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, without
@@ -262,8 +263,8 @@ class _Search:
     Attributes:
         key_hashes: int64[n], sorted hashes of the new keys.
         prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
-        wanted_groups: Groups of the new examples.
-        patterns: The pattern that found them in keys, if one did: it finds those of old examples without a group too.
+        wanted_groups: Groups of the new examples, and the blocks next to them.
+        rules: The rule that found them in keys, if one did: it finds those of old examples without a group too.
         old_images: The perceptual hashes of the dataset.
         keys: Keys of the dataset whose hash is among these, each with its raw file.
         contents: Contents of the dataset whose first word is among these, with an example for each split.
@@ -273,7 +274,7 @@ class _Search:
     key_hashes: npt.NDArray[np.int64]
     prefixes: npt.NDArray[np.uint64]
     wanted_groups: pa.Array
-    patterns: list[str]
+    rules: list[GroupRule]
     old_images: OldImages
     keys: dict[str, _KnownFile] = field(default_factory=dict)
     contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
@@ -286,9 +287,11 @@ class _Search:
         prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
         groups = groups_of(good, options)
         names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
-        patterns = [options.group_by] if options.group_by is not None and has_group(options.group_by) else []
+        if options.block is not None:
+            names = pa.array([near for name in names.to_pylist() for near in (name, *neighbours(name))], pa.string())
+        rules = [GroupRule(options.group_by or "", options.block)] if has_group(options.group_by or "") else []
         old_images = OldImages(compares_pixels(options, good.column_names))
-        return cls(np.sort(hashes), np.sort(prefixes), names, patterns, old_images)
+        return cls(np.sort(hashes), np.sort(prefixes), names, rules, old_images)
 
     def add(self, split: str, path: str, index: pa.Table, *, has_sizes: bool) -> None:
         """Search an index.
@@ -309,7 +312,7 @@ class _Search:
             self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
         self.old_images.add(split, path, index)
         if len(self.wanted_groups):
-            groups = filled_groups(index, self.patterns)
+            groups = filled_groups(index, self.rules)
             both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))
             for name in both.to_pylist():
                 self.groups.setdefault(name, set()).add(split)
