@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.conversion.arguments import read_arguments, with_options
 from shardkit.conversion.option_values import append_values, location, source_locations, source_texts
-from shardkit.errors import CallError
+from shardkit.errors import CallError, ManifestError
 from shardkit.extras import require_extra
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ def append(
         if pinned(dataset_url)[1] is not None:
             msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
             raise CallError(msg)
-        manifest = read_manifest(dataset_url)
+        try:
+            manifest = read_manifest(dataset_url)
+        except ManifestError:
+            _refuse_swapped(call)
+            raise
         source_options, changed = append_values(manifest, given, also)
         from shardkit.api.executors import make_executor
         from shardkit.conversion.writing.appending.append import Append
@@ -92,6 +96,18 @@ def append(
             listener=listener,
             call=call,
         ).run()
+
+
+def _refuse_swapped(call: "Call") -> None:
+    """Refuse an append whose DATASET is none, if one of its sources is the dataset."""
+    from shardkit.dataset.manifest import find_dataset
+
+    datasets = [source for source in call.sources if find_dataset(source)]
+    if len(datasets) == 1 and find_dataset(call.written) is None:
+        sources = tuple(call.written if source in datasets else source for source in call.sources)
+        right = call.with_paths(sources, datasets[0])
+        found = f"{call.written} is no dataset, and {datasets[0]} is one"
+        raise CallError(f"DATASET comes before SOURCE: {found}; did you mean `{right}`?")
 
 
 def _planning(call: "Call") -> "Callable[[Change], Plan]":

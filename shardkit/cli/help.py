@@ -1,4 +1,4 @@
-"""The command ``shardkit help [PAGE]``: print a page of the documentation, which is installed with shardkit."""
+"""The command ``shardkit help [PAGE | WORD...]``: print or search the documentation that is installed with shardkit."""
 
 import posixpath
 import re
@@ -14,24 +14,27 @@ from shardkit.spelling import closest
 _PACKAGE = Path(__file__).parent.parent
 _LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)\s]+)\)")
 _MAX_COLUMNS = 120
+_LINES_SHOWN, _EXCERPT = 3, 100  # of a page that has what was searched, and characters of a line
 
 
 @click.command("help")
-@click.argument("page", required=False)
-def help(page: str | None) -> None:  # noqa: A001 - the command's name
-    """Print a page of the documentation; without PAGE, list the pages.
+@click.argument("words", nargs=-1, metavar="[PAGE | WORD...]")
+def help(words: tuple[str, ...]) -> None:  # noqa: A001 - the command's name
+    """Print a page of the documentation, or find words in all pages; without an argument, list the pages.
 
     A terminal shows the page in its pager; a pipe gets Markdown.
     """
-    pages = _pages()
-    if page is None:
+    pages, asked = _pages(), " ".join(words)
+    if not words:
         click.echo(_contents(pages))
-        return
-    text = _readable(pages[_found(page, pages)], pages)
-    if sys.stdout.isatty():
-        click.echo_via_pager(_rendered(text))
+    elif name := _found(asked, pages):
+        text = _readable(pages[name], pages)
+        if sys.stdout.isatty():
+            click.echo_via_pager(_rendered(text))
+        else:
+            click.echo(text)
     else:
-        click.echo(text)
+        click.echo(_pages_with(asked, pages))
 
 
 def _pages() -> dict[str, Path]:
@@ -47,33 +50,63 @@ def _contents(pages: dict[str, Path]) -> str:
     rows = [(name, file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")) for name, file in pages.items()]
     width = max(map(len, pages))
     lines = [f"  {name:<{width}}  {title}" for name, title in rows]
-    return "\n".join(["Print a page with `shardkit help PAGE`, the options of a command with --help.", "", *lines])
+    hints = ["Print a page with `shardkit help PAGE`, the options of a command with --help."]
+    hints += ["Find words in all pages with `shardkit help WORD`."]
+    return "\n".join([*hints, "", *lines])
 
 
-def _found(page: str, pages: dict[str, Path]) -> str:
+def _found(page: str, pages: dict[str, Path]) -> str | None:
     """Return the name of the page that was asked for; its folder may be left out if only one page has the name.
 
     Raises:
-        CallError: There is no such page, or there are several.
+        CallError: Several pages have the name, or it is that of a command.
     """
     name = page.strip("/").removesuffix(".md").removesuffix("/README")
     if name in pages:
         return name
     same = [full for full in pages if full.rpartition("/")[2] == name]
-    if len(same) == 1:
-        return same[0]
+    if len(same) > 1:
+        raise CallError(f"there are several pages {page!r}; choose {' or '.join(same)}")
     from shardkit.cli.main import main
 
-    if same:
-        hint = f"choose {' or '.join(same)}"
-    elif name in main.list_commands(click.get_current_context()):
-        hint = f"`shardkit {name} --help` describes the command"
-    elif close := closest(name, {full.rpartition("/")[2]: full for full in pages}) or closest(name, pages):
-        hint = f"did you mean {next(full for full in pages if close in (full, full.rpartition('/')[2]))}?"
-    else:
-        hint = f"the pages are {', '.join(pages)}"
-    msg = f"there is no page {page!r}; {hint}" if not same else f"there are several pages {page!r}; {hint}"
-    raise CallError(msg)
+    if not same and name in main.list_commands(click.get_current_context()):
+        raise CallError(f"there is no page {page!r}; `shardkit {name} --help` describes the command")
+    return same[0] if same else None
+
+
+def _pages_with(words: str, pages: dict[str, Path]) -> str:
+    """Return the pages that have all words, those with most headings and lines about them first, with some lines.
+
+    Raises:
+        CallError: No page has them.
+    """
+    wanted = words.casefold().split()
+    found = []
+    for name, file in pages.items():
+        title, *lines = [line for line in _readable(file, pages).splitlines() if line]
+        # The number of the words that a line has; headings come first.
+        hits = {line: sum(word in line.casefold() for word in wanted) + line.startswith("#") / 2 for line in lines}
+        if all(any(word in line.casefold() for line in [title, *lines]) for word in wanted):
+            lines = sorted((line for line in hits if hits[line] >= 1), key=lambda line: -hits[line])
+            rank = sum(hits[line] > len(wanted) for line in lines), sum(hits[line] >= len(wanted) for line in lines)
+            shown = [f"    {_excerpt(line, wanted)}" for line in lines[:_LINES_SHOWN]]
+            found.append((rank, ["", f"{name}: {title.lstrip('# ')}", *shown]))
+    if found:
+        found.sort(key=lambda one: one[0], reverse=True)
+        rows = [row for _, rows in found for row in rows]
+        return "\n".join([f"Pages with {words!r}; print one with `shardkit help PAGE`.", *rows])
+    names = {full.rpartition("/")[2]: full for full in pages} | {full: full for full in pages}
+    close = closest(words, names)
+    hint = f"did you mean {names[close]}?" if close else "`shardkit help` lists the pages"
+    raise CallError(f"no page has the name or the words {words!r}; {hint}")
+
+
+def _excerpt(line: str, wanted: list[str]) -> str:
+    """Return the part of a line around the first of the words."""
+    text = " ".join(line.strip("#|- ").split())
+    first = min((place for word in wanted if (place := text.casefold().find(word)) >= 0), default=0)
+    start = max(0, min(first - _EXCERPT // 3, len(text) - _EXCERPT))
+    return f"{'…' * (start > 0)}{text[start : start + _EXCERPT]}{'…' * (len(text) > start + _EXCERPT)}"
 
 
 def _readable(file: Path, pages: dict[str, Path]) -> str:

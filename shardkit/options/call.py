@@ -8,7 +8,7 @@ from typing import Any, Literal
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import OWN_SPLITS
-from shardkit.options.words import arguments, defined, group_of, words_of
+from shardkit.options.words import arguments, defined, group_of, is_command_line, words_of
 
 Command = Literal["convert", "plan", "append", "adopt"]
 OUT = "OUT"  # stands for OUTPUT where the user has not named one
@@ -114,6 +114,14 @@ class Call:
         else:
             paths = list(self.sources)
         return printable(shlex.join(["shardkit", self.command, *paths, *options, *self.beam_options]))
+
+    def with_paths(self, sources: tuple[str, ...], target: str) -> str:
+        """Return the call with other paths as the user writes it, in Python without its options."""
+        if is_command_line():
+            return replace(self, sources=sources, target=target).line
+        given = repr(sources[0]) if len(sources) == 1 else repr([*sources])
+        paths = [repr(target), given] if self.command == "append" else [given, repr(target)]
+        return f"{self.command}({', '.join(paths)})"
 
     def keywords(self, change: Change) -> str:
         """Return what a change adds and leaves out, as a user of Python writes it: ``layout='table'``.

@@ -27,7 +27,7 @@ def help_name(page):
 
 def test_help_lists_every_page_with_its_title():
     lines = call("help").stdout.splitlines()
-    assert len(lines) - 2 == len(INSTALLED)
+    assert len(lines) - 3 == len(INSTALLED)
     for page in INSTALLED:
         name = help_name(page)
         title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
@@ -61,13 +61,33 @@ def test_a_page_has_no_link_into_the_checkout(page):
         ("sources/layuots", "did you mean sources/layouts?"),
         ("troubleshooting", "choose reader/troubleshooting or sources/troubleshooting"),
         ("convert", "`shardkit convert --help` describes the command"),
-        ("quite-another-thing", "the pages are dataset, "),
+        (
+            "quite-another-thing",
+            "no page has the name or the words 'quite-another-thing'; `shardkit help` lists the pages",
+        ),
     ],
 )
 def test_an_unknown_page_is_refused_with_the_one_that_was_probably_meant(name, hint):
     result = call("help", name)
     assert result.exit_code == 2
     assert hint in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "line"),
+    [
+        (["global", "shuffle"], "reader", "a global shuffle"),
+        (["resum"], "reader/resuming", "Resum"),
+        (["Near-Identical"], "sources/splits", "near-identical"),
+    ],
+)
+def test_words_are_found_in_all_pages(words, first, line):
+    result = call("help", *words)
+    pages = re.findall(r"^(\S+): ", result.stdout, re.MULTILINE)
+    assert first in pages[:2]
+    assert line in result.stdout
+    for page in pages:
+        assert all(word.casefold() in call("help", page).stdout.casefold() for word in words)
 
 
 @pytest.mark.parametrize("columns", ["80", "100"])

@@ -48,7 +48,10 @@ def test_copies_share_a_split_and_verify_finds_no_leak(split_by, photos, tmp_pat
     assert all(len(found) == 1 for found in splits.values())
     assert set.union(*splits.values()) == {"train", "validation"}
     assert "6 images with near-identical images that have different labels" in said
-    assert f"{6 * len(COPIES)} images are nearly identical to others; all of a kind are in one split" in said
+    assert f"{6 * len(COPIES)} images are nearly identical to others (" in said
+    [pairs] = re.findall(r"to others \((.*?) and 3 more\); all of a kind are in one split", said)
+    assert len(pairs.split(", ")) == 3
+    assert all(re.fullmatch(r"[ab]/(..)\S* and [ab]/\1\S*", pair) for pair in pairs.split(", "))
     assert call("verify", tmp_path / "out", "--leaks").exit_code == 0
     again = converted(tmp_path / "out", tmp_path / "anew", *HALVES, "--seed", "5")
     assert all(len(found) == 1 for found in splits_of_each_photo(tmp_path / "anew").values()), again

@@ -1,8 +1,11 @@
 import os
+import re
+import shlex
 import sys
 
 import pytest
 
+import shardkit
 from shardkit.testing import digests_of, write_class_folders, write_tree
 
 from ..pipelines.crashing import interrupt
@@ -174,6 +177,21 @@ def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(
     convert(source, output, "--shards", "2")
     convert(source, tmp_path / "anew", "--shards", "2")
     assert digests_of(output) == digests_of(tmp_path / "anew")
+
+
+@pytest.mark.parametrize("num_others", [0, 1])
+def test_the_swapped_paths_of_an_append_are_told_with_the_command_that_works(num_others, source, tmp_path, monkeypatch):
+    convert(source, tmp_path / "OUT")
+    for name in ("more", "others")[: 1 + num_others]:
+        write_class_folders(tmp_path / name, {name: 3, f"{name} two": 2}, width=48, height=48)
+    monkeypatch.chdir(tmp_path)
+    before = len(shardkit.open("OUT", "train"))
+    result = call("append", "more", *["others"][:num_others], "OUT", "--max-rejected", "3")
+    assert result.exit_code == 2
+    assert "more is no dataset, and OUT is one" in result.stderr
+    line = re.search("did you mean `(.*)`", result.stderr)[1]
+    assert call(*shlex.split(line)[1:]).exit_code == 0
+    assert len(shardkit.open("OUT", "train")) == before + 5 + 5 * num_others
 
 
 @pytest.mark.parametrize("is_dataset", [False, True])

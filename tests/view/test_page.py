@@ -29,9 +29,11 @@ def serving(dataset, folder):
     """A running `shardkit view`, with the current folder as that of its files."""
     process = start("view", dataset, "--no-browser", cwd=folder)
     process.address = process.stdout.readline().decode().strip()
-    yield process
-    process.kill()
-    process.communicate()
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture(scope="module")

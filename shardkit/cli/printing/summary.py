@@ -24,7 +24,7 @@ from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.planning.sizing import format_size
 from shardkit.conversion.writing.reject_limit import REJECTED_SHOWN, RejectLimit
 from shardkit.dataset.manifest import Manifest
-from shardkit.naming import counted, printable
+from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import shown
 from shardkit.reject_reasons import NOT_COUNTED
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 CLASSES_SHOWN = 6  # in one line
 CLASSES_LISTED = 10  # all of so many classes are listed
 WORST_LISTED = 5  # of more classes: those furthest from their shares
+_NAMED = 3  # names or pairs of a hint
 _WORTH_SAYING = 0.15  # largest difference of shares of the classes that are not listed
 
 
@@ -68,7 +69,12 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
 
 def hint_lines(findings: Iterable[Finding]) -> list[str]:
     """Return a line for each finding that the summary mentions."""
-    return [f"{finding.sentence}; {finding.remedy}" for finding in findings if finding.kind == "hints"]
+    hints = [finding for finding in findings if finding.kind == "hints"]
+    return [f"{hint.sentence}{_examples(hint.examples)}; {hint.remedy}" for hint in hints]
+
+
+def _examples(names: Sequence[str]) -> str:
+    return f" ({printable(first_of(names, _NAMED))})" if names else ""
 
 
 def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragraph | str]:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.checks.repeated import copies_findings
+from shardkit.conversion.planning.checks.repeated import copies_findings, first_pairs
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.near_duplicates import NearDuplicates
 from shardkit.conversion.planning.options import ConvertOptions
@@ -48,6 +48,6 @@ def check_near_identical(
     num_near = int(np.count_nonzero(codes >= 0)) - len(np.unique(codes[codes >= 0]))
     if num_near and not len(grouping.groups_in_several_splits(codes, split_of)):
         are = "is nearly identical to another one" if num_near == 1 else "are nearly identical to others"
-        yield Finding(
-            "near_duplicates", "hints", f"{counted(num_near, 'image')} {are}", remedy="all of a kind are in one split"
-        )
+        pairs = first_pairs(good, codes, np.arange(len(codes), dtype=np.int32))  # any two of a set
+        sentence = f"{counted(num_near, 'image')} {are}"
+        yield Finding("near_duplicates", "hints", sentence, pairs, remedy="all of a kind are in one split")

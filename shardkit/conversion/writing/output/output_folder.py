@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import Any
 
 from shardkit import naming, software
@@ -17,7 +16,7 @@ from shardkit.dataset.manifest import Manifest, find_dataset, read_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.options.call import Call
-from shardkit.options.words import convert_again, is_command_line, named
+from shardkit.options.words import convert_again, named
 from shardkit.sources.listing import ending
 from shardkit.storage import TEMPORARY, Folder, open_folder
 
@@ -123,8 +122,7 @@ def refuse_swapped(call: Call | None, output: Folder) -> None:
     is_missing = open_folder(source).stat("") is None
     if not (is_missing or find_dataset(source)) or not _has_images(output):
         return
-    swapped = replace(call, sources=(call.target,), target=source)
-    right = swapped.line if is_command_line() else f"convert({call.target!r}, {source!r})"
+    right = call.with_paths((call.target,), source)
     what = "does not exist" if is_missing else "is a dataset"
     msg = f"SOURCE comes before OUTPUT: {source} {what}, and {call.target} holds images; did you mean `{right}`?"
     raise CallError(msg)
