@@ -3,27 +3,66 @@
 Only what must happen before any other module is loaded belongs here.
 """
 
+import atexit
 import contextlib
 import os
 import signal
 import sys
+import time
+from typing import NoReturn
 
 INTERRUPTED = 130  # the shell's exit code after Ctrl-C
+AT_START = "Interrupted. Nothing was written; run the same command again to start from the beginning."
 
 
 def main() -> None:
     """Run the command line.
 
     Until a command runs, there is nothing to clean up, so Ctrl-C ends the process at once. Python would raise
-    KeyboardInterrupt inside of a module that is being loaded, which ends in a traceback or in another error.
+    KeyboardInterrupt inside of a module that is being loaded, which ends in a traceback or in another error. When a
+    command has ended, its result counts: Ctrl-C only ends the waiting for threads and for Python's own end.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if the caller ignores Ctrl-C, like nohup
-        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    is_answered = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not if it is ignored, as by nohup
+    if is_answered:
+        signal.signal(signal.SIGINT, lambda *_: end_interrupted(_at_start()))
+        # Registered first, so it is called last. After it, Python would let the signal kill the process.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     _use_utf8()
     sys.meta_path.insert(0, _NoPandas())
     from shardkit.cli import main as run
 
-    run(prog_name="shardkit")
+    try:
+        run(prog_name="shardkit")
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if is_answered:
+            signal.signal(signal.SIGINT, lambda *_: _end(code))
+        raise
+
+
+def _at_start() -> str:
+    """Return what Ctrl-C says before the command line is read: the module that writes JSON may not be loaded."""
+    is_json = "--log-format=json" in sys.argv or ("--log-format", "json") in zip(sys.argv, sys.argv[1:], strict=False)
+    if not is_json:
+        return AT_START
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return f'{{"time": "{now}", "level": "warning", "message": "{AT_START}"}}'
+
+
+def end_interrupted(sentence: str) -> NoReturn:
+    """Say that the command was interrupted, and end the process at once: exiting would wait for its threads.
+
+    Only the system's own calls are used, because a signal may come while Python writes to the same stream.
+    """
+    with contextlib.suppress(OSError):  # closed by the caller, as daemons do
+        os.write(2, f"{sentence}\n".encode())
+    os._exit(INTERRUPTED)
+
+
+def _end(code: int) -> NoReturn:
+    with contextlib.suppress(OSError, RuntimeError, ValueError):  # the signal may have come while it is written
+        sys.stdout.flush()
+    os._exit(code)
 
 
 class _NoPandas:

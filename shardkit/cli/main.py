@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 import click
 
-from shardkit.__main__ import INTERRUPTED
+from shardkit.__main__ import AT_START, end_interrupted
 from shardkit.cli.options.beam import unknown_option
 from shardkit.cli.progress.displays import ERASE_LINE, is_live
-from shardkit.cli.progress.json_log import JSON, capture_other_output, log_format_of, write_json
+from shardkit.cli.progress.json_log import JSON, capture_other_output, json_line, log_format_of, write_json
 from shardkit.cli.terminal import coloured, escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
@@ -134,8 +134,6 @@ class _Commands(click.Group):
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             sentence = escape_controls(f"{where}{error.strerror or error}")
             raise _Failure(sentence, MachineError.exit_code) from error
-        except KeyboardInterrupt:
-            _end_interrupted(ctx)
 
 
 @contextlib.contextmanager
@@ -143,12 +141,16 @@ def _interruptible(ctx: click.Context) -> Iterator[None]:
     """Treat SIGTERM, which schedulers send, like Ctrl-C, so that the run stops its workers.
 
     While a module is loaded, the process ends at once: libraries turn a KeyboardInterrupt in their imports into other
-    errors, and Python drops one that is raised in a callback of its import system.
+    errors, and Python drops one that is raised in a callback of its import system. It also ends at the second signal,
+    and whatever error the first one becomes in a library.
     """
+    is_interrupted = False
 
     def interrupt(_: int, frame: FrameType | None) -> None:
-        if _is_importing(frame):
+        nonlocal is_interrupted
+        if is_interrupted or _is_importing(frame):
             _end_interrupted(ctx)
+        is_interrupted = True
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():  # Python allows handlers there only
@@ -159,6 +161,10 @@ def _interruptible(ctx: click.Context) -> Iterator[None]:
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
+    except BaseException as error:
+        if is_interrupted or isinstance(error, KeyboardInterrupt):
+            _end_interrupted(ctx)
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler or signal.SIG_DFL)
@@ -173,9 +179,14 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 def _end_interrupted(ctx: click.Context) -> NoReturn:
-    _say_interrupted(ctx)
-    # Not sys.exit: it would wait for workers that are decoding.
-    os._exit(INTERRUPTED)
+    sentence = AT_START
+    if ctx.invoked_subcommand in {"append", "convert"}:
+        sentence = "Interrupted. Finished work is kept; run the same command again to resume."
+    if ctx.meta[_IS_JSON]:
+        sentence = json_line("warning", sentence)
+    elif is_live():  # the terminal itself has printed ^C
+        sentence = f"{ERASE_LINE}{sentence}"
+    end_interrupted(sentence)
 
 
 class _Failure(click.ClickException):
@@ -219,17 +230,6 @@ def _errors_as_json(ctx: click.Context) -> Iterator[None]:
                 raise _UsageFailure(error) from error
             raise
         raise _JsonFailure(error.format_message(), error.exit_code) from error
-
-
-def _say_interrupted(ctx: click.Context) -> None:
-    sentence = "Interrupted. Nothing was written; run the same command again to start from the beginning."
-    if ctx.invoked_subcommand in {"append", "convert"}:
-        sentence = "Interrupted. Finished work is kept; run the same command again to resume."
-    if ctx.meta[_IS_JSON]:
-        write_json("warning", sentence)
-    else:
-        # The terminal itself has printed ^C.
-        click.echo(f"{ERASE_LINE if is_live() else ''}{sentence}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

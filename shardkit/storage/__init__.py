@@ -7,7 +7,7 @@ the files mean does not: nothing here knows about datasets, shards or archives.
 from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, WrappedFolder, remove_temporaries
 from shardkit.storage.local import FileIdentity, LocalFolder, write_fully
 from shardkit.storage.open_files import OpenFiles
-from shardkit.storage.opening import open_folder
+from shardkit.storage.opening import open_folder, read_text_file
 from shardkit.storage.remote import STORES, RemoteFolder
 from shardkit.storage.store_errors import is_of_machine, is_out_of_space, os_errors_as, raise_store_failure, unreadable
 
@@ -27,6 +27,7 @@ __all__ = [
     "open_folder",
     "os_errors_as",
     "raise_store_failure",
+    "read_text_file",
     "remove_temporaries",
     "unreadable",
     "write_fully",

@@ -4,10 +4,11 @@ import os
 import posixpath
 from collections.abc import Sequence
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError, SpecialFileError
 from shardkit.storage.folder import Folder
 from shardkit.storage.local import LocalFolder
 from shardkit.storage.remote import STORES, RemoteFolder
+from shardkit.storage.store_errors import unreadable
 
 
 def open_folder(url: str) -> Folder:
@@ -40,3 +41,35 @@ def shared_folder(urls: Sequence[str]) -> str:
         raise CallError(msg)
     scheme = schemes.pop()
     return f"{scheme}://{shared}" if scheme else shared
+
+
+def read_text_file(where: str, name: str, max_bytes: int) -> str:
+    """Return the text of a file that the user has named.
+
+    Args:
+        where: The option with its value, for messages.
+        name: Path or URL of the file.
+        max_bytes: Size above which it is not read.
+
+    Raises:
+        CallError: There is no such file, it is a folder, a pipe or a device, it is larger, or it is not UTF-8.
+        MachineError: It cannot be read.
+    """
+    folder, slash, last = name.rpartition("/")
+    if not last:  # for example an undefined variable of a shell
+        raise CallError(f"{where}: this is no file")
+    try:
+        return open_folder(folder + slash or ".").read_at_most(last, max_bytes).decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        raise CallError(f"{where}: there is no such file") from None
+    except IsADirectoryError:
+        raise CallError(f"{where}: this is a folder; give a file") from None
+    except UnicodeDecodeError as error:
+        msg = f"{where}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
+        raise CallError(msg) from None
+    except SpecialFileError:
+        raise CallError(f"{where}: this is a pipe or a device; write its content into a file, and give that") from None
+    except DataError:
+        raise CallError(f"{where}: the file has more than {max_bytes:,} bytes, the most that is read") from None
+    except OSError as error:
+        raise unreadable(where, error) from error

@@ -1,5 +1,6 @@
 """`--config FILE`: the options of a call in a YAML file."""
 
+import os
 import shlex
 
 import pytest
@@ -55,9 +56,12 @@ def test_paths_in_it_are_those_of_the_current_folder(config, tmp_path, monkeypat
         ("- seed\n", "write an option in each line"),
         ("", "write an option in each line"),
         ("split-by: hush\n", "hush"),
+        ("[" * 100_000, "values are nested too deeply"),
+        ('{"a":' * 100_000, "values are nested too deeply"),
+        ("".join(f"{' ' * i}a:\n" for i in range(1000)), "values are nested too deeply"),
         ("seed: !!python/object/apply:os.system ['true']\n", "line 1: seed needs a value"),
     ],
-    ids=str,
+    ids=lambda text: text[:40],
 )
 def test_what_is_wrong_in_it_is_said_in_a_sentence(text, said, config, tmp_path):
     result = call("convert", SHAPES, tmp_path / "out", *config(text))
@@ -68,3 +72,33 @@ def test_what_is_wrong_in_it_is_said_in_a_sentence(text, said, config, tmp_path)
 
 def test_a_file_that_is_not_there_is_a_wrong_call(tmp_path):
     assert call("convert", SHAPES, tmp_path / "out", "--config", tmp_path / "no.yaml").exit_code == 2
+
+
+@pytest.fixture
+def no_files(tmp_path):
+    """What is no file of text: each path with the words that say so."""
+    os.mkfifo(tmp_path / "pipe")
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(2 << 30)  # 2 GiB on no disk
+    (tmp_path / "latin").write_bytes(b"seed: \xe9")
+    return {
+        tmp_path / "pipe": "this is a pipe or a device",
+        "/dev/zero": "this is a pipe or a device",
+        tmp_path / "large": "bytes, the most that is read",
+        tmp_path / "latin": "not UTF-8",
+        tmp_path: "",
+        tmp_path / "missing": "",
+    }
+
+
+@pytest.mark.parametrize("option", ["--config", "--classes", "--drop", "--labels"])
+def test_a_file_of_an_option_is_a_small_file_of_text(option, no_files, tmp_path):
+    for path, said in no_files.items():
+        source = SAMPLE_DATA / "shapes"
+        if option in {"--drop", "--labels"}:  # they are of datasets
+            source = tmp_path / "dataset"
+            assert source.exists() or call("convert", SHAPES, source).exit_code == 0
+        result = call("plan", source, option, path)
+        assert (result.exit_code, "Traceback" in result.stderr) == (2, False), result.stderr
+        assert said in result.stderr
+        assert str(path) in result.stderr

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from shardkit.testing import digests_of
+from shardkit.testing import digests_of, write_class_folders
 
-from .calling import SAMPLE_DATA, call, environment, run
+from .calling import SAMPLE_DATA, TIMEOUT_SECONDS, call, environment, run
 
 # A library that, like some, answers Ctrl-C in its import with another error.
 INTERRUPTED_MODULE = """
@@ -47,9 +47,8 @@ def test_ctrl_c_while_a_module_is_loaded_ends_with_130_and_no_traceback(tmp_path
     assert ended.returncode == 130, ended.stderr
     assert ended.stdout == ""
     assert "Traceback" not in ended.stderr
-    assert len(ended.stderr.splitlines()) == (0 if module == "click" else 1)
-    if log_format == "json" and ended.stderr:
-        assert "Interrupted" in json.loads(ended.stderr)["message"]
+    [said] = ended.stderr.splitlines()
+    assert (json.loads(said)["message"] if log_format == "json" else said).startswith("Interrupted. ")
 
 
 @pytest.mark.parametrize("seconds", [0.002, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32])
@@ -67,6 +66,81 @@ def test_ctrl_c_soon_after_the_start_ends_with_130_and_no_traceback(seconds):
         said = run.stderr.read()
     assert run.returncode == 130, said
     assert "Traceback" not in said
+    assert said.splitlines()[-1].startswith("Interrupted. ")
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory):
+    """Calls of commands, with the folder that each writes."""
+    folder = tmp_path_factory.mktemp("calls")
+    shapes, first, second, more = SAMPLE_DATA / "shapes", folder / "first", folder / "second", folder / "more"
+    assert call("convert", shapes, first).exit_code == 0
+    assert call("convert", shapes, second, "--seed", "1").exit_code == 0
+    write_class_folders(more / "new", {"circle": 8}, width=64, height=64)
+    return {
+        "convert": (["convert", shapes, "WRITTEN"], None),
+        "plan": (["plan", shapes], None),
+        "verify": (["verify", first, "--deep"], None),
+        "diff": (["diff", first, second], None),
+        "append": (["append", "WRITTEN", more], first),
+    }
+
+
+MOMENTS = 40
+
+
+@pytest.mark.parametrize(
+    ("name", "moments"),
+    [
+        ("plan", [0.97]),
+        ("verify", [0.5]),
+        *(
+            pytest.param(name, [i / MOMENTS for i in range(int(1.1 * MOMENTS))], marks=pytest.mark.slow)
+            for name in ("convert", "plan", "verify", "diff", "append")
+        ),
+    ],
+)
+@pytest.mark.usefixtures("own_ctrl_c")
+def test_ctrl_c_at_any_moment_says_so_or_the_result_is_complete(name, moments, calls, tmp_path):
+    """Moments are shares of the time that the command takes, from when its first module is loaded."""
+    words, copied = calls[name]
+
+    def ended(seconds):
+        """Exit code, standard output and errors of the command, interrupted after so many seconds; None for never."""
+        written = tmp_path / f"written-{seconds}"
+        if copied:
+            shutil.copytree(copied, written)
+        script = "from shardkit.__main__ import main; main()"
+        command = [
+            sys.executable,
+            "-X",
+            "importtime",
+            "-c",
+            script,
+            *[written if one == "WRITTEN" else one for one in words],
+        ]
+        with open(tmp_path / "stderr", "w+") as stderr:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, env=environment(), text=True)
+            while " shardkit.__main__\n" not in (tmp_path / "stderr").read_text():
+                time.sleep(0.001)
+            if seconds is not None:
+                time.sleep(0.005 + seconds)
+                process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=TIMEOUT_SECONDS)
+        lines = (tmp_path / "stderr").read_text().splitlines()
+        return process.returncode, out, [line for line in lines if not line.startswith("import time:")]
+
+    begin = time.monotonic()
+    code, out, _ = ended(None)
+    whole = time.monotonic() - begin
+    for moment in moments:
+        found, said, errors = ended(moment * whole)
+        if found == 130:
+            assert errors[-1].startswith("Interrupted. "), (moment, errors)
+        else:
+            assert found == code, (moment, errors)
+            assert len(said.splitlines()) == len(out.splitlines())
+        assert not any("Traceback" in line for line in errors), (moment, errors)
 
 
 @pytest.fixture(scope="module")

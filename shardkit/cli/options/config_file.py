@@ -8,7 +8,9 @@ import click
 from shardkit.errors import CallError
 from shardkit.options.definition import OPTIONS
 from shardkit.spelling import closest
+from shardkit.storage import read_text_file
 
+_MAX_BYTES = 1 << 20  # 1 MiB
 _YES, _NO = frozenset({"true", "yes", "on"}), frozenset({"false", "no", "off"})
 
 
@@ -41,16 +43,17 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
         command: The command. It ignores options that only `convert` has.
 
     Raises:
-        CallError: It is no such file, an option is unknown or given twice, or a switch is neither true nor false.
+        CallError: It is no such file, has more than 1 MiB, an option is unknown or given twice, or a switch is neither
+            true nor false.
     """
     import yaml
 
     where = f"--config {path}"
+    text = read_text_file(where, str(path), _MAX_BYTES)
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=yaml.BaseLoader)
-    except UnicodeDecodeError as error:
-        msg = f"{where}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
-        raise CallError(msg) from None
+        root = yaml.compose(text, Loader=yaml.BaseLoader)
+    except RecursionError:
+        raise CallError(f"{where}: values are nested too deeply; write an option in each line") from None
     except yaml.YAMLError as error:
         msg = f"{where}: this is not YAML: {' '.join(str(error).split())}"
         raise CallError(msg) from None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 CommandName = Literal["convert", "plan", "append"]
 
+_MAX_CLASSES_BYTES = 16 << 20  # 16 MiB
 _QUIET = click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 _BEAM = click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
 
@@ -143,15 +144,12 @@ def read_classes(path: Path) -> "ClassesOfFile":
     """Return the lines of the file given by ``--classes``.
 
     Raises:
-        CallError: It is not UTF-8, or a line is empty.
+        CallError: It is no such file, has more than 16 MiB or is not UTF-8, or a line is empty.
     """
     from shardkit.options.forms import ClassesOfFile
+    from shardkit.storage import read_text_file
 
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        msg = f"--classes {path}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
-        raise CallError(msg) from None
+    lines = read_text_file(f"--classes {path}", str(path), _MAX_CLASSES_BYTES).splitlines()
     names = [line.strip() for line in lines]
     while names and not names[-1]:
         names.pop()

@@ -1,6 +1,5 @@
 """Read the manifest of a dataset's folder."""
 
-import errno
 import json
 
 from shardkit import naming
@@ -9,10 +8,9 @@ from shardkit.dataset.manifest.model import Manifest
 from shardkit.dataset.manifest.pinning import pinned, read_earlier
 from shardkit.dataset.manifest.text import parse_manifest
 from shardkit.errors import DataError, ManifestError, SpecialFileError
-from shardkit.storage import Folder, open_folder, unreadable
+from shardkit.storage import Folder, is_of_machine, open_folder, unreadable
 
 MAX_MANIFEST_BYTES = 256 << 20  # 256 MiB: some 500,000 shards
-_FAULTS_OF_DISKS = {errno.EIO, errno.ESTALE, errno.ETIMEDOUT}  # others mean that there is no such file
 
 
 def dataset_folder(path: str) -> Folder:
@@ -83,7 +81,7 @@ def find_dataset(path: str) -> Manifest | None:
     except DataError:
         raw = b""  # too large, or no regular file
     except OSError as error:
-        if isinstance(error, PermissionError) or error.errno in _FAULTS_OF_DISKS:
+        if isinstance(error, PermissionError) or is_of_machine(error):
             raise unreadable(f"{root.url}/{naming.MANIFEST}", error) from error
         return None
     except ValueError:  # no path

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shardkit.errors import CallError, MachineError
+from shardkit.errors import CallError
 from shardkit.hashing import canonical_json
 from shardkit.naming import counted
 from shardkit.options.words import named
-from shardkit.storage import open_folder
+from shardkit.storage import read_text_file
 
 _HEADER = ("key", "label")
+_MAX_BYTES = 1 << 30  # 1 GiB: more than the keys of ten million examples
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,9 @@ class DropList:
         """
         if isinstance(given, (str, os.PathLike)):
             name = os.fspath(given)
-            lines = _read_text("drop", name).replace("\r\n", "\n").split("\n")  # a key may have other separators
+            lines = (
+                read_text_file(named("drop", name), name, _MAX_BYTES).replace("\r\n", "\n").split("\n")
+            )  # a key may have other separators
             keys = {line for line in lines if line.strip()}
         else:
             name, keys = "FILE", set(given)
@@ -117,7 +120,7 @@ def described(what: str, value: Any, secret: str) -> str:
 
 def _read_labels(name: str) -> dict[str, str]:
     where = named("labels", name)
-    reader = csv.reader(io.StringIO(_read_text("labels", name), newline=""))
+    reader = csv.reader(io.StringIO(read_text_file(named("labels", name), name, _MAX_BYTES), newline=""))
     labels: dict[str, str] = {}
     try:
         header = [column.strip() for column in next(reader, [])]
@@ -146,25 +149,3 @@ def _read_labels(name: str) -> dict[str, str]:
         msg = f"{where}, line {reader.line_num}: the line cannot be read ({error}); save the table as CSV in UTF-8"
         raise CallError(msg) from None
     return labels
-
-
-def _read_text(option: str, name: str) -> str:
-    folder, slash, last = name.rpartition("/")
-    where = named(option, name)
-    if not last:
-        msg = f"{named(option)} is {name!r}, which is no file"  # for example an undefined variable of a shell
-        raise CallError(msg)
-    try:
-        return open_folder(folder + slash or ".").read(last).decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        msg = f"{where}: there is no such file"
-        raise CallError(msg) from None
-    except IsADirectoryError:
-        msg = f"{where}: this is a folder; give a file"
-        raise CallError(msg) from None
-    except UnicodeDecodeError as error:
-        msg = f"{where}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
-        raise CallError(msg) from None
-    except OSError as error:
-        msg = f"{where}: the file cannot be read: {error.strerror or error}"
-        raise MachineError(msg) from error
