@@ -16,7 +16,7 @@ from shardkit.dataset.manifest.pinning import pinned
 from shardkit.errors import RecordError
 from shardkit.pipelines.counters import NAMESPACE
 from shardkit.pipelines.elements import Reject
-from shardkit.records.ranges import RANGE_BYTES, DamagedExample, RangeReader, split_ranges
+from shardkit.records.ranges import LEAST_RANGE_BYTES, RANGE_BYTES, DamagedExample, RangeReader, split_ranges
 from shardkit.records.record import Schema
 from shardkit.reject_reasons import DAMAGED
 
@@ -37,7 +37,7 @@ class ReadDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
         split: Name of the split.
         where: A condition on the index, such as ``"label_name = 'cat' and height >= 64"``; other records are not read.
             None for all examples.
-        range_bytes: Size of the ranges, bytes.
+        range_bytes: Size of the ranges, bytes; at least 1 MiB, because each is read with its shard's index.
     """
 
     dataset: str | os.PathLike[str]
@@ -54,7 +54,7 @@ class ReadDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
         """
         self._error_handler: ErrorHandler | None = None
         self.split = text("split", self.split)
-        self.range_bytes = whole_number(1)("range_bytes", self.range_bytes)
+        self.range_bytes = whole_number(LEAST_RANGE_BYTES)("range_bytes", self.range_bytes)
         if optional(text)("where", self.where) is not None:
             Condition(str(self.where))
 

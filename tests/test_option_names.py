@@ -36,7 +36,7 @@ def test_no_text_outside_of_the_command_line_has_a_flag():
     found = []
     for file in sorted(ROOT.rglob("*.py")):
         path = file.relative_to(ROOT).as_posix()
-        if path.startswith(("cli/", "options/", "programs/")):  # printed programs have flags of their own
+        if path.startswith(("__main__.py", "cli/", "options/", "programs/")):  # printed programs have own flags
             continue
         for line, text in texts(ast.parse(file.read_text())):
             found += [f"{path}:{line}: {flag}" for flag in FLAG.findall(text) if flag in flags]

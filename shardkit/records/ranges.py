@@ -21,6 +21,7 @@ from shardkit.records.record import Schema, damaged
 from shardkit.storage import Folder
 
 RANGE_BYTES = 32 << 20  # 32 MiB: a second or two of work, and enough that reading the shard's index costs little
+LEAST_RANGE_BYTES = 1 << 20  # 1 MiB: a range of one byte would be an element of the job for each byte of the dataset
 _READ_BYTES = 8 << 20  # 8 MiB: read at once, which bounds the memory
 
 

@@ -22,6 +22,7 @@ def comparable(example):
 @pytest.mark.parametrize("where", [None, "label_name = 'bee'"])
 def test_the_examples_are_those_of_open_in_any_ranges(dataset, where, monkeypatch):
     sizes = []
+    monkeypatch.setattr(f"{pipelines.ReadDataset.__module__}.LEAST_RANGE_BYTES", 1)  # so that these shards have several
     monkeypatch.setattr(GroupingBuffer, "append", noting(GroupingBuffer.append, sizes))
     wanted = [comparable(one) for one in shardkit.open(str(dataset), "train", where=where)]
     read = pipelines.ReadDataset(dataset, "train", where=where, range_bytes=500)
@@ -64,8 +65,10 @@ def test_a_damaged_record_fails_the_pipeline_or_goes_to_the_handler(damaged):
 
 
 def test_wrong_arguments_are_refused_when_the_pipeline_is_made(dataset):
-    with pytest.raises(CallError, match="range_bytes must be at least 1; found 0"):
-        pipelines.ReadDataset(dataset, "train", range_bytes=0)
+    for size in (0, 1, (1 << 20) - 1):
+        with pytest.raises(CallError, match=f"range_bytes must be at least 1048576; found {size}$"):
+            pipelines.ReadDataset(dataset, "train", range_bytes=size)
+    pipelines.ReadDataset(dataset, "train", range_bytes=1 << 20)
     with pytest.raises(CallError, match="where"):
         pipelines.ReadDataset(dataset, "train", where="height >=")
     with pytest.raises(UnknownNameError, match="'nothing'"):
