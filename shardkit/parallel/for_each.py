@@ -269,8 +269,11 @@ def untold_failure(folder: Folder) -> str | None:
     """Return why a job without a driver failed, if nobody has started it again; None if it did not."""
     if not has_failed(folder):
         return None
-    failure = json.loads(folder.read(FAILURE))
-    return str(failure["error"]) if failure.get("is_untold") else None
+    try:
+        failure = json.loads(folder.read(FAILURE))
+        return str(failure["error"]) if failure.get("is_untold") else None
+    except (ValueError, KeyError, AttributeError, RecursionError):  # damaged
+        return None
 
 
 def stop_after_failure(run: Run) -> None:

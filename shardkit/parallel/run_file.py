@@ -70,5 +70,5 @@ def read_run_file(folder: Folder) -> RunFile | None:
         return RunFile(token, str(fields["host"]), is_detached=is_detached, is_waiting=is_waiting)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return RunFile(RunToken(""))

@@ -113,7 +113,7 @@ def _read(output: Folder) -> dict[str, Any] | None:
     try:
         written = json.loads(output.read(PATH))
         return {"description": dict(written["description"]), "num_shards": dict(written["num_shards"])}
-    except (ValueError, KeyError, TypeError):  # damaged: its shards are refused like shards without a plan
+    except (ValueError, KeyError, TypeError, RecursionError):  # damaged: like shards without a plan
         return None
 
 

@@ -1,5 +1,6 @@
 """The output folder: what it may contain, which files shardkit wrote, and how an old dataset is removed."""
 
+import contextlib
 import json
 from collections.abc import Set as AbstractSet
 from typing import Any
@@ -95,7 +96,8 @@ def _named(output: Folder, manifest: Manifest | None) -> set[str]:
     if manifest is not None:
         named.update(path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
     if output.stat(REMOVING) is not None:
-        named.update(json.loads(output.read(REMOVING)))
+        with contextlib.suppress(ValueError, TypeError, RecursionError):  # damaged: it names nothing
+            named.update(json.loads(output.read(REMOVING)))
     return named
 
 
