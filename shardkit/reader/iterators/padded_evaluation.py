@@ -55,23 +55,33 @@ def padding_mistake(frame: FrameType, *, stops: bool) -> str | None:
     padding = _padding_of(data)
     if padding is None:
         return None
-    if not hasattr(model, "_compile_metrics"):  # tf_keras, which is Keras 2
+    compiled = _compiled_metrics(model)
+    if compiled is None:
         mistake = "Keras counts them in all metrics but weighted_metrics, and in the loss (val_loss)"
         return None if stops else padding.describe(mistake)
     if any(not _is_keras(getattr(type(model), name)) for name in ("test_step", "compute_metrics", "compute_loss")):
         return None  # a step of the user's, which may apply the weights
-    metrics = model._compile_metrics  # noqa: SLF001 - Keras has no public name for what compile() was given
-    plain = metrics is not None and _given(metrics._user_metrics)  # noqa: SLF001 - as above
-    weighted = metrics is not None and _given(metrics._user_weighted_metrics)  # noqa: SLF001 - as above
     if isinstance(data.element_spec, tuple) and len(data.element_spec) < WEIGHTED_PARTS:
         mistake = "the data has lost its third part, the weights, so everything that Keras reports is wrong"
         return padding.describe(mistake) if stops else None
-    if plain:
+    has_plain, has_weighted = compiled
+    if has_plain:
         mistake = "Keras counts them in compile(metrics=...) and in the mean loss, so val_loss is wrong too"
         return padding.describe(mistake) if stops else None
-    if weighted or stops or model.loss is None:
+    if has_weighted or stops or model.loss is None:
         return None
     return padding.describe("Keras counts them in the mean loss, so loss and val_loss are too small")
+
+
+def _compiled_metrics(model: Any) -> tuple[bool, bool] | None:
+    """Return whether a model has metrics without weights and with them; None if that cannot be seen, as in tf_keras."""
+    try:
+        metrics = model._compile_metrics  # noqa: SLF001 - Keras has no public name for what compile() was given
+        if metrics is None:
+            return False, False
+        return _given(metrics._user_metrics), _given(metrics._user_weighted_metrics)  # noqa: SLF001 - as above
+    except AttributeError:
+        return None
 
 
 def _given(metrics: Any) -> bool:

@@ -61,6 +61,12 @@ def test_keras_with_plain_metrics_stops(change, noise):
         evaluate(plain(), change(evaluation(noise)()))
 
 
+def test_one_of_several_workers_is_not_told_of_short_batches_which_are_for_one_process(noise):
+    data = evaluation(noise)(tf.distribute.InputContext(2, 0, 2))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="val_loss is wrong too: give compile"):
+        evaluate(plain(), data)
+
+
 def test_weighted_metrics_do_not_help_without_weights(noise):
     data = evaluation(noise)().map(lambda images, labels, weights: (images, labels))
     with pytest.raises(tf.errors.InvalidArgumentError, match=REFUSED.format("the data has lost .* the weights")):
