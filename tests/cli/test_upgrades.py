@@ -20,8 +20,8 @@ from shardkit.testing import digests_of, write_class_folders
 from .calling import CHECKOUT, call, convert
 
 EXTRAS = ("7z", "beam", "convert", "excel", "heif", "report", "tensorflow", "view")
-# Their bounds exclude the next major version, which does not exist, or the one after it.
-OF_NEXT_MAJOR = {"grpcio", "idna", "pyparsing", "python-dateutil", "requests", "six", "typing-extensions"}
+# Their bounds exclude a major version that does not exist: with it, an extra gets a bound too.
+WITHOUT_NEXT_MAJOR = {"idna", "pyparsing", "six", "typing-extensions"}
 
 
 def requirements(text):
@@ -67,7 +67,7 @@ def test_every_extra_stays_within_the_versions_of_the_others_so_that_none_moves_
     limits = {}
     for extra in EXTRAS:
         for package, specifiers in ranges(extra).items():
-            if package not in OF_NEXT_MAJOR:
+            if package not in WITHOUT_NEXT_MAJOR:
                 limits.setdefault(package, {})[extra] = limit(specifiers)
     assert {"numpy", "pillow", "protobuf", "pyarrow", "pyyaml"} <= limits.keys()
     different = {package: found for package, found in limits.items() if len(set(found.values())) > 1}
