@@ -32,6 +32,7 @@ from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import digests_of, picture, write_tree
 
 from ..cli.calling import SAMPLE_DATA, environment
+from ..copies import COPIES, encoded, page
 from .transforms import RUNNER, collected, noting
 
 NUM_ROWS, SIDE = 24, 60
@@ -417,3 +418,14 @@ def test_a_group_of_a_gibibyte_and_a_half_takes_little_memory(tmp_path):
     manifest = shardkit.read_manifest(str(tmp_path / "out"))
     assert sum(shard.num_bytes for _, shard in manifest.shards()) > 3 << 29
     assert int(done.stdout) < 600  # MiB
+
+
+def test_drop_compares_pixels_as_convert_does(tmp_path):
+    files = {f"{'ab'[number % 2]}/{number:02d}.jpg": encoded(page(number)) for number in range(16)}
+    files |= {f"b/{number:02d}-half.jpg": COPIES["half"](page(number)) for number in range(0, 16, 4)}
+    source = write_tree(tmp_path / "source", files)
+    options = {"dedupe": "drop", "max_rejected": "50%", **OPTIONS}
+    shardkit.convert(source, tmp_path / "converted", **options)
+    write(tmp_path / "written", rows_of(source), **options)
+    assert shards_of(tmp_path / "written") == shards_of(tmp_path / "converted")
+    assert manifest_of(tmp_path / "written")["rejected"]["by_reason"] == {"duplicate": 4}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from shardkit.conversion.inventory.parts import ListingTotals
+from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.listing import Source
 
@@ -23,6 +23,7 @@ class Inventory:
         origin: See Source.
         claims: See Source.
         used_files: See Source.
+        thumbnails: The small pictures of the images; None if there are none.
     """
 
     table: pa.Table
@@ -32,13 +33,17 @@ class Inventory:
     origin: str | None = None
     claims: tuple[Claim, ...] = ()
     used_files: tuple[UsedFile, ...] = ()
+    thumbnails: Thumbnails | None = None
 
     def __len__(self) -> int:
         return len(self.table)
 
     @classmethod
-    def of(cls, source: Source, table: pa.Table, totals: ListingTotals) -> "Inventory":
+    def of(
+        cls, source: Source, table: pa.Table, totals: ListingTotals, thumbnails: Thumbnails | None = None
+    ) -> "Inventory":
         """Return the inventory of a source from all of its rows and the totals of its listings."""
         source.check_classes(totals.classes)
         classes = source.classes or totals.class_names()
-        return cls(table, source.layout, totals.skipped, classes, source.origin, source.claims, source.used_files)
+        said = source.origin, source.claims, source.used_files
+        return cls(table, source.layout, totals.skipped, classes, *said, thumbnails)

@@ -8,10 +8,12 @@ import hashlib
 import json
 import platform
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit import naming, software
 from shardkit.conversion.inventory.digests import columns_digest
@@ -21,6 +23,7 @@ from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.options.values import Check
+from shardkit.sources.columns import CONTENT_SHA256, THUMBNAIL
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
@@ -212,7 +215,37 @@ def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
             return totals, None
         # Modification times are needed for the parts' names only; merged parts have none.
         table = reader.read_all().replace_schema_metadata()
-        return totals, table.select([name for name in table.column_names if name != "mtime_ns"])
+        return totals, table.select([name for name in table.column_names if name not in {"mtime_ns", THUMBNAIL.name}])
+
+
+@dataclass(frozen=True, slots=True)
+class Thumbnails:
+    """The small pictures in the parts of an inventory, which are read when they are needed: a kilobyte for each image.
+
+    Attributes:
+        output: The folder that holds the work folder.
+    """
+
+    output: Folder
+
+    def of(self, contents: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return the pictures of the images with these contents that have one."""
+        wanted = pa.array(sorted({*contents}), CONTENT_SHA256.type)
+        paths = map(part_path, part_names(self.output) if len(wanted) else ())
+        found = dict[bytes, bytes]()
+        for pictures in read_many(partial(_thumbnails_of, self.output, wanted), paths, READING_THREADS):
+            found |= pictures
+        return found
+
+
+def _thumbnails_of(output: Folder, wanted: pa.Array, path: str) -> dict[bytes, bytes]:
+    raw = retried(lambda: output.read(path))
+    with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
+        if THUMBNAIL.name not in reader.schema.names or not reader.num_record_batches:
+            return {}
+        table = reader.read_all().select([CONTENT_SHA256.name, THUMBNAIL.name]).drop_null()
+    table = table.filter(pc.is_in(table[CONTENT_SHA256.name], wanted))
+    return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def find_host(output: Folder, names: Iterable[str], key: str) -> str:

@@ -24,6 +24,7 @@ from shardkit.conversion.planning.earlier_examples import (
 from shardkit.conversion.planning.labels import ExampleLabels, encode_labels
 from shardkit.conversion.planning.near_duplicates import (
     NearDuplicates,
+    compares_pixels,
     drop_near_duplicates,
     find_near_duplicates,
 )
@@ -160,7 +161,8 @@ def choose_examples(
         relations = find_relations(good, options)
     if options.dedupe == "drop":
         good, rejected = drop_duplicates(good, rejected, relations)
-        good, rejected = drop_near_duplicates(good, rejected, near, earlier)
+        if inventory.thumbnails is not None and compares_pixels(options, good.column_names):
+            good, rejected = drop_near_duplicates(good, rejected, near, earlier, inventory.thumbnails)
         refuse_nothing(good)
     relations = related(good)
     labels, split_of, names = assigned(good, relations)

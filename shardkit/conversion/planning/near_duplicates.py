@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
+from shardkit.conversion.inventory.parts import Thumbnails
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, reject_rows, rows_with
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import LazyColumn, Rows
@@ -17,7 +18,7 @@ from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.similar.near_pairs import RADIUS, distances
 from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.images.thumbnails import are_copies
-from shardkit.sources.columns import PERCEPTUAL_HASH, THUMBNAIL
+from shardkit.sources.columns import CONTENT_SHA256, PERCEPTUAL_HASH
 
 _Ints = npt.NDArray[np.int64]
 
@@ -97,7 +98,11 @@ def known_hashes(column: LazyColumn, rows: _Ints) -> tuple[_Ints, npt.NDArray[np
 
 
 def drop_near_duplicates(
-    good: Rows, rejected: pa.Table, near: NearDuplicates | None, earlier: EarlierExamples | None
+    good: Rows,
+    rejected: pa.Table,
+    near: NearDuplicates | None,
+    earlier: EarlierExamples | None,
+    thumbnails: Thumbnails,
 ) -> tuple[Rows, pa.Table]:
     """Keep the first key of near-identical images and reject the others; reject those that are near an old image, too.
 
@@ -108,47 +113,55 @@ def drop_near_duplicates(
         rejected: The rows rejected so far.
         near: The near-identical images among them.
         earlier: The dataset that they are appended to; None for a new one.
+        thumbnails: The small pictures of the images.
 
     Returns:
         The rows that are left, and all rejected rows, sorted by key.
     """
-    if THUMBNAIL.name not in good.column_names:
-        return good, rejected
     messages = {}
     if earlier is not None and earlier.copies:
         for row in rows_with(good["content_sha256"], earlier.copies).tolist():
             messages[row] = "it is nearly identical to an image of the dataset"
     if near is not None:
         keys = good.lazy_column("key")
-        for row, kept in _near_a_kept_one(good, near, sorted(messages)).items():
+        for row, kept in _near_a_kept_one(good, near, sorted(messages), thumbnails).items():
             messages[row] = f"it is nearly identical to {keys.take(np.array([kept]))[0].as_py()}"
     return reject_rows(good, rejected, messages)
 
 
-def _near_a_kept_one(good: Rows, near: NearDuplicates, dropped: Sequence[int]) -> dict[int, int]:
+def _near_a_kept_one(
+    good: Rows, near: NearDuplicates, dropped: Sequence[int], thumbnails: Thumbnails
+) -> dict[int, int]:
     """Return the rows to drop, each with the earlier row that it is near to.
 
     Args:
         good: The rows.
         near: The sets.
         dropped: Rows that are dropped already, so that none is kept for them.
+        thumbnails: The small pictures of the images.
     """
     codes = near.codes_of(good)
     codes[np.array(dropped, np.int64)] = -1
     rows = np.flatnonzero(codes >= 0)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     hashes = known_hashes(good.lazy_column(PERCEPTUAL_HASH.name), rows)[1]
-    column = good.lazy_column(THUMBNAIL.name)
+    contents = good.lazy_column(CONTENT_SHA256.name).take(rows).to_pylist()
+    picture_of = thumbnails.of(contents)
+    pictures = dict(zip(rows.tolist(), map(picture_of.get, contents), strict=True))
     starts = np.flatnonzero(np.diff(codes[rows], prepend=-1))
     found = {}
     for some, of_some in zip(np.split(rows, starts[1:]), np.split(hashes, starts[1:]), strict=True):
-        pictures = column.take(some).to_pylist()
         kept: list[int] = []
-        for at in range(len(some)):
+        for at, row in enumerate(some.tolist()):
             close = np.flatnonzero(distances(of_some[kept], of_some[at]) <= RADIUS)
-            copied = next((i for i in close.tolist() if are_copies(pictures[kept[i]], pictures[at])), None)
+            copied = next((i for i in close.tolist() if _are_copies(pictures[int(some[kept[i]])], pictures[row])), None)
             if copied is None:
                 kept.append(at)
             else:
-                found[int(some[at])] = int(some[kept[copied]])
+                found[row] = int(some[kept[copied]])
     return found
+
+
+def _are_copies(one: bytes | None, other: bytes | None) -> bool:
+    """Return whether two pictures are of copies; an image without one is kept."""
+    return one is not None and other is not None and are_copies(one, other)

@@ -40,7 +40,7 @@ from shardkit.dataset.manifest import Balance, Source
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.options.values import HIGH_BITS
 from shardkit.sources.claims.claim import Claim, UsedFile
-from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED, THUMBNAIL, TRAITS
+from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
 
 PLAN_VERSION = 3
 
@@ -51,7 +51,6 @@ _OF_A_WHOLE_DATASET = {
     *("one_class", "class_without_image", "class_with_one_image", "class_absent_from_split", "no_validation_split")
 }
 _NOT_PLANNED = {
-    THUMBNAIL.name,
     "split",
     "label_name",
     "mtime_ns",

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.merged_parts import read_inventory
+from shardkit.conversion.inventory.parts import Thumbnails
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_kinds
@@ -70,7 +71,7 @@ class StagedInventory:
         table = merge_equal_rows(table)
         rejected = table.select(["key", "reason"]).filter(pc.is_valid(table["reason"]))
         self._rejected = {(row["key"], row["reason"]) for row in rejected.to_pylist()}
-        return Inventory.of(self.source, table, totals)
+        return Inventory.of(self.source, table, totals, Thumbnails(work))
 
     def without_staged(self, rejected: pa.Table) -> pa.Table:
         """Return rejected rows without those that staging rejected, which were given away then.

@@ -111,7 +111,7 @@ class TakenInventory:
         """
         names = inventory_tasks.read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
-        inventory = Inventory.of(self.source, *read_inventory(work, names))
+        inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))
         find_host = partial(parts.find_host, work, names) if is_remote else None
         refuse_seen_rejects(self.source, inventory.table, find_host)
         for note in unmatched_notes(self.source, inventory.skipped):

@@ -151,7 +151,7 @@ class Addition:
             self._withdrawn(table),
             {content: search.contents[content] for content in contents.to_pylist()},
             search.groups,
-            *search.old_images.near(good, options, self.root),
+            *search.old_images.near(good, options, self.root, inventory.thumbnails),
         )
 
     def _indexes(self) -> Iterator[tuple[str, str, pa.Table, bool]]:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit import images
+from shardkit.conversion.inventory.parts import Thumbnails
 from shardkit.conversion.planning.near_duplicates import counts_near, first_hashes
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
@@ -18,7 +19,7 @@ from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.images.similar.near_pairs import RADIUS, distances
 from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.images.thumbnails import are_copies
-from shardkit.sources.columns import PERCEPTUAL_HASH, THUMBNAIL
+from shardkit.sources.columns import PERCEPTUAL_HASH
 from shardkit.storage import Folder
 
 PLACE = ["offset", "image_start", "image_bytes"]
@@ -52,13 +53,16 @@ class OldImages:
             if self.compares_pixels:
                 self.places.append((path, index.select(PLACE).take(pa.array(known))))
 
-    def near(self, good: Rows, options: ConvertOptions, root: Folder) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
+    def near(
+        self, good: Rows, options: ConvertOptions, root: Folder, thumbnails: Thumbnails | None
+    ) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
         """Return the contents of new images that are near-identical to old ones, with the splits of these, and copies.
 
         Args:
             good: The rows of the new images.
             options: Options of the conversion.
             root: The dataset's folder.
+            thumbnails: The small pictures of the new images.
 
         Returns:
             The contents, and those of copies: images whose pixels are those of an old one.
@@ -81,15 +85,16 @@ class OldImages:
         near = [at for at, code in enumerate(new_codes.tolist()) if code in splits_of]
         found = contents.take(rows[near]).to_pylist()
         splits = {content: splits_of[int(new_codes[at])] for content, at in zip(found, near, strict=True)}
-        if not near or not self.compares_pixels:
+        if thumbnails is None or not self.compares_pixels:
             return splits, frozenset()
-        pictures = good.lazy_column(THUMBNAIL.name).take(rows[near]).to_pylist()
+        picture_of = thumbnails.of(found)
         old_hashes = np.concatenate(self.hashes)
         copies = set[bytes]()
-        for at, content, picture in zip(near, found, pictures, strict=True):
+        for at, content in zip(near, found, strict=True):
             old = np.flatnonzero(old_codes == new_codes[at])
             close = old[distances(old_hashes[old], hashes[at]) <= RADIUS].tolist()
-            if any(are_copies(self._thumbnail(one, root), picture) for one in close):
+            picture = picture_of.get(content)
+            if picture is not None and any(are_copies(self._thumbnail(one, root), picture) for one in close):
                 copies.add(content)
         return splits, frozenset(copies)
 
