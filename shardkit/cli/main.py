@@ -141,16 +141,16 @@ def _interruptible(ctx: click.Context) -> Iterator[None]:
     """Treat SIGTERM, which schedulers send, like Ctrl-C, so that the run stops its workers.
 
     While a module is loaded, the process ends at once: libraries turn a KeyboardInterrupt in their imports into other
-    errors, and Python drops one that is raised in a callback of its import system. It also ends at the second signal,
-    and whatever error the first one becomes in a library.
+    errors, and Python drops one that is raised in a callback of its import system. Whatever error it becomes elsewhere,
+    the command was interrupted.
     """
     is_interrupted = False
 
     def interrupt(_: int, frame: FrameType | None) -> None:
         nonlocal is_interrupted
-        if is_interrupted or _is_importing(frame):
-            _end_interrupted(ctx)
         is_interrupted = True
+        if _is_importing(frame):
+            _end_interrupted(ctx)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():  # Python allows handlers there only
