@@ -59,7 +59,7 @@ _PAGES = {
     "plan": "sources",
     "preview": "records",
     "report": "report",
-    "script": "reader/training",
+    "script": "programs",
     "show": "records",
     "verify": "dataset",
     "view": "view",

@@ -92,17 +92,17 @@ def make_model(weights: str, num_classes: int, num_steps: int) -> keras.Model:
     loss: Any
     if LABELS == "class":
         x = keras.layers.Dense(num_classes, "softmax", dtype="float32")(x)
-        loss, metrics = "sparse_categorical_crossentropy", [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+        metrics = [keras.metrics.SparseCategoricalAccuracy("accuracy")]
+        loss = "sparse_categorical_crossentropy"
     elif LABELS == "classes":
         x = keras.layers.Dense(num_classes, "sigmoid", dtype="float32")(x)
-        loss, metrics = (
-            "binary_crossentropy",
-            [keras.metrics.Precision(name="precision"), keras.metrics.Recall(name="recall")],
-        )
+        metrics = [keras.metrics.Precision(name="precision"), keras.metrics.Recall(name="recall")]
+        loss = "binary_crossentropy"
     else:
         x = keras.layers.Dense(len(MEANS), dtype="float32")(x)
         x = keras.layers.Rescaling(DEVIATIONS, MEANS, dtype="float32")(x)
-        loss, metrics = squared_error, [keras.metrics.MeanAbsoluteError("error")]
+        metrics = [keras.metrics.MeanAbsoluteError("error")]
+        loss = squared_error
     model = keras.Model(backbone.input, x)
     warm_up = int(WARM_UP * num_steps)
     rate = keras.optimizers.schedules.CosineDecay(
