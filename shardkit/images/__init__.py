@@ -8,6 +8,7 @@
 | `jpeg_segments`, `jpeg_header` | segments of a JPEG; its process, chroma subsampling and quality |
 | `depth`, `profiles`, `traits` | 16 bits a channel; colour profiles; what an image loses when it is stored |
 | `gps` | find GPS positions in metadata |
+| `tiff` | damage inside a TIFF that libtiff does not report |
 | `pillow` | other formats, and decoding |
 | `perceptual_hash`, `thumbnails` | a hash of what an image looks like; pairs of images compared in pixels |
 | `normalising` | convert an image to the stored form |

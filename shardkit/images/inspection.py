@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from shardkit.images import jpeg, pillow, png
+from shardkit.images import jpeg, pillow, png, tiff
 from shardkit.images.info import BadImage, ImageInfo, Traits
 from shardkit.images.jpeg_segments import SIGNATURE
 from shardkit.images.perceptual_hash import MIN_SIDE, perceptual_hash
@@ -83,6 +83,8 @@ def _check(data: bytes) -> tuple[ImageInfo, "Image"]:
         if info.format == "PNG":
             png.check_png_stream(data)
         image = pillow.open_image(data, info.format)
+        if info.format == "TIFF":
+            tiff.check_strips(data, image)
         image.load()
     return info, image
 

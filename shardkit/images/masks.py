@@ -20,6 +20,7 @@ from shardkit.images.png import check_png_stream, without_large_texts
 from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, place
 from shardkit.images.stored.stripping import strip_png
+from shardkit.images.tiff import check_strips
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_MASK
 
@@ -94,6 +95,8 @@ def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
             check_png_stream(data)
         elif info.format == "JPEG":
             decode_jpeg(data, info)
+        elif info.format == "TIFF":
+            check_strips(data, open_image(data, "TIFF"))
         numbers = _class_numbers(data, info, colours)
         return MaskInfo(info.width, info.height, 16 if numbers.mode == "I;16" else 8, _last_class(numbers))
 

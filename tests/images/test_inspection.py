@@ -341,6 +341,17 @@ def test_a_jpeg_that_lost_data_is_damaged_though_pillow_and_tensorflow_decode_it
         assert caught.value.reason == "damaged"
 
 
+@pytest.mark.parametrize("compression", ["tiff_adobe_deflate", "tiff_deflate", "jpeg"])
+def test_a_tiff_that_lost_data_is_damaged_and_whole_ones_pass(compression: str) -> None:
+    for mode in ("L", "RGB", "CMYK"):
+        data = encode(picture(mode, 300, 200), "TIFF", compression=compression, strip_size=30_000)
+        images.check(data)
+        for at in range(1000, len(data) - 1500, len(data) // 20):
+            with pytest.raises(images.BadImage) as caught:
+                images.check(data[:at] + bytes(400) + data[at + 400 :])
+            assert caught.value.reason == "damaged"
+
+
 def _without_pixels(*factors: int) -> bytes:
     """A grey JPEG of three channels with any sampling factors, each a byte: every block repeats the last one's mean."""
     data = encode(Image.new("RGB", (64, 64), "gray"), "JPEG", subsampling=0)
