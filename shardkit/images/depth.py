@@ -47,6 +47,8 @@ def samples_of(image: "Image", data: bytes, kind: str) -> Samples | None:
         order = ">u2" if grey.mode == "I;16B" else "<u2"  # Pillow turns the one into the other by clipping at 255
         values: Samples = np.frombuffer(grey.tobytes(), order).astype(np.uint16)
         return values.reshape((height, width))
+    if kind not in {"PNG", "PPM", "TIFF"}:
+        return None
     opened: Any = open_image(data, kind)
     if kind == "PPM":
         (tile,) = opened.tile
@@ -61,7 +63,7 @@ def samples_of(image: "Image", data: bytes, kind: str) -> Samples | None:
         pairs: Samples = np.asarray(opened).view(">u2").astype(np.uint16)
         return pairs
     if not raw_modes <= _OTHER_BYTES.keys():
-        return None  # JPEG 2000, or colours that the decoder divides by alpha
+        return None  # colours that the decoder divides by alpha
     opened.tile = [_with_raw_mode(tile, _OTHER_BYTES[_raw_mode(tile)]) for tile in opened.tile]
     # Pillow's TIFF plugin turns both pictures when it decodes them.
     samples: Samples = np.asarray(image).astype(np.uint16) << 8 | np.asarray(opened)

@@ -235,13 +235,15 @@ def _orientation(image: "ImageFile") -> int:
 
 
 def _depth(image: "ImageFile", data: bytes, kind: str) -> int:
-    """Return the bits per channel of a TIFF, a JPEG 2000 or a PPM, of which Pillow decodes 8; 8 for other formats."""
+    """Return the bits per channel of a TIFF, a HEIF, a JPEG 2000 or a PPM, of which Pillow gives 8; else 8."""
     if kind == "TIFF":
         depths = image.tag_v2.get(_BITS_PER_SAMPLE, 8)  # type: ignore[attr-defined]
         return int(max(depths)) if isinstance(depths, tuple) else int(depths)
     if kind == "PPM":
         args: Any = image.tile[0].args  # of formats with less than a byte a sample only the raw mode
         return 16 if isinstance(args, tuple) and args[1] > _MOST_OF_A_BYTE else 8
+    if kind == "HEIF":
+        return int(image.info.get("bit_depth", 8))
     if kind == "JPEG2000" and (start := data.find(_J2K_START)) >= 0:
         return (data[start + _J2K_DEPTH] & 0x7F) + 1
     return 8

@@ -112,6 +112,6 @@ def to_srgb(image: "Image", profile: bytes) -> "Image":
             outputMode=made_as,
             flags=ImageCms.Flags.BLACKPOINTCOMPENSATION,
         )
-    except ImageCms.PyCMSError:  # damaged behind what `other_profile` reads
+    except (OSError, ImageCms.PyCMSError):  # damaged behind what `other_profile` reads
         return image
     return image if made is None else made.convert("L") if image.mode == "L" else made

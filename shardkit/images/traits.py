@@ -1,5 +1,7 @@
 """Find what an image loses when it is stored with 8 bits a channel as one picture, and what decoders to RGB ignore."""
 
+import contextlib
+import struct
 from typing import TYPE_CHECKING
 
 from shardkit.images.info import BadImage, ImageInfo, Traits
@@ -11,6 +13,8 @@ from shardkit.reject_reasons import NARROW_BIT_DEPTH
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_BIG_TIFF = 43
+_MAX_PAGES = 100_000  # also where pages form a circle
 FEW_LEVELS = 32  # of 256: a picture with as few shows steps, or is black
 
 
@@ -27,7 +31,7 @@ def traits_of(data: bytes, info: ImageInfo, image: "Image") -> Traits:
     """
     low, high = _sample_range(data, info, image) or (None, None)
     with decoding(info.format, data):
-        frames = getattr(open_image(data, info.format), "n_frames", 1) if "animated" in info.changes else 1
+        frames = _num_frames(data, info) if "animated" in info.changes else 1
         return Traits(
             low=low,
             high=high,
@@ -35,6 +39,26 @@ def traits_of(data: bytes, info: ImageInfo, image: "Image") -> Traits:
             profile=other_profile(image.info.get("icc_profile")),
             is_transparent=is_transparent(image) or None,
         )
+
+
+def _num_frames(data: bytes, info: ImageInfo) -> int:
+    """Return the number of frames or pages; of a TIFF at most _MAX_PAGES.
+
+    Pillow would need minutes for a TIFF of many empty pages: it searches each offset among all before it.
+    """
+    if info.format != "TIFF":
+        return int(getattr(open_image(data, info.format), "n_frames", 1))
+    order = "<" if data.startswith(b"II") else ">"
+    is_big = _BIG_TIFF in data[2:4]
+    start, count, offset, entry = (8, "Q", "Q", 20) if is_big else (4, "H", "I", 12)
+    pages = 0
+    with contextlib.suppress(struct.error):  # the first page is good, whatever follows
+        (at,) = struct.unpack_from(order + offset, data, start)
+        while at and pages < _MAX_PAGES:
+            (num_entries,) = struct.unpack_from(order + count, data, at)
+            pages += 1
+            (at,) = struct.unpack_from(order + offset, data, at + struct.calcsize("=" + count) + num_entries * entry)
+    return pages
 
 
 def refuse_few_levels(data: bytes, info: ImageInfo) -> None:

@@ -12,7 +12,7 @@ from PIL import Image
 
 import shardkit
 from shardkit.dataset.manifest import read_manifest
-from shardkit.images.profiles import other_profile
+from shardkit.images.profiles import other_profile, to_srgb
 from shardkit.testing import encoded, write_tree
 
 from .calling import IN_PROCESS_RUNNER, call, convert
@@ -102,7 +102,7 @@ def test_a_narrow_range_of_16_bits_stops_until_it_is_mapped_or_accepted(case, tm
     result = call("convert", "s", "out")
     assert result.exit_code == 2
     assert not (tmp_path / "out" / "manifest.json").exists()
-    assert f"6 of 6 images have 16 bits a channel, such as a/00.{make(arrays[0])[0]}, " in result.stderr
+    assert f"6 of 6 images have more than 8 bits a channel, such as a/00.{make(arrays[0])[0]}, " in result.stderr
     assert f"samples are {low} to {high} of 65535: the high 8 bits would keep {levels} levels of 256" in result.stderr
     ways = commands(result.stderr)
     assert [*ways] == [
@@ -180,7 +180,7 @@ def test_a_wide_range_is_said_and_stored_as_before(tmp_path):
     values = [samples(0, MAX, number) for number in range(6)]
     source = folders(tmp_path / "s", lambda number: ("png", encoded(Image.fromarray(values[number]))))
     said = convert(source, tmp_path / "out")
-    assert "6 of 6 images have 16 bits a channel" in said
+    assert "6 of 6 images have more than 8 bits a channel" in said
     assert "the samples use 0 to 65535 of 65535" in said
     assert np.array_equal(stored(tmp_path / "out")["a/00.png"], values[0] >> 8)
 
@@ -195,7 +195,7 @@ def test_a_loss_that_goes_with_the_class_stops(tmp_path, monkeypatch):
     folders(tmp_path / "s", make, count=30)
     result = call("plan", "s")
     assert result.exit_code == 2
-    assert "all 15 images of the class 'a' have 16 bits a channel, and none of the 15 of 'b'" in result.stderr
+    assert "all 15 images of the class 'a' have more than 8 bits a channel, and none of the 15 of 'b'" in result.stderr
     (command,) = commands(result.stderr).values()
     assert command == "shardkit plan s --accept loss_by_class"
     accepted = run(command)
@@ -330,6 +330,15 @@ def test_profiles_other_than_srgb_are_found_by_their_colours():
     found = [other_profile(one) for one in (P3, ADOBE, SRGB, made, None, b"", P3[:150], bytes(300))]
     assert found == ["Display P3", "Adobe RGB (1998)", None, None, None, None, None, None]
     assert other_profile(profile("", (0.4361, 0.2225, 0.0139), (0.3851, 0.7169, 0.0971), (0.1431, 0.0606, 0.7141), 1.0))
+
+
+def test_damaged_profiles_are_left_out():
+    image = Image.new("RGB", (2, 2), (200, 60, 30))
+    for position in range(len(ADOBE)):
+        for byte in (0, 0x7F, 0xFF):
+            damaged = ADOBE[:position] + bytes([byte]) + ADOBE[position + 1 :]
+            if other_profile(damaged) is not None:
+                assert to_srgb(image, damaged).mode == "RGB"
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])

@@ -95,7 +95,7 @@ def check_and_store(data: bytes) -> None:
     except images.BadImage:
         header = None
     try:
-        info = images.check(data)
+        info, _, _ = images.check_fully(data)
     except images.BadImage:
         if header is not None:  # A writer that reads headers only meets such an image here first.
             with contextlib.suppress(images.BadImage):
@@ -106,6 +106,7 @@ def check_and_store(data: bytes) -> None:
         stored = images.normalise(data, info, images.StoredForm(resize=shorter_side, quality=90))
         assert tensorflow_decodes(stored.data).shape[:2] == (stored.height, stored.width)
     images.normalise(data, info, images.StoredForm(strip_metadata=True))
+    images.normalise(data, info, images.StoredForm(bit_depth="scale=100:5000", background="#ffffff"))
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -37,8 +37,10 @@ from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.sizing import choose_num_shards
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
+from shardkit.errors import CallError
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
-from shardkit.options.values import HIGH_BITS
+from shardkit.options.values import AUTO_SCALE
+from shardkit.options.words import named
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
 
@@ -238,7 +240,10 @@ def make_plan(
     split_of, names = chosen.split_of, chosen.names
     if options.has_open_scale:
         found = sample_range(good)
-        bit_depth = HIGH_BITS if found is None else f"scale={found[0]}:{found[1]}"
+        if found is None:
+            msg = f"{named('bit_depth', AUTO_SCALE)} has no effect: no image has 16 bits a channel; leave it out"
+            raise CallError(msg)
+        bit_depth = f"scale={found[0]}:{found[1]}"
         rules, options = replace(rules, bit_depth=bit_depth), replace(options, bit_depth=bit_depth)
     if earlier is None:
         options.check_split_names(names)

@@ -72,7 +72,7 @@ def check_losses(good: Rows, labels: ExampleLabels, options: ConvertOptions) -> 
         return
     meets = _masks(good)
     steps = [
-        _Step("bit_depth", "16 bits a channel", meets("bit_depth")),
+        _Step("bit_depth", "more than 8 bits a channel", meets("bit_depth")),
         _Step("several_frames", "several pages or frames", meets("animated")),
         _Step("cmyk", "CMYK colours", meets("cmyk")),
         _Step("alpha", "transparent pixels", _is_valid(good, "is_transparent")),
