@@ -12,6 +12,7 @@ from shardkit.naming import printable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+    from PIL.ImageCms import ImageCmsTransform
 
 _HEADER_BYTES = 128
 _TAG = struct.Struct(">4sII")  # signature, offset, size
@@ -102,16 +103,24 @@ def to_srgb(image: "Image", profile: bytes) -> "Image":
         return Image.merge("LA", (to_srgb(image.getchannel(0), profile), image.getchannel(1)))
     if _KNOWN_SPACES.get(profile[16:20]) != image.mode.removesuffix("A"):
         return image
-    made_as = image.mode if image.mode == "RGBA" else "RGB"
     try:
-        made = ImageCms.profileToProfile(
-            image,
-            ImageCms.ImageCmsProfile(io.BytesIO(profile)),
-            ImageCms.createProfile("sRGB"),
-            renderingIntent=ImageCms.Intent.RELATIVE_COLORIMETRIC,
-            outputMode=made_as,
-            flags=ImageCms.Flags.BLACKPOINTCOMPENSATION,
-        )
+        made = ImageCms.applyTransform(image, _transform(profile, image.mode))
     except (OSError, ImageCms.PyCMSError):  # damaged behind what `other_profile` reads
         return image
     return image if made is None else made.convert("L") if image.mode == "L" else made
+
+
+@functools.lru_cache(maxsize=16)
+def _transform(profile: bytes, mode: str) -> "ImageCmsTransform":
+    """Return the transform of a profile to sRGB, which takes as long to make as to apply to a photograph."""
+    from PIL import ImageCms
+
+    return ImageCms.buildTransform(
+        ImageCms.ImageCmsProfile(io.BytesIO(profile)),
+        ImageCms.createProfile("sRGB"),
+        mode,
+        mode if mode == "RGBA" else "RGB",
+        renderingIntent=ImageCms.Intent.RELATIVE_COLORIMETRIC,
+        # Without a cache of the last pixel, threads may share it.
+        flags=ImageCms.Flags.BLACKPOINTCOMPENSATION | ImageCms.Flags.NOCACHE,
+    )

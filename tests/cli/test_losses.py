@@ -334,11 +334,10 @@ def test_profiles_other_than_srgb_are_found_by_their_colours():
 
 def test_damaged_profiles_are_left_out():
     image = Image.new("RGB", (2, 2), (200, 60, 30))
-    for position in range(len(ADOBE)):
-        for byte in (0, 0x7F, 0xFF):
-            damaged = ADOBE[:position] + bytes([byte]) + ADOBE[position + 1 :]
-            if other_profile(damaged) is not None:
-                assert to_srgb(image, damaged).mode == "RGB"
+    for position in range(0, len(ADOBE), 5):
+        damaged = ADOBE[:position] + b"\xff" + ADOBE[position + 1 :]
+        if other_profile(damaged) is not None:
+            assert to_srgb(image, damaged).mode == "RGB"
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
