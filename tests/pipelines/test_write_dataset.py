@@ -1,5 +1,6 @@
 """`pipelines.WriteDataset` on Beam's runner for one process: the bytes of `convert`, and what is refused."""
 
+import io
 import json
 import re
 import subprocess
@@ -14,9 +15,10 @@ import pytest
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.transforms.error_handling import ErrorHandler
 from apache_beam.transforms.periodicsequence import PeriodicImpulse
+from PIL import Image
 
 import shardkit
-from shardkit import images, pipelines
+from shardkit import images, pipelines, testing
 from shardkit.conversion.arguments import argument_names
 from shardkit.conversion.inventory import merged_parts
 from shardkit.conversion.staging import stager
@@ -349,6 +351,19 @@ def test_rows_that_contradict_each_other_are_refused(changed, said, rows, tmp_pa
         collected(made)
 
 
+def test_a_narrow_range_of_16_bits_fails_the_pipeline_until_it_is_mapped(tmp_path):
+    arrays = [np.random.default_rng(i).integers(0, 4096, (16, 16)).astype(np.uint16) for i in range(6)]
+    pictures = [testing.encoded(Image.fromarray(one)) for one in arrays]
+    rows = [pipelines.Example(f"{i}.png", one, label="ab"[i % 2]) for i, one in enumerate(pictures)]
+    with pytest.raises(Exception, match=r"the high 8 bits would keep 16 levels of 256") as stopped:
+        write(tmp_path / "out", rows)
+    assert "scale=auto" not in str(stopped.value)  # each image is stored before the range is known
+    write(tmp_path / "out", rows, stored=Stored(bit_depth="scale=0:4095"))
+    stored = shardkit.open(tmp_path / "out", "train")["0.png"]["image"]
+    assert np.array_equal(np.asarray(Image.open(io.BytesIO(stored))), np.rint(arrays[0] * 255.0 / 4095))
+    write(tmp_path / "as it is", rows, accept=["narrow_bit_depth"])
+
+
 def test_no_rows_are_refused(tmp_path):
     with pytest.raises(Exception, match="the PCollection has no rows"):
         write(tmp_path / "out", [])
@@ -365,6 +380,8 @@ def test_the_options_are_those_of_convert():
 
 
 def test_wrong_calls_are_refused_when_the_pipeline_is_made(rows, tmp_path):
+    with pytest.raises(CallError, match=r"bit_depth='scale=auto' needs all images, .*; give the range"):
+        pipelines.WriteDataset(tmp_path, stored=Stored(bit_depth="scale=auto"))
     with pytest.raises(CallError, match=r"max_rejected is a count"):
         pipelines.WriteDataset(tmp_path, max_rejected="many")
     with pytest.raises(CallError, match=r"resize"):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.conversion.inventory.staged_images import STORED_BYTES
 from shardkit.conversion.planning.checks.finding import Finding, Keys
 from shardkit.conversion.planning.checks.positions import num_stored
 from shardkit.conversion.planning.labels import ExampleLabels
@@ -155,6 +156,8 @@ def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Fin
         yield Finding("bit_depth", "warns", sentence, remedy="check that both look alike" if others else "")
         return
     changes = [Change("the same: the range that the images of SOURCE use", {"bit_depth": AUTO_SCALE})]
+    if STORED_BYTES.name in good.column_names:  # stored before the range is known
+        changes = []
     if wide:  # by a few images, or each image uses another part
         least, most, changes = int(np.percentile(low, _EDGE)), int(np.percentile(high, 100 - _EDGE)), []
     most = max(most, least + 1)
