@@ -43,6 +43,10 @@ def test_import_shardkit_loads_nothing_heavy():
     )
 
 
+def test_the_next_examples_are_fetched_without_tensorflow():
+    assert loaded("import shardkit.fetch.fetcher, shardkit.fetch.orders", ["tensorflow", "keras"]) == []
+
+
 def test_the_command_line_answers_ctrl_c_before_it_loads_anything():
     names = ["shardkit.software", "shardkit.errors", "shardkit.api", "importlib.metadata", "dataclasses", "click"]
     assert loaded("import shardkit.__main__", names) == []

@@ -34,11 +34,12 @@ def masked_crc32c(data: bytes) -> int:
 
 def frame(data: bytes) -> tuple[bytes, bytes, bytes]:
     """Return header, data and footer of one record, separately so that a large image is not copied again."""
-    return _header(len(data)), data, _CRC.pack(masked_crc32c(data))
+    return header(len(data)), data, _CRC.pack(masked_crc32c(data))
 
 
 @functools.lru_cache(maxsize=1 << 12)  # lengths of small records repeat; another CRC takes longer
-def _header(length: int) -> bytes:
+def header(length: int) -> bytes:
+    """Return the header of a record with so many bytes of data."""
     packed = _LENGTH.pack(length)
     return packed + _CRC.pack(masked_crc32c(packed))
 
@@ -58,7 +59,7 @@ def unframe(framed: bytes, length: int, start: int = 0) -> bytes:
     data = framed[start + HEADER_BYTES : end]
     # With the right header, the frame has this length and its CRC.
     if (
-        framed.startswith(_header(length), start)
+        framed.startswith(header(length), start)
         and len(framed) >= end + FOOTER_BYTES
         and masked_crc32c(data) == _CRC.unpack_from(framed, end)[0]
     ):

@@ -1,7 +1,7 @@
 """The order of examples: pure functions from positions to example ids, one file per order.
 
-This package is the definition. The TensorFlow ops of `shardkit.reader.orders` are tested against it, so nothing here
-imports TensorFlow, and golden files guarantee that the order of a seed never changes.
+`shardkit.fetch` calls these. The TensorFlow ops of `shardkit.reader.operations`, for other processes, are tested
+against them. Golden files guarantee that the order of a seed never changes.
 """
 
 from shardkit.order import permutation, sequential

@@ -248,9 +248,7 @@ def windows_of(layout: BlockLayout, epochs: Epochs, positions: _Ints) -> Windows
     size, lanes = layout.window_blocks, layout.lanes
     row, position = epochs.row(positions // layout.num_examples), positions % layout.num_examples
     lane = position % lanes
-    share, extra = divmod(layout.num_examples, lanes)
-    lane_start = lane * share + np.minimum(lane, extra)
-    lane_stop = lane_start + share + (lane < extra)
+    lane_start, lane_stop = _lane_starts(layout, lane), _lane_starts(layout, lane + 1)
     rank = lane_start + position // lanes
     first, shift = epochs.block_of(row, lane_start), lane * size // lanes
     number = (epochs.block_of(row, rank) - first + shift) // size
@@ -260,3 +258,43 @@ def windows_of(layout: BlockLayout, epochs: Epochs, positions: _Ints) -> Windows
     start = np.maximum(epochs.records_before(row, first_block), lane_start)
     stop = np.minimum(epochs.records_before(row, stop_block), lane_stop)
     return Windows(row, lane, rank, number, first_block, stop_block, start, stop)
+
+
+def window_starts(layout: BlockLayout, seed: int, positions: _Ints) -> _Ints:
+    """Return the position at which the window of each position begins, int64[n]: a name of the window.
+
+    Args:
+        layout: Layout of the split.
+        seed: Seed of the order.
+        positions: int64[n], positions in the lanes.
+    """
+    epochs = Epochs.over(layout, positions // layout.num_examples, seed)
+    window = windows_of(layout, epochs, positions)
+    first = positions - positions % layout.num_examples
+    return first + (window.start - _lane_starts(layout, window.lane)) * layout.lanes + window.lane
+
+
+def window_ids(layout: BlockLayout, seed: int, start: int) -> tuple[_Ints, int]:
+    """Return the examples of a window, int64[m], and the position at which the lane's next window begins.
+
+    Args:
+        layout: Layout of the split.
+        seed: Seed of the order.
+        start: Position at which the window begins.
+    """
+    epoch, num_examples = start // layout.num_examples, layout.num_examples
+    epochs = Epochs.over(layout, np.array([epoch]), seed)
+    window = windows_of(layout, epochs, np.array([start]))
+    lane, stop = int(window.lane[0]), int(window.stop[0])
+    lane_start, lane_stop = _lane_starts(layout, np.array([lane, lane + 1])).tolist()
+    ranks = np.arange(int(window.start[0]), stop)
+    following = epoch * num_examples + (stop - lane_start) * layout.lanes + lane
+    if stop == lane_stop:
+        following = (epoch + 1) * num_examples + lane
+    return epochs.ids(np.zeros_like(ranks), ranks), following
+
+
+def _lane_starts(layout: BlockLayout, lanes: _Ints) -> _Ints:
+    """Return o_q of each lane."""
+    share, extra = divmod(layout.num_examples, layout.lanes)
+    return lanes * share + np.minimum(lanes, extra)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
+from shardkit.order.batches import BatchLayout
 from shardkit.order.permutation import checked_positions
 
 
@@ -54,6 +55,27 @@ def short_ranges(step: int, *, num_examples: int, global_batch_size: int, num_re
     count = min(global_batch_size, num_examples - first)
     ends = [first + count * replica // num_replicas for replica in range(num_replicas + 1)]
     return [range(*pair) for pair in itertools.pairwise(ends)]
+
+
+def short_ids(
+    positions: npt.NDArray[np.int64], *, num_examples: int, layout: BatchLayout
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Map positions of a pass without padding to example ids, and return which positions have an example.
+
+    The part of each replica starts with its examples, see `short_ranges`. The rest repeats its last one and is cut off.
+
+    Args:
+        positions: int64[n], each 0 or more.
+        num_examples: N; at the last step there is at least one example for each replica.
+        layout: The only worker's part of every global batch: all of it.
+    """
+    replicas, per_replica = layout.replicas_per_worker, layout.per_replica_batch_size
+    slot = positions % layout.global_batch_size
+    first = positions - slot
+    count = np.minimum(layout.global_batch_size, num_examples - first)
+    replica, row = slot // per_replica, slot % per_replica
+    start, end = count * replica // replicas, count * (replica + 1) // replicas
+    return first + np.minimum(start + row, end - 1), start + row < end
 
 
 def num_positions(num_examples: int, global_batch_size: int) -> int:

@@ -14,7 +14,15 @@ from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.order import permutation
 from shardkit.order.batches import check_divisible, check_enough
-from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS, BlockLayout, block_order
+from shardkit.order.blocks import (
+    BLOCK_RECORDS,
+    LANES,
+    WINDOW_BLOCKS,
+    BlockLayout,
+    block_order,
+    window_ids,
+    window_starts,
+)
 from shardkit.order.keyed_permutations import MAX_STREAMS
 from shardkit.order.sampling import ClassSampling, sample
 
@@ -70,6 +78,10 @@ class Order(Protocol):
         """Return the example at each position, int64[n]."""
         ...
 
+    def draw(self, positions: _Ints) -> tuple[_Ints, _Ints]:
+        """Return the example at each position, and its epoch: the number of times that it came before; int64[n]."""
+        ...
+
     def check_workers(self, num_workers: int) -> None:
         """Check that a number of workers gets the same global batches.
 
@@ -93,6 +105,10 @@ class FullOrder:
     def ids(self, positions: _Ints) -> _Ints:
         """See Order."""
         return permutation.permute(positions, num_examples=self.num_examples, seed=self.seed)
+
+    def draw(self, positions: _Ints) -> tuple[_Ints, _Ints]:
+        """See Order."""
+        return self.ids(positions), positions // self.num_examples
 
     def check_workers(self, num_workers: int) -> None:
         """See Order; every number does."""
@@ -118,9 +134,13 @@ class BlockwiseOrder:
 
     def ids(self, positions: _Ints) -> _Ints:
         """See Order."""
-        layout = self.layout
-        return block_order(
-            lane_positions(positions, global_batch_size=self.global_batch_size, lanes=layout.lanes),
+        return self.draw(positions)[0]
+
+    def draw(self, positions: _Ints) -> tuple[_Ints, _Ints]:
+        """See Order."""
+        layout, moved = self.layout, self.moved(positions)
+        ids = block_order(
+            moved,
             starts=layout.starts,
             num_examples=layout.num_examples,
             seed=self.seed,
@@ -128,6 +148,19 @@ class BlockwiseOrder:
             window_blocks=layout.window_blocks,
             lanes=layout.lanes,
         )
+        return ids, moved // layout.num_examples
+
+    def window_starts(self, slots: _Ints) -> _Ints:
+        """Return a name for the window of each slot of the global batches, int64[n]; see `window`."""
+        return window_starts(self.layout, self.seed, self.moved(slots))
+
+    def window(self, start: int) -> tuple[_Ints, int]:
+        """Return the examples of a window, int64[m], and the name of its lane's next one."""
+        return window_ids(self.layout, self.seed, start)
+
+    def moved(self, slots: _Ints) -> _Ints:
+        """Return the position in the lanes of each slot of the global batches; see `lane_positions`."""
+        return lane_positions(slots, global_batch_size=self.global_batch_size, lanes=self.layout.lanes)
 
     def check_workers(self, num_workers: int) -> None:
         """See Order."""
@@ -138,16 +171,20 @@ class SampledOrder:
     """Classes or datasets in fixed shares, and a separate permutation of each."""
 
     def __init__(self, sampling: ClassSampling, seed: int) -> None:
-        self._sampling, self.seed = sampling, seed
+        self.sampling, self.seed = sampling, seed
 
     @property
     def num_examples(self) -> int:
         """See Order; without the examples of classes without a share."""
-        return int(np.diff(self._sampling.starts)[self._sampling.schedule.shares > 0].sum())
+        return int(np.diff(self.sampling.starts)[self.sampling.schedule.shares > 0].sum())
 
     def ids(self, positions: _Ints) -> _Ints:
         """See Order."""
-        return sample(positions, self._sampling, seed=self.seed)[0]
+        return self.draw(positions)[0]
+
+    def draw(self, positions: _Ints) -> tuple[_Ints, _Ints]:
+        """See Order."""
+        return sample(positions, self.sampling, seed=self.seed)
 
     def check_workers(self, num_workers: int) -> None:
         """See Order; every number does."""

@@ -1,6 +1,7 @@
 """`make_dataset_fn` and `make_dataset`: a dataset on disk becomes the input of a trainer."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -49,6 +50,7 @@ def make_dataset_fn(
     where: Any = None,
     fold: tuple[int, int] | None = None,
     take: int | None = None,
+    features: Sequence[str] | None = None,
     map_fn: MapFn | None = None,
     batch_map_fn: BatchMapFn | None = None,
     one_hot: bool = False,
@@ -104,6 +106,8 @@ def make_dataset_fn(
             by class and divide the whole split, whatever `where` and `take` select; groups and exact duplicates stay
             together.
         take: Number of examples to read: those with the smallest hashes of their keys, always the same.
+        features: Names of the features of each element, where images stay encoded; None for all that are stored. Image,
+            label, height and width are in the index: if nothing else is named, no record is parsed.
         map_fn: `map_fn(features, seed)` returns the element of one example. `features` are the stored ones; with
             images, `image` is decoded and cropped, and boxes and masks follow it. `seed` is int32[2] for stateless ops
             and depends on (seed, epoch, key) only.
@@ -119,17 +123,18 @@ def make_dataset_fn(
             to 100 of them by other examples of the same class and dataset, in evaluation with weight 0. The replacement
             is always the same one, so that no position moves. `DatasetFn.damaged_records` lists them. A file that
             cannot be read, and a dataset that is converted again meanwhile, stop the reader in both cases.
-        cache: What is kept near. "auto" holds the records of a split in memory if they take up to 256 MiB; "memory"
-            holds them whatever they take, `Memory(max_bytes)` up to a limit, `Memory(decoded=True)` holds the decoded
-            images of an evaluation. They are held once per process, read in file order while training begins. A
-            folder, or `Cache(folder, max_bytes)`, gets copies of the shards before they are read, for storage that is
-            slow at random access. None reads each record where it is stored.
+        cache: What is kept near. "auto" holds the records of a split in memory if they take up to 256 MiB, or the
+            pixels of images that all have one size and are not cropped; "memory" holds them whatever they take,
+            `Memory(max_bytes)` up to a limit, `Memory(decoded=True)` holds decoded and resized images. They are held
+            once per process, read in file order while training begins. A folder, or `Cache(folder, max_bytes)`, gets
+            copies of the shards before they are read, for storage that is slow at random access. None reads each record
+            where it is stored.
         service: Address of a tf.data service's dispatcher, "grpc://host:port", or `Service(address, job)`; its workers
             read and decode. Each global batch comes exactly once and is the same as without a service, as long as no
             worker is lost; their order is not kept. With several input pipelines, parts of different global batches
             meet at a step. What a lost worker had been assigned is lost: see `shardkit.reader.remote.service`. The
             workers need TensorFlow and the dataset under the same path, not shardkit; `map_fn` must not use
-            `py_function`; each record is read separately in any `order`; the index is sent too, 36 bytes an example, up
+            `py_function`; `order` must not be "block"; the index is sent too, 36 bytes an example, up
             to 2 GB. `start_step` is read when the input function is called, and an iterator made after another value
             was assigned stops with an error. The dispatcher must answer within 60 s.
         independent_workers: For ParameterServerStrategy, which cannot give its workers parts of one stream: each worker
@@ -158,6 +163,7 @@ def make_dataset_fn(
         where=where,
         fold=fold,
         take=take,
+        features=features,  # type: ignore[arg-type] # becomes a tuple
         map_fn=map_fn,
         batch_map_fn=batch_map_fn,
         one_hot=one_hot,
@@ -189,6 +195,7 @@ def make_dataset(
     where: Any = None,
     fold: tuple[int, int] | None = None,
     take: int | None = None,
+    features: Sequence[str] | None = None,
     map_fn: MapFn | None = None,
     batch_map_fn: BatchMapFn | None = None,
     one_hot: bool = False,
@@ -221,6 +228,7 @@ def make_dataset(
         where: Condition on the index.
         fold: (index, count) for cross-validation.
         take: Number of examples to read.
+        features: Names of the features of each element, where images stay encoded.
         map_fn: Function of (features, seed) that returns the element of one example.
         batch_map_fn: Function of (element, seed) that returns the batch.
         one_hot: Whether labels are rows of 0 and 1.
@@ -252,6 +260,7 @@ def make_dataset(
         where=where,
         fold=fold,
         take=take,
+        features=features,
         map_fn=map_fn,
         batch_map_fn=batch_map_fn,
         one_hot=one_hot,

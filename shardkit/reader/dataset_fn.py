@@ -10,12 +10,16 @@ import tensorflow as tf
 from shardkit.arguments.checks import refused, whole_number
 from shardkit.dataset.features import has_labels
 from shardkit.errors import CallError
+from shardkit.fetch.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.fetch.memory import HeldPixels
+from shardkit.fetch.table.classes import count_classes
+from shardkit.fetch.table.records import RecordTable
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
+from shardkit.order.training import Order
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import check_start_step
-from shardkit.reader.cache.memory import HeldPixels
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
 from shardkit.reader.iterators.padded_evaluation import mark_padding
 from shardkit.reader.iterators.start_steps import (
@@ -26,12 +30,8 @@ from shardkit.reader.iterators.start_steps import (
     warn_of_skipped_steps,
 )
 from shardkit.reader.not_data import NotData
-from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
 from shardkit.reader.remote.placement import IndependentStreams, Placement, check_traced
-from shardkit.reader.table.classes import count_classes
-from shardkit.reader.table.records import RecordTable
 
 UNKNOWN = "DATASET"
 # A callback sees batches, not where they come from: the datasets that this process was asked to train on, for messages.
@@ -53,7 +53,7 @@ class DatasetFn(NotData):
         self,
         table: RecordTable,
         options: ReadOptions,
-        order: TrainingOrder | None,
+        order: Order | None,
         start_step: int,
         placement: Placement | None,
         *,

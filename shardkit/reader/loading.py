@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import math
 import os
 import re
 import warnings
@@ -10,6 +11,13 @@ from dataclasses import replace
 from shardkit.dataset.features import OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, UnknownNameError
+from shardkit.fetch.memory import HeldPixels, HeldRecords, check_room, hold, record_bytes
+from shardkit.fetch.orders import make_order
+from shardkit.fetch.sources import Sources
+from shardkit.fetch.table.classes import class_weights
+from shardkit.fetch.table.mixtures import Mixture, make_mixture
+from shardkit.fetch.table.records import RecordTable, load_table
+from shardkit.fetch.table.selection import select
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
 from shardkit.order import steps_per_epoch
@@ -18,19 +26,14 @@ from shardkit.order.training import check_order
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
-from shardkit.reader.arguments.values import Cache, Memory
-from shardkit.reader.cache.memory import HeldPixels, hold_records, is_held
+from shardkit.reader.arguments.values import AUTO_BYTES, Cache, Memory
 from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn, remember_training
+from shardkit.reader.images.held import hold_pixels, pixel_shape
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
-from shardkit.reader.orders.training_orders import make_order
-from shardkit.reader.records.shard_files import check_first_records
+from shardkit.reader.pipeline_spec import has_images_only
 from shardkit.reader.remote.placement import choose_placement
-from shardkit.reader.table.classes import class_weights
-from shardkit.reader.table.mixtures import Mixture, make_mixture
-from shardkit.reader.table.records import RecordTable, load_table
-from shardkit.reader.table.selection import select
 
 _EVALUATION_SPLITS = {"validation", "test"}
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -60,16 +63,12 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         check_split(manifest, given.split)
         table = load_table(manifest, given.split)
         if not isinstance(given.cache, Cache):  # copies are verified
-            check_first_records(table)
+            Sources(table).check_first_records()
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated
         warn_of_training_on(given.split)
-    held = placement is None and is_held(table, given.cache)
-    if not held and not isinstance(given.cache, Cache):
-        record_by_record = given.training and blocks is None
-        check_remote_reading(table, record_by_record=record_by_record, elsewhere=placement is not None)
     if given.one_hot and not (table.has_class and table.num_classes):
         raise CallError("one_hot=True needs a dataset whose examples have one class each; leave it out")
     options = ReadOptions(
@@ -84,11 +83,14 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         one_hot=given.one_hot,
         max_corrupt=given.max_corrupt,
         short_last_batch=given.has_short_batch,
+        features=_checked_features(given, table),
     )
     order = make_order(
         table,
         classes,
-        options,
+        training=given.training,
+        seed=given.seed,
+        global_batch_size=given.global_batch_size,
         shares=source.shares(table) if isinstance(source, Mixture) else None,
         blocks=blocks,
         sampling=given.sampling,
@@ -100,12 +102,13 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         given.start_step, None if given.training else steps_per_epoch(table.num_examples, given.global_batch_size)
     )
     pixels = None
-    if isinstance(given.cache, Memory) and given.cache.decoded and options.image is not None:
-        pixels = HeldPixels(table.num_examples, options.image, given.cache)
     if isinstance(given.cache, Cache):  # last: a call that is refused copies nothing
         table = with_local_copies(table, given.cache)
-    elif held:
-        table = replace(table, held=hold_records(table))
+    elif placement is None and given.cache is not None:
+        table, pixels = _held(table, options, given.cache)
+    if table.held is None and pixels is None and not table.has_copies:
+        record_by_record = given.training and blocks is None
+        check_remote_reading(table, record_by_record=record_by_record, elsewhere=placement is not None)
     if given.training:
         manifests = source.manifests if isinstance(source, Mixture) else [source]
         remember_training([manifest.root.url for manifest in manifests])
@@ -119,6 +122,47 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         order_name=_order_name(given, source),
         pixels=pixels,
     )
+
+
+def _held(table: RecordTable, options: ReadOptions, cache: Memory | str) -> tuple[RecordTable, HeldPixels | None]:
+    """Return the table with its records in memory, or its decoded images, as the cache says.
+
+    Raises:
+        CallError: What is to be held needs more than the limit, or differs from epoch to epoch.
+    """
+    image, max_bytes = options.image, cache.max_bytes if isinstance(cache, Memory) else AUTO_BYTES
+    if isinstance(cache, Memory) and cache.decoded:
+        assert image is not None  # noqa: S101 - see ReadArguments
+        if not image.crops.are_fixed:
+            raise CallError(
+                "cache=reader.Memory(decoded=True) holds images that are the same in every epoch, and random crops are "
+                "not; leave them out, or hold the encoded records by cache='memory'"
+            )
+        pixels = hold_pixels(table, image)
+        check_room(max_bytes, f"{table.num_examples:,} decoded images", pixels.num_bytes)
+        return table, pixels
+    shape = None if image is None or not has_images_only(table, options) else pixel_shape(table, image)
+    if image is not None and shape is not None:
+        most = AUTO_BYTES if max_bytes is None else min(max_bytes, AUTO_BYTES)
+        if table.num_examples * math.prod(shape) <= most:
+            return table, hold_pixels(table, image)
+    needed = record_bytes(table)
+    if not isinstance(cache, Memory):
+        return (replace(table, held=hold(table, lambda: HeldRecords(table))) if needed <= AUTO_BYTES else table), None
+    check_room(max_bytes, f"the {table.num_examples:,} records that are read", needed)
+    return replace(table, held=hold(table, lambda: HeldRecords(table))), None
+
+
+def _checked_features(given: ReadArguments, table: RecordTable) -> tuple[str, ...] | None:
+    """Return the features that elements have; None for all.
+
+    Raises:
+        UnknownNameError: The dataset does not store one.
+    """
+    for name in given.features or ():
+        if name not in table.features:
+            raise UnknownNameError(f"features names {name!r}; the dataset stores {', '.join(sorted(table.features))}")
+    return given.features
 
 
 def _image_options(given: ReadArguments, table: RecordTable) -> ImageOptions | None:
@@ -207,7 +251,7 @@ def _place(text: str | None, num_examples: int, otherwise: int) -> int:
 def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
     """Return the table with the paths of local copies of its shards; see `ShardCache.fetch`."""
     paths = ShardCache(os.fspath(cache.folder), cache.max_bytes).fetch(table.roots, table.shards)
-    return replace(table, paths=paths)
+    return replace(table, paths=paths, has_copies=True)
 
 
 def check_remote_reading(table: RecordTable, *, record_by_record: bool, elsewhere: bool) -> None:

@@ -1,15 +1,15 @@
 """Build the tf.data graph of one input pipeline.
 
-    range of places ─► map: a block's ─► read by one ─► chunks of ─► parallel map ─► batches ─► prefetch
-                       instructions      Python call    examples     decode the
-                       (vectorised: order, lookup,                   windows, resize
-                       windows, seeds)
+    range of places ─► map: one call of Python: ─► chunks of ─► parallel map: ─► batches ─► prefetch
+                       order, reading, CRC,        examples     decode the
+                       replacement, windows,                    windows, resize
+                       flips, labels, seeds
 
-Reading is stateful and decoding is not. With `enable_op_determinism`, TensorFlow runs stateful maps on one thread, so
+Fetching is stateful and decoding is not. With `enable_op_determinism`, TensorFlow runs stateful maps on one thread, so
 decoding is a map of its own.
 
-In block order, whole blocks of records are read with the instructions, see `records.block_reader`. Where other
-processes run the graph, nothing calls Python, and each record is read by itself, see `records.record_reader`.
+Where other processes run the graph, nothing calls Python: the order and all draws are operations, and each record is
+read by itself, see `remote`.
 
 The order is arithmetic, so the source is a range: starting at step k costs the same as starting at step 0.
 """
@@ -23,32 +23,27 @@ import tensorflow as tf
 from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.dataset.stored_names import DERIVED
 from shardkit.errors import CallError
+from shardkit.fetch.fetcher import PIXELS
+from shardkit.fetch.places import BATCH_SEED, IS_EXAMPLE, KEY_HASH
+from shardkit.fetch.sources import KEY
+from shardkit.fetch.table.records import RecordTable
 from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.annotations import move_annotations, targets
-from shardkit.reader.images.crops import WHOLE
-from shardkit.reader.images.decoding import decode_window, finish, finish_several, target_size
-from shardkit.reader.orders.training_orders import BlockTrainingOrder
+from shardkit.reader.images.decoding import decode_window, finish, finish_held, finish_several, target_size
+from shardkit.reader.operations.instructions import ReadInstructions
+from shardkit.reader.operations.manifest_check import manifest_check
+from shardkit.reader.operations.record_reader import read_record
+from shardkit.reader.parsing import Parser
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
-from shardkit.reader.records.batch_check import CheckBatches
-from shardkit.reader.records.batch_reader import BatchReader, UndecodedRecords
-from shardkit.reader.records.block_reader import BlockReader
-from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, KEY_HASH, ReadInstructions
-from shardkit.reader.records.manifest_check import manifest_check
-from shardkit.reader.records.parsing import Parser
-from shardkit.reader.records.record_keys import KEY, RecordKeys
-from shardkit.reader.records.record_reader import read_record, unbatched
-from shardkit.reader.records.recovery import RecordRecovery
-from shardkit.reader.records.repair import RepairRecords
-from shardkit.reader.records.retry import find_undecodable_images, retry_failed_steps
-from shardkit.reader.table.records import RecordTable
+from shardkit.reader.records.retry import retry_failed_steps
 
 # Columns of an example whose record is parsed with its batch.
 _BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
 # Columns of a batch that are not of its element.
 _OF_BATCH = (BATCH_SEED, IS_EXAMPLE, KEY_HASH)
 _ELEMENT = "element"
-STORE_CALLS = 4  # each has several requests in flight
 
 
 def build(spec: PipelineSpec) -> Any:
@@ -68,30 +63,29 @@ class NotDenseError(Exception):
 
 
 def _for_this_process(spec: PipelineSpec) -> Any:
-    table, options = spec.table, spec.options
-    recovery = RecordRecovery(table, spec.damaged, options.seed, options.image)
-    instructions = ReadInstructions(spec, recovery)
-    chunks = record_chunks(spec, instructions, recovery)
-    batch = _Batching(spec, compares_keys=RecordKeys(table).are_stored)
+    fetching = Fetching(spec)
+    chunks, batch = fetching.chunks(), _Batching(spec, compares_keys=fetching.compares_keys)
     dataset = retry_failed_steps(
         _first_step(spec.start_step),
         lambda step: batch(chunks(step)),
-        find_undecodable_images(instructions, recovery, spec.layout.per_worker_batch_size),
-        _Check(CheckBatches(table)),
+        fetching.find_causes(),
+        fetching.check(),
         spec.end_step,
         spec.layout.replicas_per_worker,
     )
-    if options.training:
+    if spec.options.training:
         return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
     return dataset
 
 
 def _for_other_processes(spec: PipelineSpec) -> Any:
-    instructions, start_step = ReadInstructions(spec, None), spec.start_step
+    instructions, start_step = ReadInstructions(spec), spec.start_step
     batch, check = _Batching(spec, compares_keys=False), manifest_check(spec.table)
+    size = spec.layout.per_worker_batch_size
 
     def batches(step: Any) -> Any:
-        examples = unbatched(_blocks(spec, instructions, step).prefetch(1))
+        blocks = tf.data.Dataset.range(step * size, spec.end_step * size, spec.block_size).map(instructions)
+        examples = unbatched(blocks.prefetch(1))
         return batch(_parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
 
     # A tf.data service divides the range of places among its workers, so the range has to be the source.
@@ -113,69 +107,32 @@ def _first_step(start_step: Any) -> Any:
     return start_step.as_dataset()
 
 
-def _blocks(spec: PipelineSpec, instructions: ReadInstructions, step: Any) -> Any:
-    """Return the dataset of the instructions from a step on, block by block."""
-    size = spec.layout.per_worker_batch_size
-    return tf.data.Dataset.range(step * size, spec.end_step * size, spec.block_size).map(instructions)
-
-
-def record_chunks(spec: PipelineSpec, instructions: ReadInstructions, recovery: RecordRecovery) -> Callable[[Any], Any]:
-    """Return a function from a step, int64[], to the dataset of examples and their records from that step on.
-
-    Each element has the columns of `spec.chunk_size` examples.
-    """
-    size, per_step, records = spec.chunk_size, spec.layout.per_worker_batch_size, recovery.records
-    pixels = spec.pixels
-    is_enough = pixels is not None and spec.has_label_column and spec.options.map_fn is None
-    read = BatchReader(UndecodedRecords(records, pixels, size) if pixels is not None and is_enough else records)
-    # Of local files one call at a time: several would wait for the interpreter's lock. A store takes long to answer.
-    parallel = {} if records.are_local else {"num_parallel_calls": STORE_CALLS, "deterministic": True}
-    # Replaced examples have instructions with variables of their own. TensorFlow orders the operations that use the
-    # same variables, and in functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not
-    # found").
-    repair = RepairRecords(recovery, ReadInstructions(spec, recovery).of_examples, keeps_ids=pixels is not None)
-
-    def in_full_order(step: Any) -> Any:
-        blocks = _blocks(spec, instructions, step).map(read, **parallel)
-        return unbatched(blocks.map(without_autograph(lambda block: _divided(block, size))).prefetch(1)).map(repair)
-
-    if not isinstance(spec.order, BlockTrainingOrder):
-        return in_full_order
-    reader = BlockReader(read, spec.order.layout, spec.layout, spec.options.seed, instructions.of_ids)
-
-    def in_block_order(step: Any) -> Any:
-        examples = reader.records(step).take((spec.end_step - step) * per_step)
-        return examples.batch(size, drop_remainder=True).map(repair)
-
-    return in_block_order
-
-
-def _divided(block: dict[str, Any], size: int) -> dict[str, Any]:
-    """Return columns, [n, …] each, as [n / size, size, …]."""
-    return {name: tf.reshape(one, [-1, size, *one.shape[1:]]) for name, one in block.items()}
-
-
 class _Batching:
     """From chunks of examples with their records to batches of elements, next to the columns that a check needs."""
 
     def __init__(self, spec: PipelineSpec, *, compares_keys: bool) -> None:
         table = spec.table
         self._spec, self._compares_keys = spec, compares_keys
-        self._parser = Parser(table.features, table.num_classes, table.relabelling, table.stored_as)
+        chosen = spec.options.features
+        stored = table.features
+        if chosen is not None:
+            stored = {name: one for name, one in stored.items() if name in {*chosen, KEY}}
+        self._parser = Parser(stored, table.num_classes, table.relabelling, table.stored_as)
 
     def __call__(self, chunks: Any) -> Any:
         options, size = self._spec.options, self._spec.layout.per_replica_batch_size
-        chunk, decodes = self._spec.chunk_size, options.image is not None or options.map_fn is not None
+        chunk = self._spec.chunk_size
         make = _MakeElements(self._spec, self._parser, compares_keys=self._compares_keys)
         dataset = _parallel_map(chunks, make)
-        if decodes and chunk == 1:
+        if self._spec.decodes and chunk == 1:
             dataset = dataset.batch(size, drop_remainder=True)
         elif chunk < size:
             dataset = dataset.batch(size // chunk, drop_remainder=True).map(without_autograph(_joined))
         if options.short_last_batch:
             dataset = _parallel_map(dataset, _drop_padding)
-        if not decodes:
-            dataset = _parallel_map(dataset, _ParseBatch(self._parser, compares_keys=self._compares_keys))
+        if options.image is None and options.map_fn is None and not self._spec.has_indexed_features:
+            parse = _ParseBatch(self._parser, options.features, compares_keys=self._compares_keys)
+            dataset = _parallel_map(dataset, parse)
         if options.batch_map_fn is not None:
             dataset = _parallel_map(dataset, _MapBatch(options.batch_map_fn))
         return dataset.prefetch(tf.data.AUTOTUNE)
@@ -203,7 +160,8 @@ class _MakeElements:
         table, options = spec.table, spec.options
         self._options, self._parser, self._compares_keys = options, parser, compares_keys
         self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
-        self._has_images_only, self._pixels = spec.has_images_only, spec.pixels
+        self._indexed = (*(options.features or ()), "weight") if spec.has_indexed_features else None
+        self._has_images_only, self._decodes = spec.has_images_only, spec.decodes
         self._have_size = options.image is not None and _have_size(table, options.image)
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class, self._num_classes = table.features.get(LABEL) == CLASS_LABEL, table.num_classes
@@ -215,11 +173,12 @@ class _MakeElements:
         of_batch = {name: columns[name] for name in _OF_BATCH if name in columns}
         image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
-            element = {name: columns[name] for name in ("record", *_BESIDE_RECORDS) if name in columns}
+            names = self._indexed or ("record", *_BESIDE_RECORDS)
+            element = {name: columns[name] for name in names if name in columns}
             return of_batch | {_ELEMENT: element}
         if self._all_are_png:
             columns["is_png"] = True
-        if image is not None and self._has_images_only and self._chunk_size > 1:
+        if image is not None and self._has_images_only and (self._chunk_size > 1 or not self._decodes):
             return of_batch | {_ELEMENT: self._labelled(self._pixels_of_chunk(columns, image), columns)}
         made = [self._one(row) for row in _rows(columns, self._chunk_size)]
         if self._chunk_size == 1:
@@ -228,11 +187,10 @@ class _MakeElements:
 
     def _one(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Return the element of one example, and its key if that is compared."""
-        record = columns["record"]
         # Parsing takes a tenth of the time of decoding.
         if self._map_fn is None and self._has_label_column:
             return {_ELEMENT: self._element(columns, {})}
-        features = self._parser.one(record, columns.get("dataset"))
+        features = self._parser.one(columns["record"], columns.get("dataset"))
         key = {KEY: features[KEY]} if self._compares_keys else {}
         features |= {name: columns[name] for name in DERIVED if name in columns}
         return key | {_ELEMENT: self._element(columns, features)}
@@ -253,15 +211,16 @@ class _MakeElements:
         return _weighted(element, columns)
 
     def _pixels_of_chunk(self, columns: dict[str, Any], image: ImageOptions) -> Any:
-        def decode() -> Any:
-            return _pixels_of_chunk(columns, image, have_size=self._have_size)
-
-        return decode() if self._pixels is None else self._pixels.in_graph(columns["id"], decode)
+        if PIXELS in columns:
+            return finish_held(columns[PIXELS], columns.get("flip"), image)
+        return _pixels_of_chunk(columns, image, have_size=self._have_size)
 
     def _pixels_of(self, columns: dict[str, Any], image: ImageOptions) -> Any:
-        if self._pixels is None:
-            return _pixels(columns, image)
-        return self._pixels.in_graph(columns["id"][tf.newaxis], lambda: _pixels(columns, image)[tf.newaxis])[0]
+        if PIXELS in columns:
+            flip = columns.get("flip")
+            flips = None if flip is None else flip[tf.newaxis]
+            return finish_held(columns[PIXELS][tf.newaxis], flips, image)[0]
+        return _pixels(columns, image)
 
     def _labelled(self, pixels: Any, columns: dict[str, Any]) -> Any:
         """Return an element, or those of a chunk, whose label is a column."""
@@ -282,12 +241,9 @@ def _weighted(element: Any, columns: dict[str, Any]) -> Any:
 
 def _have_size(table: RecordTable, image: ImageOptions) -> bool:
     """Return whether the windows of all images are whole images of the target's size."""
-    if image.random_crop is None:
-        whole = image.eval_fit != "crop" or image.eval_crop_fraction == 1
-    else:
-        whole = image.random_crop == WHOLE
     height, width = image.size
-    return whole and bool((table.height == height).all() and (table.width == width).all())
+    is_one = bool((table.height == height).all() and (table.width == width).all())
+    return is_one and image.crops.are_whole(table.height, table.width)
 
 
 def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:
@@ -318,7 +274,7 @@ def _pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size:
         image: Options of the images.
         have_size: Whether all windows have the target's size.
     """
-    encoded = tf.unstack(tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"]))
+    encoded = tf.unstack(_encoded(columns))
     windows, is_png = tf.unstack(columns["window"]), columns.get("is_png")
     are_png = [is_png] * len(encoded) if is_png is None or isinstance(is_png, bool) else tf.unstack(is_png)
     pixels = [
@@ -330,8 +286,15 @@ def _pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size:
     return finish_several(pixels, columns.get("flip"), image, have_size=have_size)
 
 
+def _encoded(columns: dict[str, Any]) -> Any:
+    """Return the encoded images: a column, or a part of the records."""
+    if "image" in columns:
+        return columns["image"]
+    return tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
+
+
 def _pixels(columns: dict[str, Any], image: ImageOptions) -> Any:
-    encoded = tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
+    encoded = _encoded(columns)
     window, is_png, flip = columns["window"], columns.get("is_png"), columns.get("flip")
     if not image.scaled_decoding:
         return finish(decode_window(encoded, window, is_png, image.channels), flip, image)
@@ -367,26 +330,18 @@ class _MapBatch:
 class _ParseBatch:
     """From the records of a batch to their features, next to the batch's other columns."""
 
-    def __init__(self, parser: Parser, *, compares_keys: bool) -> None:
-        self._parser, self._compares_keys = parser, compares_keys
+    def __init__(self, parser: Parser, features: tuple[str, ...] | None, *, compares_keys: bool) -> None:
+        self._parser, self._features, self._compares_keys = parser, features, compares_keys
 
     @without_autograph
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         element = batch[_ELEMENT]
         parsed = self._parser.batch(element.pop("record"), element.pop("dataset", None))
         keys = {KEY: parsed[KEY]} if self._compares_keys else {}
-        return batch | keys | {_ELEMENT: parsed | element}
-
-
-class _Check:
-    """Check that the dataset is unchanged, and return the batch's element."""
-
-    def __init__(self, check: CheckBatches) -> None:
-        self._check = check
-
-    def __call__(self, batch: dict[str, Any], is_last: Any) -> Any:
-        keys = (batch[KEY], batch[KEY_HASH]) if KEY in batch else None
-        return self._check(batch[_ELEMENT], is_last, keys)
+        made = parsed | element
+        if self._features is not None:
+            made = {name: made[name] for name in (*self._features, "weight") if name in made}
+        return batch | keys | {_ELEMENT: made}
 
 
 def check_element(name: str, result: Any) -> Any:

@@ -5,20 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardkit.dataset.features import CLASS_LABEL, LABEL, has_labels
+from shardkit.dataset.features import CLASS_LABEL, IMAGE, LABEL, has_labels
+from shardkit.fetch.damaged_records import DamagedRecords
+from shardkit.fetch.memory import HeldPixels
+from shardkit.fetch.places import Wanted
+from shardkit.fetch.table.records import RecordTable
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
+from shardkit.order.training import Order
 from shardkit.reader.arguments.options import ReadOptions
-from shardkit.reader.cache.memory import HeldPixels
 from shardkit.reader.iterators.start_steps import RandomStart, StartStep
-from shardkit.reader.orders.training_orders import TrainingOrder
-from shardkit.reader.records.damaged_records import DamagedRecords
-from shardkit.reader.table.records import RecordTable
 
-# Vectorised ops take about a millisecond for a block, whatever its size up to this one: small batches share a block.
-BLOCK_EXAMPLES = 1024
+# A call of Python takes a tenth of a millisecond: small batches share one.
+BLOCK_EXAMPLES = 448
 # Of photographs less is read at a time: two blocks are in memory, and the first batch waits for one.
 BLOCK_BYTES = 4 << 20  # 4 MiB
+SERVICE_EXAMPLES = 1024
 # Of one core; only the order of magnitude matters. More images in a call take longer to trace and gain little.
 CALL_SECONDS, IMAGE_SECONDS, PIXEL_SECONDS = 1e-3, 15e-6, 8e-9
 MAX_CHUNK = 16
@@ -47,7 +49,7 @@ class PipelineSpec:
     table: RecordTable
     layout: BatchLayout
     options: ReadOptions
-    order: TrainingOrder | None
+    order: Order | None
     start_step: int | StartStep | RandomStart
     damaged: DamagedRecords | None = None
     is_remote: bool = False
@@ -64,6 +66,37 @@ class PipelineSpec:
         return steps_per_epoch(self.table.num_examples, self.layout.global_batch_size)
 
     @property
+    def wanted(self) -> Wanted:
+        """What is fetched of each example."""
+        options = self.options
+        decodes, features = options.image is not None, options.features or ()
+        is_indexed = self.has_indexed_features or (decodes and options.map_fn is None and self.has_label_column)
+        return Wanted(
+            options.seed,
+            None if options.image is None else options.image.crops,
+            has_record=not is_indexed,
+            has_image=decodes or (self.has_indexed_features and IMAGE in features),
+            has_size=self.has_indexed_features and not {"height", "width"}.isdisjoint(features),
+            has_seed=options.map_fn is not None,
+            has_batch_seed=options.batch_map_fn is not None,
+            class_weights=options.class_weights,
+            short_last_batch=options.short_last_batch,
+        )
+
+    @property
+    def has_indexed_features(self) -> bool:
+        """Whether elements have only features that the index holds: no record is parsed."""
+        known = {IMAGE, "height", "width"} | ({LABEL} if self.table.features.get(LABEL) == CLASS_LABEL else set())
+        return not self.is_remote and self.options.features is not None and known.issuperset(self.options.features)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether examples are decoded after they were fetched, or given to a function one by one."""
+        if self.pixels is not None and self.has_images_only:
+            return False
+        return self.options.image is not None or self.options.map_fn is not None
+
+    @property
     def chunk_size(self) -> int:
         """Number of examples that one call of the decoding function works on; divides the batch of a replica.
 
@@ -71,8 +104,8 @@ class PipelineSpec:
         images are decoded several at a time, for about a millisecond; a photograph takes longer than that alone.
         """
         image, size = self.options.image, self.layout.per_replica_batch_size
-        if image is None and self.options.map_fn is None:
-            return size  # nothing is decoded, and a batch is parsed at once
+        if not self.decodes:
+            return size  # a batch is parsed or cast at once
         if self.is_single:
             return 1
         num_pixels = float(np.mean(self.table.height.astype(np.float64) * self.table.width))
@@ -84,23 +117,35 @@ class PipelineSpec:
     @property
     def has_images_only(self) -> bool:
         """Whether nothing but its image has to be made of a record, without rounding of scaled decoding."""
-        image = self.options.image
-        if image is None or image.scaled_decoding:
-            return False
-        return self.options.map_fn is None and self.has_label_column
+        return has_images_only(self.table, self.options)
 
     @property
     def has_label_column(self) -> bool:
-        """Whether the index has all that the element needs next to the image: one class, or nothing."""
-        features = self.table.features
-        return features.get(LABEL) == CLASS_LABEL or not has_labels(features)
+        """See `has_label_column`."""
+        return has_label_column(self.table)
 
     @property
     def block_size(self) -> int:
-        """Number of places whose instructions are made, and whose records are read, at a time: whole chunks."""
+        """Number of examples that one call of Python fetches: whole chunks.
+
+        Batches that are not decoded here are fetched one by one, so that each has its own errors.
+        """
         size = self.layout.per_worker_batch_size
         if self.is_remote:  # a service gives each of its workers whole steps
-            return max(1, BLOCK_EXAMPLES // size) * size
+            return max(1, SERVICE_EXAMPLES // size) * size
         table, chunk = self.table, self.chunk_size
+        if not self.decodes:
+            return chunk
         mean_bytes = sum(shard.num_bytes for shard in table.shards) / int(table.starts[-1])
         return max(1, min(BLOCK_EXAMPLES, int(BLOCK_BYTES / mean_bytes)) // chunk) * chunk
+
+
+def has_images_only(table: RecordTable, options: ReadOptions) -> bool:
+    """Return whether nothing but its image has to be made of a record, without rounding of scaled decoding."""
+    image = options.image
+    return image is not None and not image.scaled_decoding and options.map_fn is None and has_label_column(table)
+
+
+def has_label_column(table: RecordTable) -> bool:
+    """Return whether the index has all that an element needs next to the image: one class, or nothing."""
+    return table.features.get(LABEL) == CLASS_LABEL or not has_labels(table.features)

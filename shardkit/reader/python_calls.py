@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.reader.table.column_lookup import column_lookup
-from shardkit.reader.table.records import aligned
+from shardkit.fetch.table.records import aligned
+from shardkit.reader.column_lookup import column_lookup
 
 _CALLABLE, _STOPPED = 0, 1
 # From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.

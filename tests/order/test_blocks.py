@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
-from shardkit.order import permutation
+from shardkit.order import blocks, permutation
 from shardkit.order.blocks import BLOCKS_PURPOSE, WINDOWS_PURPOSE, BlockLayout, Epochs, block_order, windows_of
 from shardkit.order.keyed_permutations import derived_seed, permute_ranges
 from shardkit.order.training import check_lanes, lane_positions
@@ -210,3 +210,47 @@ ONE = BlockLayout(np.array([0, 10]))
 def test_what_cannot_be_done_is_refused_in_a_sentence(call, says):
     with pytest.raises(CallError, match=says):
         call()
+
+
+# counts of the shards, block_records, window_blocks, lanes
+WINDOW_LAYOUTS = [
+    ([1], 1, 1, 1),
+    ([5], 64, 16, 8),  # fewer examples than lanes: an epoch lies within every batch
+    ([64, 128], 64, 2, 2),  # no block is short: the tables are empty
+    ([130, 131, 129], 10, 3, 4),
+    ([1, 1, 1], 4, 2, 2),  # every block is short
+    ([1281] * 1000 + [1280] * 130, 64, 16, 8),
+    ([20_000_001] * 50, 64, 16, 8),  # a thousand million examples
+]
+
+
+def layout_of(case):
+    counts, block_records, window_blocks, lanes = case
+    return BlockLayout(np.cumsum([0, *counts]), block_records, window_blocks, lanes)
+
+
+@pytest.mark.parametrize("case", WINDOW_LAYOUTS, ids=lambda case: f"{len(case[0])}-shards-of-{case[0][0]}")
+def test_windows_of_a_lane_follow_each_other_and_hold_its_examples(case):
+    layout = layout_of(case)
+    positions = max(0, 2 * layout.num_examples - 40) + np.arange(300)  # shortly before an epoch ends
+    ids = blocks.block_order(
+        positions,
+        starts=layout.starts,
+        num_examples=layout.num_examples,
+        seed=3,
+        block_records=layout.block_records,
+        window_blocks=layout.window_blocks,
+        lanes=layout.lanes,
+    )
+    starts = blocks.window_starts(layout, 3, positions)
+    lanes = positions % layout.num_examples % layout.lanes
+    for lane in range(layout.lanes):
+        if not (lanes == lane).any():
+            continue
+        own, examples = starts[lanes == lane], ids[lanes == lane]
+        start = own[0]
+        for name in dict.fromkeys(own.tolist()):
+            assert start == name  # the windows follow each other
+            held, start = blocks.window_ids(layout, 3, name)
+            assert set(examples[own == name].tolist()) <= set(held.tolist())
+            assert len(set(held.tolist())) == len(held) <= layout.max_window_records

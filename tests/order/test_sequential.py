@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
-from shardkit.order import sequential, steps_per_epoch
+from shardkit.order import BatchLayout, sequential, steps_per_epoch
 
 
 def test_a_pass_is_all_examples_as_they_lie_and_the_last_again_with_weight_0():
@@ -50,3 +50,21 @@ def test_without_padding_each_example_comes_once_in_order(num_examples, per_repl
 def test_numbers_out_of_range_are_refused_in_a_sentence(position, num_examples, says):
     with pytest.raises(CallError, match=says):
         sequential.padded_ids(np.array([position]), num_examples=num_examples)
+
+
+@pytest.mark.parametrize(
+    ("num_examples", "per_replica", "replicas"),
+    [(17, 5, 2), (20, 5, 2), (17, 20, 1), (9, 4, 8), (2, 4, 2), (100, 7, 3)],
+)
+def test_the_parts_of_the_last_batch_begin_with_their_examples(num_examples, per_replica, replicas):
+    layout = BatchLayout(per_replica * replicas, replicas_per_worker=replicas)
+    size = layout.global_batch_size
+    for step in range(steps_per_epoch(num_examples, size)):
+        positions = np.arange(step * size, (step + 1) * size)
+        ids, is_example = sequential.short_ids(positions, num_examples=num_examples, layout=layout)
+        parts = sequential.short_ranges(step, num_examples=num_examples, global_batch_size=size, num_replicas=replicas)
+        for replica, part in enumerate(parts):
+            rows = slice(replica * per_replica, (replica + 1) * per_replica)
+            assert ids[rows][is_example[rows]].tolist() == list(part)
+            assert is_example[rows].tolist() == [True] * len(part) + [False] * (per_replica - len(part))
+            assert set(ids[rows]) == set(part)  # what is cut off reads no other record

@@ -1,74 +1,21 @@
-import shutil
-
 import numpy as np
-import pytest
 import tensorflow as tf
-from PIL import Image
 
-from shardkit.testing import convert_without_beam, encoded, write_class_folders, write_tree
-
-from ..cli.calling import convert
+from ..fetch.conftest import (  # noqa: F401 - fixtures
+    COUNTS,
+    copied,
+    encode,
+    mixed,
+    mixed_source,
+    noise,
+    noise_source,
+    smooth,
+)
 
 # Devices are fixed with the first operation, so this cannot wait for the first test that needs several.
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 4
 )
-
-COUNTS = {"ant": 149, "bee": 97, "cat": 61}  # 307 in all, a prime: no batch size divides it
-
-
-@pytest.fixture(scope="session")
-def noise_source(made_once):
-    """307 small PNGs of noise, each another one."""
-    return made_once("noise-source", lambda folder: write_class_folders(folder, COUNTS))
-
-
-@pytest.fixture(scope="session")
-def noise(noise_source, made_once):
-    """The folder of noise_source's dataset: one split, three shards, converted as users do; not to be changed."""
-    return str(made_once("noise", lambda folder: convert(noise_source, folder, "--shards", "3")))
-
-
-def smooth(width, height, seed=0):
-    """A picture as photographs are: neighbouring pixels alike, every corner another colour."""
-    rows, columns = np.mgrid[0:height, 0:width].astype(float) / max(width, height)
-    grain = np.random.default_rng(seed).normal(0, 3, (height, width, 3))
-    planes = np.stack([columns, rows, 1 - (rows + columns) / 2], -1) * 220 + 15
-    return Image.fromarray(np.clip(planes + grain, 0, 255).astype(np.uint8))
-
-
-def encode(image, kind, **options):
-    return encoded(image, kind, **options)
-
-
-def _mixed():
-    sizes = [(37, 23), (64, 48), (1, 1), (1, 40), (40, 1), (300, 7), (16, 16), (90, 121)]
-    for i, (width, height) in enumerate(sizes):
-        image = smooth(width, height, i)
-        yield f"colour/{i}_444.jpg", encode(image, "JPEG", subsampling=0)
-        yield f"colour/{i}_420.jpg", encode(image, "JPEG", subsampling=2)
-        yield f"colour/{i}.png", encode(image, "PNG")
-        yield f"grey/{i}.jpg", encode(image.convert("L"), "JPEG")
-        yield f"grey/{i}.png", encode(image.convert("L"), "PNG")
-        yield f"grey/{i}_palette.png", encode(image.convert("P"), "PNG")
-
-
-@pytest.fixture(scope="session")
-def mixed_source(made_once):
-    """48 JPEGs and PNGs, colour and grey, of odd and extreme sizes."""
-    return made_once("mixed-source", lambda folder: write_tree(folder, dict(_mixed())))
-
-
-@pytest.fixture(scope="session")
-def mixed(mixed_source, made_once):
-    """The folder of mixed_source's dataset; not to be changed."""
-    return str(made_once("mixed", lambda folder: convert_without_beam(str(mixed_source), str(folder), shards=2)))
-
-
-@pytest.fixture
-def copied(noise, tmp_path):
-    """A copy of the noise dataset that a test may damage."""
-    return shutil.copytree(noise, tmp_path / "copy")
 
 
 def datasets_of_workers(dataset_fn, num_workers=1, replicas=1):

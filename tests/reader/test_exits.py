@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from shardkit import read_manifest
-from shardkit.reader.table.records import load_table
+from shardkit.fetch.table.records import load_table
 
-from .records.damaging import damage
+from ..fetch.damaging import damage
 from .training_fixtures import command, environment
 
 TIMEOUT_SECONDS = 120

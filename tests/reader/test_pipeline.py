@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from shardkit.dataset.index.file import key_hashes
 from shardkit.errors import CallError
+from shardkit.fetch import draws
+from shardkit.fetch.windows import UNIFORMS, random_windows
 from shardkit.reader import Images, make_dataset_fn, pipeline_spec
-from shardkit.reader.images import crops
-from shardkit.reader.orders import permutation
 
 from .conftest import COUNTS, datasets_of_workers, global_batches, joined_batches, texts
 
@@ -164,11 +164,11 @@ def test_training_pixels_are_those_of_the_window_resized_and_mirrored(mixed, mix
     mirrored = 0
     for step, (images, _) in enumerate(global_batches(dataset_fn, 6)):  # two epochs of three steps
         keys, epochs = dataset_fn.batch_keys(step), np.full(BATCH, step // 3)
-        drawn = permutation.uniforms(tf.constant(key_hashes(keys)), tf.constant(epochs), seed, crops.UNIFORMS + 1)
+        drawn = draws.uniforms(key_hashes(keys), np.array(epochs), seed, UNIFORMS + 1)
         whole = [decoded(mixed_source, key) for key in keys]
         sides = np.array([image.shape[:2] for image in whole], np.int32).T
-        windows = crops.random_windows(drawn[:-1], *sides, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3)).numpy()
-        for image, key, pixels, window, coin in zip(images, keys, whole, windows, drawn[-1].numpy(), strict=True):
+        windows = random_windows(drawn[:-1], *sides, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))
+        for image, key, pixels, window, coin in zip(images, keys, whole, windows, drawn[-1], strict=True):
             top, left, height, width = window
             expected = tf.image.resize(pixels[top : top + height, left : left + width], size).numpy()
             mirrored += coin < 0.5
@@ -305,7 +305,7 @@ def test_map_fn_gets_seeds_of_seed_epoch_and_key_alone(noise):
     batches = list(global_batches(dataset_fn, 25, num_workers=2, replicas=2))
     keys, seeds = (np.concatenate([batch[name] for batch in batches]) for name in ("key", "seed"))
     epochs = np.arange(25 * BATCH) // NUM_EXAMPLES
-    expected = permutation.seeds(tf.constant(key_hashes(texts(keys))), tf.constant(epochs), 9)
+    expected = draws.seeds(key_hashes(texts(keys)), np.array(epochs), 9)
     assert seeds.dtype == np.int32
     np.testing.assert_array_equal(seeds, expected)
 

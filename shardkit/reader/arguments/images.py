@@ -19,6 +19,7 @@ from shardkit.arguments.checks import (
 )
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
+from shardkit.fetch.windows import Crops
 from shardkit.reader.arguments.other_apis import IMAGES_WORDS
 
 EvalFit = Literal["crop", "stretch", "pad"]
@@ -214,6 +215,12 @@ class ImageOptions(Images):
     def random_crop(self) -> tuple[float, float] | None:
         """The scale of random crops; None if images are cropped as `eval_fit` says."""
         return self.crop_scale if self.training else None
+
+    @property
+    def crops(self) -> Crops:
+        """How windows are chosen."""
+        flip = self.training and self.flip
+        return Crops(self.size, self.random_crop, self.crop_ratio, flip, self.eval_fit, self.eval_crop_fraction)
 
     @classmethod
     def of(cls, images: Images, *, training: bool, has_boxes: bool) -> "ImageOptions":

@@ -25,6 +25,7 @@ class ReadOptions:
         one_hot: Whether labels are rows of 0 and 1 instead of class numbers.
         max_corrupt: Maximum number of damaged records to replace; None to stop at the first.
         short_last_batch: Evaluation without padding: the last batch is shorter.
+        features: Names of the features of an element with encoded images; None for all.
     """
 
     split: str
@@ -38,3 +39,4 @@ class ReadOptions:
     one_hot: bool = False
     max_corrupt: int | None = None
     short_last_batch: bool = False
+    features: tuple[str, ...] | None = None

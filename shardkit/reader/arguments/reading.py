@@ -71,6 +71,7 @@ class ReadArguments:
     where: Any
     fold: tuple[int, int] | None
     take: int | None
+    features: tuple[str, ...] | None
     map_fn: MapFn | None
     batch_map_fn: BatchMapFn | None
     one_hot: bool
@@ -93,10 +94,15 @@ class ReadArguments:
                 "one_hot=True is for elements (images, labels): give image_size= or images=, and leave out map_fn, "
                 "which makes the labels itself, as in tf.one_hot(features['label'], num_classes)"
             )
-        if isinstance(self.cache, Memory) and self.cache.decoded and (self.training or self.images is None):
+        if self.features is not None and (self.images is not None or self.map_fn is not None):
             raise CallError(
-                "cache=reader.Memory(decoded=True) holds images that are the same in every epoch; it is for training="
-                "False with image_size= or images=; elsewhere cache='memory' holds the encoded records"
+                "features= is for elements with encoded images: leave out images= and image_size=; map_fn chooses from "
+                "all features itself"
+            )
+        if isinstance(self.cache, Memory) and self.cache.decoded and self.images is None:
+            raise CallError(
+                "cache=reader.Memory(decoded=True) holds decoded images, and none are decoded: give image_size= or "
+                "images=, or hold the encoded records by cache='memory'"
             )
         if self.service is not None:
             self._check_remote("service")
@@ -112,6 +118,11 @@ class ReadArguments:
 
     def _check_remote(self, name: str) -> None:
         """Refuse what needs this process where others read."""
+        if self.training and self.block_order is not None:
+            raise CallError(
+                f"order='block' reads neighbouring records together in this process, and with {name}= others read each "
+                f"record by itself; leave order out"
+            )
         if self.max_corrupt is not None:
             raise CallError(
                 f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave "
@@ -271,6 +282,7 @@ _CHECKS: dict[str, Check] = {
         several(whole_number(), "(index, count), two whole numbers such as (0, 5)", lambda values: len(values) == 2)
     ),
     "take": optional(whole_number()),
+    "features": optional(several(text, "names of stored features, such as ('image', 'label')", bool)),
     "map_fn": optional(_function("features", "seed")),
     "batch_map_fn": optional(_function("element", "seed")),
     "one_hot": flag,

@@ -64,8 +64,9 @@ class Memory:
 
     Attributes:
         max_bytes: Maximum size, in bytes; None for no limit. A split that needs more is refused.
-        decoded: False to hold the encoded records. True to hold the images of an evaluation as they are after decoding
-            and resizing: height * width * channels values each.
+        decoded: False to hold the encoded records, or small images that all have one size and are not cropped as
+            pixels. True to hold all images as they are after decoding and resizing, height * width * channels values
+            each; not for random crops.
 
     Raises:
         CallError: The size is not a whole number of at least 1.

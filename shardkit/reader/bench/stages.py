@@ -10,18 +10,15 @@ from shardkit.bench.dataset_part import restricted
 from shardkit.bench.stages import StageSpec
 from shardkit.dataset.manifest import read_manifest
 from shardkit.order import BatchLayout
-from shardkit.reader import pipeline
 from shardkit.reader.api import make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import CACHE_BYTES
 from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
-from shardkit.reader.records.instructions import ReadInstructions
-from shardkit.reader.records.record_reader import unbatched
-from shardkit.reader.records.recovery import RecordRecovery
 
 MAX_STEP = 1 << 40
 
@@ -37,7 +34,7 @@ def stage_dataset(spec: StageSpec) -> Any:
     if spec.stage == "whole":
         dataset = dataset_fn()
     elif spec.stage == "read":
-        dataset = _counted(_records(dataset_fn), lambda columns: tf.strings.length(columns["record"]), spec.batch_size)
+        dataset = _counted(_records(dataset_fn), lambda columns: tf.strings.length(columns["image"]), spec.batch_size)
     else:
         dataset = _counted(
             _records(dataset_fn).take(spec.memory_images).cache().repeat(),
@@ -85,9 +82,7 @@ def _records(dataset_fn: DatasetFn) -> Any:
     table, options, order = dataset_fn._table, dataset_fn._options, dataset_fn._order  # noqa: SLF001 - same package
     layout = BatchLayout(options.global_batch_size, 1, 0)
     spec = PipelineSpec(table, layout, options, order, 0)
-    recovery = RecordRecovery(table, None, options.seed, options.image)
-    chunks = pipeline.record_chunks(spec, ReadInstructions(spec, recovery), recovery)
-    return unbatched(chunks(tf.constant(0, tf.int64)))
+    return unbatched(Fetching(spec).chunks()(tf.constant(0, tf.int64)))
 
 
 def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[str, Any]], Any]:
@@ -97,8 +92,7 @@ def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[st
 
     @without_autograph
     def decoded(columns: dict[str, Any]) -> Any:
-        encoded = tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
-        window = columns["window"]
+        encoded, window = columns["image"], columns["window"]
         target = target_size(window, image) if image.scaled_decoding else None
         pixels = decode_window(encoded, window, columns.get("is_png"), image.channels, target)
         if not is_finished:

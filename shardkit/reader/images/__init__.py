@@ -1,4 +1,4 @@
-"""From an encoded image to a training tensor: crop windows, decoding, resizing, annotations, MixUp and CutMix.
+"""From an encoded image to a training tensor: decoding, resizing, annotations, MixUp and CutMix.
 
-Everything here is a TensorFlow function of tensors. The random numbers come from `orders`, the bytes from `records`.
+Everything here is a TensorFlow function of tensors. The windows, the flips and the bytes come from `shardkit.fetch`.
 """

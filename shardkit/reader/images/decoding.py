@@ -83,9 +83,13 @@ def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: ImageOpt
         try:
             decode_window(tf.constant(encoded), tf.constant(window), tf.constant(is_png), image.channels, target)
         except tf.errors.OpError as error:
-            # TensorFlow adds names of the operation before and after the sentence.
-            return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
+            return short_error(error)
     return None
+
+
+def short_error(error: Any) -> str:
+    """Return the sentence of an error, without the names of the operation that TensorFlow adds before and after it."""
+    return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
 
 
 def ratio_index(window: Any, target: Any) -> Any:
@@ -164,6 +168,20 @@ def finish_several(images: Sequence[Any], flips: Any | None, options: ImageOptio
     return _mirrored(_cast(resized, options), flips)
 
 
+def finish_held(pixels: Any, flips: Any | None, options: ImageOptions) -> Any:
+    """Return what `finish` returns for images of one size that were held in memory: [n, height, width, channels].
+
+    Args:
+        pixels: Images of the target's dtype, which are finished, or uint8 ones of any one size.
+        flips: bool[n], whether to mirror each; None for those that are mirrored already, or never.
+        options: Options of the images.
+    """
+    if tuple(pixels.shape[1:3]) != tuple(options.size):
+        return _mirrored(_cast(_RESIZE[options.resize_method](pixels, options.size), options), flips)
+    mirrored = _mirrored(pixels, flips)
+    return mirrored if pixels.dtype == options.dtype else _cast(mirrored, options)
+
+
 def _mirrored(images: Any, flips: Any | None) -> Any:
     """Return images, [n, height, width, channels], those mirrored whose flip is true; None for none.
 
@@ -179,20 +197,23 @@ def _mirrored(images: Any, flips: Any | None) -> Any:
 
 def _resized(pixels: Any, options: ImageOptions, shape: Any | None) -> Any:
     """Return the pixels resized to the target, float32[height, width, channels]; see `finish`."""
-    resize = _RESIZE[options.resize_method]
     if is_padded(options):
-        return _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options.size, resize)
-    return resize(pixels, options.size)
+        return _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options)
+    return _resized_one(pixels, options.size, options)
 
 
-def _padded(pixels: Any, shape: Any, size: tuple[int, int], resize: Callable[[Any, Any], Any]) -> Any:
+def _resized_one(pixels: Any, size: Any, options: ImageOptions) -> Any:
+    return tf.squeeze(_RESIZE[options.resize_method](tf.expand_dims(pixels, 0), size), 0)
+
+
+def _padded(pixels: Any, shape: Any, options: ImageOptions) -> Any:
     """Return the whole image, resized and centred, with a black border.
 
     tf.image.resize_with_pad is not used: it rounds a side of very long images down to 0 pixels, and fails.
     """
-    fitted, before = pad_geometry(shape, size)
-    edges = tf.stack([before, size - fitted - before], axis=1)
-    return tf.pad(resize(pixels, fitted), tf.pad(edges, [[0, 1], [0, 0]]))
+    fitted, before = pad_geometry(shape, options.size)
+    edges = tf.stack([before, options.size - fitted - before], axis=1)
+    return tf.pad(_resized_one(pixels, fitted, options), tf.pad(edges, [[0, 1], [0, 0]]))
 
 
 def pad_geometry(shape: Any, size: tuple[int, int]) -> tuple[Any, Any]:
@@ -211,8 +232,8 @@ def pad_geometry(shape: Any, size: tuple[int, int]) -> tuple[Any, Any]:
 
 def _bilinear(pixels: Any, size: Any) -> Any:
     # Cast first: the kernel is vectorised for float32 and not for uint8, which takes 100 to 150 us more per image.
-    images = tf.expand_dims(tf.cast(pixels, tf.float32), 0)
-    return tf.squeeze(tf.raw_ops.ResizeBilinear(images=images, size=size, half_pixel_centers=True), 0)
+    images = tf.cast(pixels, tf.float32)
+    return tf.raw_ops.ResizeBilinear(images=images, size=size, half_pixel_centers=True)
 
 
 def _antialiased(pixels: Any, size: Any) -> Any:

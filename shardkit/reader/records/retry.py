@@ -19,14 +19,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from shardkit.reader.python_calls import callable_in_graph, without_autograph
-from shardkit.reader.records.instructions import ReadInstructions
-from shardkit.reader.records.recovery import RecordRecovery
-from shardkit.reader.table.column_lookup import ANONYMOUS
+from shardkit.reader.column_lookup import ANONYMOUS
+from shardkit.reader.python_calls import without_autograph
 
 _FOREVER = np.iinfo(np.int64).max
 _WATCHED, _INFORMED, _PLAIN = 0, 1, 2
-_NONE: np.int64 = np.int64(0)
 
 
 class _State:
@@ -121,6 +118,7 @@ def retry_failed_steps(
     # This runs in the thread that asks for a batch: a thread of its own could call find_causes while the interpreter
     # exits, which would wait for that thread for ever. `batches` does its own prefetching.
     options.experimental_optimization.inject_prefetch = False
+    options.experimental_optimization.map_parallelization = False
     states = first_step.flat_map(without_autograph(attempts))
     return states.flat_map(without_autograph(attempt)).with_options(options)
 
@@ -141,37 +139,3 @@ def _next_kind(is_unmoved: Any, last_kind: Any, find_causes: Callable[[], Any]) 
         lambda: tf.where(is_new, watched, plain),
         lambda: tf.where(find_causes() > 0, informed, plain),
     )
-
-
-def find_undecodable_images(
-    instructions: ReadInstructions, recovery: RecordRecovery, num_places: int
-) -> Callable[[Any], Any]:
-    """Return a graph function from a step, int64[], to the number of its images that do not decode, int64[].
-
-    Args:
-        instructions: Read instructions of the pipeline.
-        recovery: Decodes the images again, and remembers those that do not decode.
-        num_places: Number of the worker's examples in a step.
-    """
-    find = callable_in_graph(_Finder(instructions, recovery, num_places).find, [tf.int64])
-    return lambda step: tf.reshape(find(step)[0], [])
-
-
-class _Finder:
-    """The object that a graph keeps for its calls.
-
-    The instructions are computed eagerly after a step has failed. Traced into every graph, as those of the batches are,
-    they would take a quarter of a second more before the first batch.
-    """
-
-    def __init__(self, instructions: ReadInstructions, recovery: RecordRecovery, num_places: int) -> None:
-        self._instructions, self._recovery, self._num_places = instructions, recovery, num_places
-
-    def find(self, step: np.int64) -> np.int64:
-        self._recovery.check_sources()
-        with tf.device("CPU:0"):
-            columns, _ = self._instructions.of_places(tf.constant(step * self._num_places), self._num_places)
-        if "window" not in columns:
-            return _NONE  # no image is decoded
-        found: np.int64 = np.int64(self._recovery.find_undecodable(columns["id"].numpy(), columns["window"].numpy()))
-        return found

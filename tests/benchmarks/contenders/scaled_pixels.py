@@ -11,14 +11,13 @@ import json
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from measuring import BATCH_SIZE
 
 from shardkit import reader
 from shardkit.dataset.index.file import key_hashes
-from shardkit.reader.images import crops
+from shardkit.fetch import draws
+from shardkit.fetch.windows import UNIFORMS, random_windows
 from shardkit.reader.images.decoding import RATIOS, ratio_index
-from shardkit.reader.orders import permutation
 
 SIZE, SEED = (224, 224), 0
 HEIGHT, WIDTH = 1500, 2000
@@ -60,10 +59,10 @@ def main() -> None:
 
 def ratios(keys: list[str], epochs: Any) -> Any:
     """The ratio of each example's crop."""
-    drawn = permutation.uniforms(tf.constant(key_hashes(keys)), tf.constant(epochs), SEED, crops.UNIFORMS + 1)
-    sides = (tf.fill([len(keys)], side) for side in (HEIGHT, WIDTH))
-    windows = crops.random_windows(drawn[:-1], *sides, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))
-    return np.array([RATIOS[int(ratio_index(window, SIZE))] for window in windows])
+    drawn = draws.uniforms(key_hashes(keys), np.asarray(epochs), SEED, UNIFORMS + 1)
+    sides = (np.full(len(keys), side, np.int32) for side in (HEIGHT, WIDTH))
+    found = random_windows(drawn[:-1], *sides, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))
+    return np.array([RATIOS[int(ratio_index(window, SIZE))] for window in found])
 
 
 def psnr(found: Any, expected: Any) -> Any:

@@ -36,6 +36,7 @@ REFUSED = [
     *of_each(["global_batch_size"], [0, (1 << 22) + 1]),
     *of_each(["seed"], [-1, 2**63]),
     *of_each(["take"], ["5", 5.0, True]),
+    *of_each(["features"], ["image", (), 5, ("image", 5)]),
     *of_each(["fold"], [1, (0,), "05", (0.0, 5.0), (0, 5, 5)]),
     *of_each(["image_size"], [16, "16", (16.0, 16.0), (0, 16), (16,), (1 << 40, 16)]),
     *of_each(["images"], [(16, 16), "16", {"size": (16, 16)}, Images]),
@@ -148,3 +149,14 @@ def test_paths_serve_for_dataset_and_cache(noise, tmp_path):
     cached = keys(Path(noise), global_batch_size=16, cache=tmp_path / "cache")
     assert cached == keys(noise, global_batch_size=16)
     assert list((tmp_path / "cache").rglob("*.tfrecord*"))
+
+
+@pytest.mark.parametrize("elsewhere", [{"service": "grpc://localhost:5000"}, {"independent_workers": True}], ids=str)
+def test_block_order_is_refused_where_others_read(elsewhere):
+    with pytest.raises(CallError, match="others read each record by itself; leave order out"):
+        make_dataset_fn("nowhere", "train", global_batch_size=8, order="block", **elsewhere)
+    # Options are shared between training and evaluation.
+    with pytest.raises(ManifestError):
+        make_dataset_fn(
+            "nowhere", "train", global_batch_size=8, order="block", service="grpc://localhost:5000", training=False
+        )

@@ -17,7 +17,9 @@ from shardkit.errors import CallError
 from shardkit.testing import convert_without_beam, upload
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
-OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
+# Random crops keep records in memory, whole images of one size their pixels.
+OPTIONS = {"global_batch_size": 16, "images": reader.Images((8, 8), augment="imagenet")}
+WHOLE = {"images": reader.Images((8, 8), flip=True)}
 
 
 def made(dataset, **options):
@@ -54,6 +56,41 @@ def reads(monkeypatch):
 
     monkeypatch.setattr(RecordFiles, "read", counted)
     return found
+
+
+@pytest.mark.parametrize("options", [{}, {"order": "block"}, {"sampling": "class_balanced"}], ids=str)
+@pytest.mark.parametrize("size", [(8, 8), (12, 6)], ids=str)
+def test_pixels_in_memory_are_those_that_were_decoded(options, size, noise):
+    """Of the size that is asked for, mirrored by the fetch; or resized and mirrored after it."""
+    images = reader.Images(size, flip=True, mean=100, std=50, eval_fit="stretch")
+    wanted = batches(made(noise, cache=None, images=images, **options), 45)
+    held = made(noise, images=images, **options)
+    assert held._pixels is not None
+    same(batches(held, 45), wanted)
+
+
+def test_pixels_of_one_split_are_held_once_and_records_are_not_held_then(noise):
+    one, other = made(noise, **WHOLE), made(noise, training=False, **WHOLE)
+    assert one._pixels is other._pixels is not None
+    assert one._table.held is None
+    assert one.held_bytes == 307 * 8 * 8 * 3
+    assert made(noise)._pixels is None
+
+
+def test_pixels_that_are_held_are_read_no_more_and_given_back(noise, reads):
+    train_fn = made(noise, where="width > 0", **WHOLE)
+    iterator = iter(train_fn())
+    next(iterator)
+    held = weakref.ref(train_fn._pixels)
+    assert soon(lambda: held()._is_complete)
+    for _ in range(5):  # what was being read meanwhile
+        next(iterator)
+    del reads[:]
+    for _ in range(40):
+        next(iterator)
+    assert not reads
+    del train_fn, iterator
+    assert soon(lambda: held() is None)
 
 
 @pytest.mark.parametrize(("order", "caches"), [("full", ["auto", reader.Memory(1 << 20)]), ("block", ["memory"])])
@@ -109,19 +146,20 @@ def test_a_split_that_needs_more_than_the_limit_is_refused_with_both_numbers(noi
         made(noise, cache=reader.Memory(max_bytes=1000))
     images = reader.Images((8, 8), dtype="uint8")
     with pytest.raises(CallError, match=r"307 decoded images take 58,944 bytes of memory, more than max_bytes=58,943"):
-        made(noise, image_size=None, images=images, training=False, cache=reader.Memory(58_943, decoded=True))
+        made(noise, images=images, training=False, cache=reader.Memory(58_943, decoded=True))
 
 
 def test_large_splits_are_held_only_if_asked_for(noise, monkeypatch):
-    monkeypatch.setattr("shardkit.reader.cache.memory.AUTO_BYTES", 1000)
+    monkeypatch.setattr("shardkit.reader.loading.AUTO_BYTES", 1000)
     assert made(noise)._table.held is None
     assert made(noise, cache="memory")._table.held is not None
 
 
-@pytest.mark.parametrize("wrong", [{"training": True}, {"training": False, "image_size": None}], ids=str)
-def test_only_images_that_are_the_same_in_every_epoch_are_held_decoded(noise, wrong):
-    with pytest.raises(CallError, match="it is for training=False with image_size= or images="):
-        made(noise, cache=reader.Memory(decoded=True), **wrong)
+def test_only_images_that_are_the_same_in_every_epoch_are_held_decoded(noise):
+    with pytest.raises(CallError, match="none are decoded: give image_size= or images="):
+        made(noise, cache=reader.Memory(decoded=True), images=None)
+    with pytest.raises(CallError, match="the same in every epoch, and random crops are not"):
+        made(noise, cache=reader.Memory(decoded=True))
 
 
 def test_other_processes_do_not_see_this_ones_memory(noise):
@@ -139,7 +177,7 @@ def test_other_processes_do_not_see_this_ones_memory(noise):
     ids=str,
 )
 def test_an_evaluation_decodes_each_image_once(noise, reads, images, last_batch):
-    options = {"training": False, "image_size": None, "images": reader.Images((8, 8), **images)}
+    options = {"training": False, "images": reader.Images((8, 8), **images)}
     options |= {"last_batch": last_batch}
     wanted = batches(made(noise, **options))
     val_fn = made(noise, **options, cache=reader.Memory(decoded=True))
@@ -151,7 +189,7 @@ def test_an_evaluation_decodes_each_image_once(noise, reads, images, last_batch)
 
 
 def test_a_part_of_an_evaluation_is_held_and_the_rest_decoded(noise):
-    options = {"training": False, "global_batch_size": 32}
+    options = {"training": False, "global_batch_size": 32, **WHOLE}
     val_fn = made(noise, **options, cache=reader.Memory(decoded=True))
     batches(val_fn, 3)
     same(batches(val_fn), batches(made(noise, **options)))

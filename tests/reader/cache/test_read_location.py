@@ -11,8 +11,8 @@ import tensorflow as tf
 
 from shardkit import read_manifest, reader
 from shardkit.errors import CallError, MachineError
+from shardkit.fetch.table.records import load_table
 from shardkit.reader.loading import check_remote_reading
-from shardkit.reader.table.records import load_table
 from shardkit.storage import open_folder
 from shardkit.testing import upload
 

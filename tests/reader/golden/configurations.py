@@ -7,9 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from shardkit import reader
+from shardkit.fetch.places import Places
 from shardkit.order import BatchLayout
-from shardkit.reader.records.instructions import ReadInstructions
-from shardkit.reader.records.recovery import RecordRecovery
 
 GOLDEN = Path(__file__).parent
 DATASETS = GOLDEN / "datasets"
@@ -98,9 +97,9 @@ def plans_of(made, configuration):
     for worker in range(workers):
         layout = BatchLayout(BATCH, workers, worker, replicas)
         spec = made._spec(layout, int(made.start_step))
-        recovery = RecordRecovery(spec.table, None, spec.options.seed, spec.options.image)
+        places = Places(spec.table, spec.order, layout, spec.wanted, spec.end_step)
         size = layout.per_worker_batch_size
         first, count = spec.start_step * size, min(STEPS, spec.end_step - spec.start_step) * size
-        columns, epochs = ReadInstructions(spec, recovery).of_places(tf.constant(first, tf.int64), count)
-        columns |= {"epoch": epochs, "key": spec.table.keys(columns["id"].numpy())}
+        columns = places.columns(first, count)
+        columns["key"] = spec.table.keys(columns["id"])
         yield {name: np.asarray(columns[name]) for name in PLANNED if name in columns}

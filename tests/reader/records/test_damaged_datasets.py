@@ -11,7 +11,7 @@ from shardkit.errors import DataError, ManifestError
 from shardkit.reader import make_dataset_fn
 from shardkit.storage import open_folder
 
-from .damaging import damage as damage_records
+from ...fetch.damaging import damage as damage_records
 
 
 def shard_of(folder, number=1):

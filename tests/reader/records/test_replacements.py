@@ -10,17 +10,17 @@ from tensorflow.python.data.ops import debug_mode
 
 from shardkit import read_manifest, reader
 from shardkit.errors import DataError, MachineError, RecordError
+from shardkit.fetch.damaged_records import DamagedRecords
+from shardkit.fetch.recovery import RecordRecovery
+from shardkit.fetch.sources import Sources
+from shardkit.fetch.table.mixtures import make_mixture
+from shardkit.fetch.table.records import load_table
+from shardkit.fetch.table.selection import select
 from shardkit.reader import pipeline
-from shardkit.reader.records.damaged_records import DamagedRecords
-from shardkit.reader.records.manifest_check import SourceWatch
-from shardkit.reader.records.recovery import RecordRecovery
-from shardkit.reader.table.mixtures import make_mixture
-from shardkit.reader.table.records import load_table
-from shardkit.reader.table.selection import select
 from shardkit.storage import LocalFolder
 from shardkit.testing import convert_without_beam, write_class_folders
 
-from .damaging import damage
+from ...fetch.damaging import damage
 
 SIZES = {"ant": 20, "bee": 9, "cat": 1}
 BLOCKS = {"order": reader.BlockOrder(block_records=4, window_blocks=2, lanes=4)}
@@ -65,7 +65,7 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
             if sum(np.asarray(dataset)[table.label == label] == url) > 1
         ]
         damage(table, victims)
-        recovery = RecordRecovery(table, DamagedRecords(100), seed=5)
+        recovery = RecordRecovery(table, DamagedRecords(100), 5, Sources(table))
         for victim in victims:
             (other, _), (again, _) = (recovery.replace(victim, is_undecodable=known) for known in (False, True))
             assert other == again, name
@@ -90,7 +90,7 @@ def test_where_nothing_is_intact_that_is_told(pair):
     table = select(table_of(pair[0]), where="label_name = 'cat'", fold=None, take=None, training=True)
     damage(table, [0])
     with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*no other example.*restore"):
-        RecordRecovery(table, DamagedRecords(100), seed=0).replace(0, is_undecodable=False)
+        RecordRecovery(table, DamagedRecords(100), 0, Sources(table)).replace(0, is_undecodable=False)
 
 
 def test_shares_of_classes_stay_exact(pair):
@@ -143,7 +143,8 @@ def test_what_the_machine_cannot_read_is_told_with_file_and_remedy(intact, monke
 
 @pytest.mark.parametrize("damaged", [None, DamagedRecords(100)])
 def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damaged):
-    recovery = RecordRecovery(table_of(intact[0]), damaged, seed=0)
+    table = table_of(intact[0])
+    recovery = RecordRecovery(table, damaged, 0, Sources(table))
     refusing(monkeypatch, "read_range", ".tfrecord", errno.EACCES)
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
         recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, is_undecodable=False)
@@ -151,11 +152,11 @@ def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damage
 
 
 def test_the_manifest_may_not_be_gone(pair):
-    watch = SourceWatch(table_of(pair[0]))
-    watch.check()
+    sources = Sources(table_of(pair[0]))
+    sources.check_manifests()
     (pair[0] / "manifest.json").unlink()
     with pytest.raises(DataError, match=r"is converted again while it is read: .*manifest\.json"):
-        watch.check()
+        sources.check_manifests()
 
 
 @pytest.mark.parametrize("on_corrupt", [pytest.param("error", marks=pytest.mark.slow), "skip"])

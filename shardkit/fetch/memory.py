@@ -1,0 +1,227 @@
+"""Records, or decoded images, in memory, so that only the first epoch reads or decodes them.
+
+A thread fills them in file order while training begins, and may be behind it: what is not held yet is read where it is
+stored. Several inputs of one process hold the same records, and the same images, once.
+"""
+
+import hashlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.errors import CallError
+from shardkit.fetch.table.records import RecordTable
+
+RECORD_OVERHEAD = 64  # bytes: the header of a Python object, its place in the list, and rounding
+_Ids = npt.NDArray[np.int64]
+# Examples, and what was read of each: bytes, or something else where it was not read.
+Records = Iterator[tuple[_Ids, list[Any]]]
+# Examples, and the encoded image of each, to those that decode and their pixels.
+DecodeMany = Callable[[Iterator[tuple[_Ids, list[bytes]]]], Iterator[tuple[_Ids, npt.NDArray[Any]]]]
+Held = TypeVar("Held", bound="HeldRecords | HeldPixels")
+
+# What is held, by a digest of what it is. It is there as long as an input refers to it.
+_held: "weakref.WeakValueDictionary[bytes, Any]" = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+class HeldRecords:
+    """The records of a table in memory, by example, as far as they were read; for any thread."""
+
+    def __init__(self, table: RecordTable) -> None:
+        """Make room for the records of a table; nothing is read."""
+        self._records: list[bytes | None] = [None] * table.num_examples
+        self._is_complete = self._has_begun = self._is_given_up = False
+        self._lock = threading.Lock()
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the records that are held."""
+        return sum(len(data) for data in self._records if data is not None)
+
+    def of(self, example_ids: _Ids) -> tuple[list[Any], _Ids]:
+        """Return the data of examples, None where it is not held, and the rows of those that are not.
+
+        Args:
+            example_ids: int64[n].
+        """
+        records = self._records
+        found = [records[one] for one in example_ids.tolist()]
+        missing = [] if self._is_complete else [row for row, data in enumerate(found) if data is None]
+        return found, np.array(missing, np.int64)
+
+    def keep(self, example_ids: _Ids, records: Sequence[Any]) -> None:
+        """Hold the records of examples, int64[n]; those that are not bytes were not read."""
+        with self._lock:
+            if self._is_given_up:
+                return
+            for example_id, data in zip(example_ids.tolist(), records, strict=True):
+                if isinstance(data, bytes):
+                    self._records[example_id] = data
+
+    def begin(self, read: Callable[[], Records]) -> None:
+        """Let a thread read all records, if none does.
+
+        Args:
+            read: Function that returns the records; they must not refer to this object.
+        """
+        with self._lock:
+            if self._has_begun:
+                return
+            self._has_begun = True
+        _start(self, read(), "holding records")
+
+    def end(self) -> None:
+        """Remember that all records were read, but for damaged ones."""
+        with self._lock:
+            self._is_complete = not self._is_given_up and None not in self._records
+
+    def give_up(self) -> None:
+        """Hold nothing any more: a file was changed, and records of another one may be here."""
+        with self._lock:
+            self._has_begun = self._is_given_up = True
+            self._is_complete = False
+            self._records = [None] * len(self._records)
+
+
+class HeldPixels:
+    """Decoded images in memory as one array, by example, as far as they were decoded; for any thread.
+
+    Attributes:
+        dtype: Of an image.
+        shape: Of an image: (height, width, channels).
+        mirrors: Whether a fetch mirrors them; else that has to follow their resizing.
+    """
+
+    def __init__(
+        self,
+        table: RecordTable,
+        shape: tuple[int, int, int],
+        dtype: Any,
+        decode: Callable[[int, bytes], npt.NDArray[Any]],
+        decode_many: DecodeMany,
+        *,
+        mirrors: bool,
+    ) -> None:
+        """Make room for the images; none is decoded.
+
+        Args:
+            table: The split's record table.
+            shape: Of an image.
+            dtype: Of an image.
+            decode: Function of an example and its encoded image; raises RecordError if it does not decode.
+            decode_many: Decodes images as they are read; leaves out those that do not decode.
+            mirrors: See the class.
+        """
+        self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
+        self.decode, self._decode_many, self._table = decode, decode_many, table
+        # The kernel gives memory to pages that are written, so what is not decoded takes none.
+        self._pixels = np.empty((table.num_examples, *shape), self.dtype)
+        self._are_held = np.zeros(table.num_examples, np.bool_)
+        self._is_complete = self._has_begun = self._is_given_up = False
+        self._lock = threading.Lock()
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the array."""
+        return self._pixels.nbytes
+
+    def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
+        """Return the images of examples, int64[n], and the rows of those that are not held."""
+        found = self._pixels.take(example_ids, axis=0)
+        return found, np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+
+    def keep(self, example_ids: _Ids, pixels: npt.NDArray[Any]) -> None:
+        """Hold the images of examples, int64[n]."""
+        with self._lock:
+            if not self._is_given_up:
+                self._pixels[example_ids] = pixels
+                self._are_held[example_ids] = True  # after the pixels: another thread may look
+
+    def begin(self, read: Callable[[], Records]) -> None:
+        """Let a thread read and decode all images, if none does; see `HeldRecords.begin`."""
+        with self._lock:
+            if self._has_begun:
+                return
+            self._has_begun = True
+        decoded = self._decode_many(_images(self._table, read()))
+        _start(self, decoded, "holding images")
+
+    def end(self) -> None:
+        """Remember that all images were decoded, but for damaged ones."""
+        with self._lock:
+            self._is_complete = not self._is_given_up and bool(self._are_held.all())
+
+    def give_up(self) -> None:
+        """Hold nothing any more; see `HeldRecords.give_up`."""
+        with self._lock:
+            self._has_begun = self._is_given_up = True
+            self._is_complete = False
+            self._are_held[:] = False
+
+
+def _images(table: RecordTable, read: Records) -> Iterator[tuple[_Ids, list[bytes]]]:
+    for ids, records in read:
+        whole = [row for row, data in enumerate(records) if isinstance(data, bytes)]
+        starts, sizes = table.image_start[ids].tolist(), table.image_bytes[ids].tolist()
+        yield ids[whole], [records[row][starts[row] : starts[row] + sizes[row]] for row in whole]
+
+
+def _start(held: Any, parts: Iterator[tuple[_Ids, Any]], name: str) -> None:
+    # TensorFlow's threads, which call this, are daemons to Python, and a new thread would be one too. At exit, a daemon
+    # in TensorFlow's code aborts the process.
+    threading.Thread(target=_fill, args=(weakref.ref(held), parts), name=name, daemon=False).start()
+
+
+def _fill(held: "weakref.ref[Any]", parts: Iterator[tuple[_Ids, Any]]) -> None:
+    for ids, values in parts:
+        found = held()
+        # Nobody wants them any more, or the interpreter, which waits for this thread, exits.
+        if found is None or not threading.main_thread().is_alive():
+            return
+        found.keep(ids, values)
+        del found
+    if (found := held()) is not None:
+        found.end()
+
+
+def hold(table: RecordTable, make: Callable[[], Held], kind: str = "") -> Held:
+    """Return what is held of a table, the same object for the same records in this process.
+
+    Args:
+        table: The split's record table.
+        make: Function that makes it.
+        kind: What else it depends on.
+    """
+    places = [f"{root.url}/{shard.path} {shard.sha256}" for root, shard in zip(table.roots, table.shards, strict=True)]
+    digest = hashlib.blake2b("\n".join([kind, *places]).encode())
+    if table.record is not None:
+        digest.update(table.record.tobytes())
+    key = digest.digest()
+    with _lock:
+        found: Held | None = _held.get(key)
+        if found is None:
+            found = _held[key] = make()
+    return found
+
+
+def record_bytes(table: RecordTable) -> int:
+    """Return the bytes that the records of a table take in memory."""
+    return int(table.length.sum(dtype=np.int64)) + table.num_examples * RECORD_OVERHEAD
+
+
+def check_room(max_bytes: int | None, what: str, needed: int) -> None:
+    """Check that what is to be held fits into a limit.
+
+    Raises:
+        CallError: It does not.
+    """
+    if max_bytes is not None and needed > max_bytes:
+        raise CallError(
+            f"cache: {what} take {needed:,} bytes of memory, more than max_bytes={max_bytes:,}; raise it, or leave "
+            "cache out"
+        )

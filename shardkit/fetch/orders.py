@@ -1,0 +1,71 @@
+"""Choose the order of training for a table."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.errors import CallError
+from shardkit.fetch.table.records import RecordTable
+from shardkit.order.sampling import class_weighted, sampling_by_name
+from shardkit.order.training import (
+    BlockOrder,
+    BlockwiseOrder,
+    FullOrder,
+    Order,
+    SampledOrder,
+    check_blocks,
+    no_class_to_sample,
+    sampling_in_blocks,
+)
+
+
+def make_order(
+    table: RecordTable,
+    classes: Sequence[str],
+    *,
+    training: bool,
+    seed: int,
+    global_batch_size: int,
+    shares: tuple[npt.NDArray[np.int64], Sequence[float]] | None,
+    blocks: BlockOrder | None,
+    sampling: str | Mapping[str, float],
+) -> Order | None:
+    """Return the order of training; None for evaluation, which reads in file order.
+
+    Args:
+        table: The split's record table.
+        classes: Names of the classes in label order.
+        training: False for an evaluation.
+        seed: Seed of the order.
+        global_batch_size: Examples of a step over all workers and replicas.
+        shares: For a mixture, the number of each example's dataset and the weights of the datasets.
+        blocks: The block order; None for the full order.
+        sampling: "natural", "class_balanced", or weights by class name.
+
+    Raises:
+        CallError: Arguments that cannot be combined, or a batch size that the lanes do not divide.
+        UnknownNameError: The dataset has no such class.
+    """
+    if shares is not None and (blocks is not None or sampling != "natural"):
+        raise CallError("a mixture of datasets has its own order; leave out order and sampling")
+    if not training:
+        if sampling != "natural":
+            raise CallError("sampling must be left out of evaluation, which reads every example once")
+        return None
+    if shares is not None:
+        numbers, weights = shares
+        mixed = class_weighted(numbers, dict(enumerate(weights)), num_classes=len(weights), seed=seed)
+        return SampledOrder(mixed, seed)
+    if sampling != "natural":
+        if blocks is not None:
+            raise sampling_in_blocks()
+        if not table.has_class:
+            raise no_class_to_sample()
+        return SampledOrder(sampling_by_name(table.label, classes, sampling, seed), seed)
+    if blocks is not None:
+        check_blocks(global_batch_size, blocks)
+        # In a selection, the first example of each shard, without the shards that have none.
+        starts = table.starts if table.record is None else np.unique(np.searchsorted(table.record, table.starts))
+        return BlockwiseOrder(blocks.layout(starts), seed, global_batch_size)
+    return FullOrder(table.num_examples, seed)

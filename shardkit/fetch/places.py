@@ -1,0 +1,174 @@
+"""Plan the next examples before their records are read: which they are, and their windows, flips and seeds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.dataset.stored_names import names_in_records, record_key
+from shardkit.fetch.draws import seeds, uniforms
+from shardkit.fetch.table.records import RecordTable
+from shardkit.fetch.windows import UNIFORMS, Crops
+from shardkit.order import BatchLayout, sequential
+from shardkit.order.training import BlockwiseOrder, Order
+
+_Ints = npt.NDArray[np.int64]
+Columns = dict[str, npt.NDArray[Any]]
+
+# A hundred calls of NumPy take 0.7 ms, whatever the number of examples up to this one; and NumPy releases the
+# interpreter's lock in operations on more than 500 elements.
+PLANNED = 448
+# Takes the place of the epoch in the seeds of batches: no epoch has this number.
+BATCH_EPOCH = -1
+
+# Columns that are not known from the index of an example: its place, and what only a fetch needs.
+ID, EPOCH, WINDOW_NAME = "id", "epoch", "lane_window"
+BATCH_SEED = "batch_seed"
+IS_EXAMPLE = "is_example"  # the other rows of a short batch are cut off
+KEY_HASH = "key_hash"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of each example.
+
+    Attributes:
+        seed: Seed of the draws, 0 to 2**63 - 1.
+        crops: How windows are chosen; None without windows.
+        has_record: Whether the whole record is wanted.
+        has_image: Whether the encoded image is wanted.
+        has_size: Whether the height and the width of the image are wanted.
+        has_seed: Whether each example has a seed.
+        has_batch_seed: Whether each place has a seed, for functions of batches.
+        class_weights: Weights in label order; None for none.
+        short_last_batch: Whether an evaluation is not padded.
+    """
+
+    seed: int
+    crops: Crops | None = None
+    has_record: bool = True
+    has_image: bool = False
+    has_size: bool = False
+    has_seed: bool = False
+    has_batch_seed: bool = False
+    class_weights: tuple[float, ...] | None = None
+    short_last_batch: bool = False
+
+
+class Places:
+    """The places of one worker: place p is place p % B of step p // B, where a step has B examples of this worker."""
+
+    def __init__(
+        self, table: RecordTable, order: Order | None, layout: BatchLayout, wanted: Wanted, end_step: int
+    ) -> None:
+        """Make the places of one input pipeline.
+
+        Args:
+            table: The split's record table.
+            order: Order of training; None for an evaluation, which reads in file order.
+            layout: The worker's part of every global batch.
+            wanted: What is wanted of each example.
+            end_step: End of the steps, exclusive.
+        """
+        self._table, self.order, self._layout, self._wanted = table, order, layout, wanted
+        self._end = end_step * layout.per_worker_batch_size
+        weights = wanted.class_weights
+        self._weights = None if weights is None else np.array(weights, np.float32)
+        is_png = table.is_png
+        self._is_png = None if is_png is None or is_png.all() else is_png
+        self._is_numbered = wanted.has_record and not names_in_records("key", table.stored_as)
+        self._plans: dict[int, Columns] = {}
+
+    def columns(self, first: int, count: int) -> Columns:
+        """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation.
+
+        Args:
+            first: Number of the first place.
+            count: How many.
+        """
+        stop = min(first + count, self._end)
+        plans = [self._plan(number) for number in range(first // PLANNED, (stop - 1) // PLANNED + 1)]
+        parts = []
+        for number, plan in enumerate(plans, first // PLANNED):
+            start = number * PLANNED
+            rows = slice(max(first - start, 0), min(stop - start, PLANNED))
+            parts.append({name: column[rows] for name, column in plan.items()})
+        if len(parts) == 1:
+            return parts[0]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _plan(self, number: int) -> Columns:
+        """Return the columns of places that are planned together; the last few plans are kept."""
+        plan = self._plans.get(number)
+        if plan is None:
+            first = number * PLANNED
+            plan = self._made(np.arange(first, min(first + PLANNED, self._end)))
+            if len(self._plans) > 3:  # a race with another thread costs a plan, no more
+                self._plans.pop(min(self._plans, default=number), None)
+            self._plans[number] = plan
+        return plan
+
+    def _made(self, places: _Ints) -> Columns:
+        layout, wanted, num_examples = self._layout, self._wanted, self._table.num_examples
+        size = layout.per_worker_batch_size
+        positions = places // size * layout.global_batch_size + layout.slots.start + places % size
+        columns: Columns = {}
+        if self.order is not None:
+            ids, epochs = self.order.draw(positions)
+        elif wanted.short_last_batch:
+            ids, is_example = sequential.short_ids(positions, num_examples=num_examples, layout=layout)
+            epochs = np.zeros_like(positions)
+            columns |= {"weight": is_example.astype(np.float32), IS_EXAMPLE: is_example}
+        else:
+            ids, columns["weight"] = sequential.padded_ids(positions, num_examples=num_examples)
+            epochs = np.zeros_like(positions)
+        if isinstance(self.order, BlockwiseOrder):
+            columns[WINDOW_NAME] = self.order.window_starts(positions)
+        if wanted.has_batch_seed:
+            columns[BATCH_SEED] = seeds(positions, np.array([BATCH_EPOCH]), wanted.seed)
+        return columns | self.of_examples(ids, epochs) | {ID: ids, EPOCH: epochs}
+
+    def of_examples(self, ids: _Ints, epochs: _Ints) -> Columns:
+        """Return the columns of examples, as they are read in an epoch each; int64[n] both."""
+        table, wanted, key_hash = self._table, self._wanted, self._table.key_hash[ids]
+        label, height, width = table.label[ids], table.height[ids], table.width[ids]
+        columns: Columns = {"label": label}
+        if self._is_png is not None:
+            columns["is_png"] = self._is_png[ids]
+        if self._weights is not None:
+            columns["weight"] = self._weights[label]
+        if wanted.has_size:
+            columns |= {"height": height, "width": width}
+        if wanted.has_record:
+            columns |= {KEY_HASH: key_hash} | self._beside_record(ids, height, width)
+        if wanted.has_seed:
+            columns["seed"] = seeds(key_hash, epochs, wanted.seed)
+        crops = wanted.crops
+        if crops is not None:
+            drawn = np.zeros((0, 0), np.float32)
+            if crops.scale is not None or crops.flip:
+                drawn = uniforms(key_hash, epochs, wanted.seed, UNIFORMS + 1)
+            if crops.flip:
+                columns["flip"] = drawn[-1] < 0.5
+            columns["window"] = crops.windows(height, width, drawn[:-1])
+        return columns
+
+    def _beside_record(self, ids: _Ints, height: npt.NDArray[np.int32], width: npt.NDArray[np.int32]) -> Columns:
+        """Return what a parsed record lacks, and where its image is."""
+        table, columns = self._table, Columns()
+        if self._wanted.has_image:
+            columns |= {"image_start": table.image_start[ids], "image_bytes": table.image_bytes[ids]}
+        for name, column in (("height", height), ("width", width)):
+            if table.stored_as.get(name) == ():
+                columns[name] = column
+        if table.relabelling is not None:
+            columns["dataset"] = table.dataset[table.shard_of(ids)]
+        if self._is_numbered:
+            columns["key"] = np.array([self._record_key(one) for one in ids.tolist()], object)
+        return columns
+
+    def _record_key(self, example_id: int) -> bytes:
+        table = self._table
+        shard = int(table.shard_of(np.array([example_id]))[0])
+        return record_key(table.key_paths[shard], table.location(example_id)[1]).encode()

@@ -1,0 +1,296 @@
+"""Recover from damaged records: read them again, raise an error that names them, or choose a replacement.
+
+A record whose image does not decode counts as damaged too. For an example of a batch its crop decides, because a JPEG
+is decoded no further than its crop; for a replacement, the whole image.
+
+A record that is intact when it is read again is used. A file that the machine cannot read is not damaged: it raises
+MachineError.
+"""
+
+import logging
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.dataset.manifest.readopting import made_again
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
+from shardkit.errors import DataError, RecordError
+from shardkit.fetch.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.fetch.sources import Sources
+from shardkit.fetch.table.records import RecordTable
+from shardkit.hashing import hash64
+from shardkit.storage import unreadable
+from shardkit.storage.retry import retried
+
+_LOG = logging.getLogger(__name__)
+# A prime above any number of examples, so that it has no common divisor with it: steps of this length visit every
+# example once before any twice. The neighbours of a damaged record are often damaged too, so steps are long.
+STRIDE = (1 << 61) - 1
+
+
+class DecodingError(Protocol):
+    """A decoder."""
+
+    def __call__(self, encoded: bytes, window: npt.NDArray[np.int32], *, is_png: bool) -> str | None:
+        """Return the decoder's error; None if the window, int32[4], decodes."""
+        ...
+
+
+class RecordRecovery:
+    """Finds out what is wrong with the records that could not be read or decoded."""
+
+    def __init__(
+        self,
+        table: RecordTable,
+        damaged: DamagedRecords | None,
+        seed: int,
+        sources: Sources,
+        decoding_error: DecodingError | None = None,
+    ) -> None:
+        """Make the recovery of one input pipeline.
+
+        Args:
+            table: The split's record table.
+            damaged: The damaged records that were replaced, shared by all pipelines of an input function; None to stop
+                at the first one.
+            seed: Seed of the reader, 0 to 2**63 - 1; decides which examples replace damaged ones.
+            sources: Notice changes of the table's datasets.
+            decoding_error: Decodes an image; None if images are not decoded.
+        """
+        self._table, self._damaged, self._seed, self._decoding_error = table, damaged, seed, decoding_error
+        self._sources = sources
+        self._lost_classes = set[tuple[str, int]]()
+        # For each damaged example, the last window that was decoded, and whether it failed.
+        self._decoded: dict[int, tuple[list[int], bool]] = {}
+
+    @property
+    def replaces(self) -> bool:
+        """Whether damaged records are replaced by others."""
+        return self._damaged is not None
+
+    def repaired(self, example_id: int, *, is_undecodable: bool) -> tuple[int, bytes]:
+        """Return the example in the place of one that was not read, and its data: itself, or a replacement.
+
+        Args:
+            example_id: Row in the table.
+            is_undecodable: Whether the record is intact, and its image known not to decode.
+
+        Raises:
+            RecordError, DataError, MachineError: See `reread_or_raise`, `replace`.
+        """
+        if self.replaces:
+            return self.replace(example_id, is_undecodable=is_undecodable)
+        return example_id, self.reread_or_raise(example_id)
+
+    def reread_or_raise(self, example_id: int) -> bytes:
+        """Return the data of a record that could not be read, if it is intact when it is read again.
+
+        Raises:
+            RecordError: It is damaged; names shard, record and key, and what is wrong.
+            DataError: Its shard was replaced.
+            MachineError: Its shard cannot be read.
+        """
+        try:
+            data = self._read(example_id)
+        except RecordError as error:
+            raise self._named(example_id, error) from None
+        self._sources.check_record(example_id, data)
+        return data
+
+    def replace(self, example_id: int, *, is_undecodable: bool) -> tuple[int, bytes]:
+        """Return the example that replaces a damaged one, and its data.
+
+        It is the same example if its record is intact when it is read again. All damaged records met are counted.
+
+        Args:
+            example_id: Row in the table.
+            is_undecodable: Whether the record is intact, and its image known not to decode.
+
+        Raises:
+            RecordError: No other record is intact, or there were more damaged ones than are allowed.
+            DataError: A shard was replaced.
+            MachineError: A shard cannot be read.
+        """
+        for candidate in self._candidates(example_id, is_undecodable=is_undecodable):
+            try:
+                data = self._read(candidate)
+                if candidate != example_id:
+                    self._check_image(candidate, data)
+            except RecordError as error:  # noqa: PERF203 - each may be damaged
+                self._count(candidate, error)
+            else:
+                self._sources.check_record(candidate, data)
+                self._warn_of_other_class(example_id, candidate)
+                return candidate, data
+        raise self._irreplaceable(example_id)
+
+    def find_undecodable(self, example_ids: npt.NDArray[np.int64], windows: npt.NDArray[np.int32]) -> int:
+        """Return the number of images of a failed step that do not decode; they are replaced from now on.
+
+        Args:
+            example_ids: int64[n].
+            windows: int32[n, 4], the windows that are decoded.
+
+        Raises:
+            RecordError: Damaged records are not replaced, which names the first by shard, record and key; or there were
+                more than are allowed.
+            DataError: A shard was replaced.
+        """
+        found = 0
+        for example_id, window in zip(example_ids.tolist(), windows, strict=True):
+            try:
+                data = self._read(example_id)
+            except (RecordError, OSError):
+                continue  # the next fetch finds this too, and calls `repaired`
+            try:
+                self._check_image(example_id, data, window)
+            except RecordError as error:
+                self._sources.check_record(example_id, data)
+                if self._damaged is None:
+                    raise self._named(example_id, error) from None
+                self._count(example_id, error)
+                self._decoded[example_id] = window.tolist(), True
+                found += 1
+        return found
+
+    def known_undecodable(self, example_ids: npt.NDArray[np.int64], windows: npt.NDArray[np.int32] | None) -> set[int]:
+        """Return the rows of the examples that are known not to decode in their windows.
+
+        Only examples that were found to be damaged before are decoded here: so a step fails once for each of them, and
+        not again in every epoch.
+
+        Args:
+            example_ids: int64[n].
+            windows: int32[n, 4]; None if images are not decoded.
+        """
+        if self._damaged is None or windows is None:
+            return set()
+        rows = self._damaged.known(example_ids).tolist()
+        return {row for row in rows if self._is_undecodable(int(example_ids[row]), windows[row])}
+
+    def _is_undecodable(self, example_id: int, window: npt.NDArray[np.int32]) -> bool:
+        decoded = self._decoded.get(example_id)
+        if decoded is not None and decoded[0] == window.tolist():
+            return decoded[1]
+        try:
+            data = self._read(example_id)
+        except (RecordError, OSError):
+            return False  # see find_undecodable
+        try:
+            self._check_image(example_id, data, window)
+        except RecordError:
+            is_undecodable = True
+        else:
+            is_undecodable = False
+        self._decoded[example_id] = window.tolist(), is_undecodable
+        return is_undecodable
+
+    def _candidates(self, example_id: int, *, is_undecodable: bool) -> Iterator[int]:
+        """Yield the example, unless it is known to be damaged, then the others of its class, then those of its dataset.
+
+        The last ones let training continue if a class has no intact example left.
+        """
+        if not is_undecodable:
+            yield example_id
+        for same_class in (True, False):
+            peers = self._table.peers(example_id, same_class=same_class)
+            rank = int(np.searchsorted(peers, example_id))
+            for attempt in range(1, len(peers)):
+                yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
+
+    def _irreplaceable(self, example_id: int) -> RecordError:
+        shard, number = self._table.location(example_id)
+        key = self._table.keys(np.asarray([example_id]))[0]
+        return RecordError(
+            f"{self._table.root(example_id).url}/{shard.path}: record {number}, key {key!r}: it is damaged, and no "
+            f"other example of this selection is intact to replace it; "
+            f"{self._remedy(example_id)}, or leave it out with where="
+        )
+
+    def _warn_of_other_class(self, example_id: int, other: int) -> None:
+        """Name a class without an intact example once, when an example of another class replaces one of it."""
+        label = self._table.label
+        if label[example_id] == label[other]:
+            return
+        lost = self._table.root(example_id).url, int(label[example_id])
+        if lost not in self._lost_classes:
+            self._lost_classes.add(lost)
+            _LOG.warning(
+                "%s: no example of class %r is intact; examples of other classes replace them, with weight 0 where "
+                "elements have weights",
+                lost[0],
+                self._table.class_name(example_id),
+            )
+
+    def _count(self, example_id: int, error: RecordError) -> None:
+        assert self._damaged is not None  # noqa: S101 - called only if damaged records are replaced
+        if not len(self._damaged.known(np.asarray([example_id]))):
+            self._sources.check_shard(example_id)
+        if self._damaged.add(record := self._describe(example_id, error)):
+            _LOG.warning("%s/%s; another example replaces it", self._table.root(example_id).url, record)
+
+    def _check_image(self, example_id: int, data: bytes, window: Any = None) -> None:
+        if self._decoding_error is None:
+            return
+        table = self._table
+        start = int(table.image_start[example_id])
+        encoded = data[start : start + int(table.image_bytes[example_id])]
+        is_png = table.is_png is not None and bool(table.is_png[example_id])
+        if window is None:
+            window = np.array([0, 0, table.height[example_id], table.width[example_id]], np.int32)
+        if problem := self._decoding_error(encoded, window, is_png=is_png):
+            raise RecordError(f"its image does not decode: {problem}")
+
+    def _named(self, example_id: int, error: RecordError) -> RecordError:
+        self._sources.check_shard(example_id)
+        record = self._describe(example_id, error)
+        return RecordError(f"{self._table.root(example_id).url}/{record}; {self._remedy(example_id)}")
+
+    def _remedy(self, example_id: int) -> str:
+        return f"run `shardkit verify`, then restore the shard or {made_again(self._table.root(example_id))}"
+
+    def _read(self, example_id: int) -> bytes:
+        table = self._table
+        shard, _ = table.location(example_id)
+        root = table.root(example_id)
+        # Where the dataset is, not in its copy, and opened anew: what was read first may be damaged or replaced.
+        start, length = int(table.offset[example_id]), int(table.length[example_id])
+        try:
+            frame = retried(lambda: root.read_range(shard.path, start, length + OVERHEAD_BYTES))
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise RecordError(str(error)) from error
+        except OSError as error:
+            raise unreadable(f"{root.url}/{shard.path}", error) from error
+        return unframe(frame, length)
+
+    def _describe(self, example_id: int, error: RecordError) -> DamagedRecord:
+        shard, number = self._table.location(example_id)
+        problem = str(error)
+        try:
+            key = self._table.keys(np.asarray([example_id]))[0]
+        except (OSError, DataError) as unreadable_key:
+            key, problem = "unknown", f"{problem}; {unreadable_key}"
+        return DamagedRecord(example_id, shard.path, number, key, problem)
+
+
+def replacement(rank: int, attempt: int, seed: int, count: int) -> int:
+    """Return the rank of the example that replaces a damaged one.
+
+    If a damaged record were skipped, all later positions would move, and workers that share the order would drift
+    apart. The replacement is a pure function, so that every worker, every epoch and every resumed run has the same one.
+    It is of the same class and dataset, so that their shares stay exact.
+
+    Over attempts 1 to count - 1 every other example comes exactly once, in an order that depends on rank and seed: if
+    one record is intact, it is found.
+
+    Args:
+        rank: Rank of the damaged record among the examples of its class and dataset, in [0, count).
+        attempt: From 1 to count - 1; the next one if the chosen example is damaged too.
+        seed: Seed of the reader, 0 to 2**63 - 1.
+        count: Number of examples of the class and dataset, at least 2.
+    """
+    others = count - 1
+    (start,) = hash64([str(rank)], seed=seed, purpose="replacement")
+    return int((rank + 1 + (int(start) + (attempt - 1) * STRIDE) % others) % count)

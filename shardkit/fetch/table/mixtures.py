@@ -1,0 +1,219 @@
+"""Several datasets as one: their tables joined, and their classes reconciled by name.
+
+In training each dataset is a separate endless stream, which returns all its examples before any of them again. Where a
+dataset has fewer examples than its share of a global batch, a batch holds some of them twice.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.arguments.checks import check_no_arrays
+from shardkit.dataset.features import MASK, Feature
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.stored_names import names_in_records
+from shardkit.errors import CallError
+from shardkit.fetch.table.records import RecordTable, aligned
+from shardkit.options.words import named
+
+_LABEL_ROLES = {"class_label", "bbox", "mask"}
+_COLUMNS = ("offset", "length", "key_hash", "height", "width", "image_start", "image_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Several datasets and their weights.
+
+    Attributes:
+        manifests: The manifest of each dataset.
+        weights: The weight of each dataset, above 0, in any unit.
+    """
+
+    manifests: tuple[Manifest, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def classes(self) -> list[str]:
+        """Names in label order: those of the first dataset, then the new ones of each further one."""
+        return list(dict.fromkeys(name for manifest in self.manifests for name in manifest.classes))
+
+    def table(self, load: Callable[[Manifest], RecordTable], *, training: bool) -> RecordTable:
+        """Return the table of all examples, dataset by dataset.
+
+        Args:
+            load: Function that returns the table of one dataset.
+            training: False for an evaluation, which reads each example once.
+
+        Raises:
+            CallError: The datasets cannot be mixed, or an evaluation would read examples twice.
+        """
+        tables = [load(manifest) for manifest in self.manifests]
+        if not training:
+            self._check_apart(tables)
+        return _joined(tables, self.manifests, self.classes)
+
+    def _check_apart(self, tables: Sequence[RecordTable]) -> None:
+        """Check that no two datasets have an example in common, as versions of a dataset that grew do."""
+        for number, table in enumerate(tables):
+            for other, earlier in enumerate(tables[:number]):
+                if shared := _num_shared(earlier, table):
+                    larger, smaller = (number, other) if table.num_examples >= earlier.num_examples else (other, number)
+                    whole, part = (_pinned(self.manifests[one]) for one in (larger, smaller))
+                    msg = (
+                        f"dataset: {shared:,} examples of {part} are in {whole} too, and an evaluation reads every "
+                        f"example once: leave {part} out"
+                    )
+                    if shared < tables[smaller].num_examples:
+                        msg += ", or evaluate each dataset separately"
+                    raise CallError(msg)
+
+    def shares(self, table: RecordTable) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
+        """Return the dataset number of each example of the joined table, int64[N], and the weights."""
+        return table.dataset[table.shard_of(np.arange(table.num_examples))], self.weights
+
+
+def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
+    """Read the manifests of several datasets.
+
+    Args:
+        datasets: At least one (dataset, weight).
+
+    Raises:
+        CallError: An entry is not a pair, a dataset is given twice, or a weight is not a finite number above 0.
+        ManifestError: A dataset is damaged; the message names the file.
+    """
+    check_no_arrays("dataset", datasets)
+    pairs = [_pair(one) for one in datasets]
+    for number, (manifest, _) in enumerate(pairs):
+        for other, _ in pairs[:number]:
+            # By digest: a folder has many spellings, and a copy holds the same examples.
+            if manifest.digest == other.digest:
+                first = "" if manifest.root.url == other.root.url else f", first as {other.root.url}"
+                msg = f"dataset: {manifest.root.url} is given twice{first}; leave one out and add up the weights"
+                raise CallError(msg)
+    return Mixture(tuple(manifest for manifest, _ in pairs), tuple(weight for _, weight in pairs))
+
+
+def _num_shared(one: RecordTable, other: RecordTable) -> int:
+    """Return the number of examples that two tables have in common: the same records of equal shards."""
+    shard_of = {shard.sha256: number for number, shard in enumerate(one.shards)}
+    shared = [(shard_of[shard.sha256], number) for number, shard in enumerate(other.shards) if shard.sha256 in shard_of]
+    return sum(len(np.intersect1d(_records_in(one, first), _records_in(other, second))) for first, second in shared)
+
+
+def _records_in(table: RecordTable, shard: int) -> npt.NDArray[np.int64]:
+    """Return the numbers of a shard's records that a table has."""
+    first, stop = np.searchsorted(table.records, table.starts[shard : shard + 2])
+    numbers: npt.NDArray[np.int64] = table.records[first:stop] - table.starts[shard]
+    return numbers
+
+
+def _pinned(manifest: Manifest) -> str:
+    """Return a dataset's folder with its version: versions of one dataset have the same folder."""
+    return f"{manifest.root.url}@sha256:{manifest.digest}"
+
+
+def _pair(given: Any) -> tuple[Manifest, float]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise CallError(
+            f"dataset takes several datasets as pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found "
+            f"{_shown(given)}"
+        )
+    dataset, weight = given
+    if not isinstance(dataset, str | os.PathLike | Manifest):
+        raise CallError(f"dataset: the first part of each pair must be a folder or a manifest; found {dataset!r}")
+    manifest = dataset if isinstance(dataset, Manifest) else read_manifest(os.fspath(dataset))
+    is_number = isinstance(weight, Real) and not isinstance(weight, bool)
+    if not (is_number and np.isfinite(float(weight)) and weight > 0):
+        raise CallError(
+            f"dataset: the weight of {manifest.root.url} must be a finite number above 0; found {weight!r}: correct "
+            f"it, or leave the dataset out"
+        )
+    return manifest, float(weight)
+
+
+def _shown(given: Any) -> str:
+    return given.root.url if isinstance(given, Manifest) else repr(given)
+
+
+def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: list[str]) -> RecordTable:
+    label_of = {name: label for label, name in enumerate(classes)}
+    maps = np.full((len(tables), max(len(classes), 1)), -1, np.int64)
+    for row, manifest in zip(maps, manifests, strict=True):
+        row[: len(manifest.classes)] = [label_of[name] for name in manifest.classes]
+    features = _common_features(tables, manifests)
+    if MASK in features and any(manifest.classes != classes for manifest in manifests):
+        msg = (
+            "masks hold class numbers: mixed datasets need the same classes; convert them with the same "
+            f"{named('classes')}"
+        )
+        raise CallError(msg)
+    same = all(classes[: len(manifest.classes)] == manifest.classes for manifest in manifests)
+    *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
+    starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
+    records = [table.records + base for table, base in zip(tables, bases, strict=True)]
+    columns: dict[str, Any] = {name: _concatenated([getattr(table, name) for table in tables]) for name in _COLUMNS}
+    is_selection = any(table.record is not None for table in tables)
+    return replace(
+        tables[0],
+        features=features,
+        num_classes=len(classes),
+        roots=[root for table in tables for root in table.roots],
+        dataset=np.repeat(np.arange(len(tables)), [len(table.shards) for table in tables]),
+        shards=[shard for table in tables for shard in table.shards],
+        identities=[one for table in tables for one in table.identities],
+        paths=[path for table in tables for path in table.paths],
+        key_paths=[path for table in tables for path in table.key_paths],
+        starts=np.concatenate([*starts, [num_records]]),
+        record=_concatenated(records) if is_selection else None,
+        label=_concatenated([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)]),
+        is_png=_is_png(tables),
+        relabelling=None if same else maps,
+        **columns,
+    )
+
+
+def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -> Mapping[str, Feature]:
+    """Return the features that all datasets store; others are dropped."""
+    common = dict(tables[0].features)
+    for table, manifest in zip(tables[1:], manifests[1:], strict=True):
+        for name in list(common):
+            if name not in table.features:
+                del common[name]
+            elif table.features[name] != common[name]:
+                found, expected = (f"{one.dtype} {one.role}" for one in (table.features[name], common[name]))
+                msg = f"{manifest.root.url}: feature {name!r} is {found}, but {expected} in {manifests[0].root.url}"
+                raise CallError(msg)
+            elif names_in_records(name, table.stored_as) != names_in_records(name, tables[0].stored_as):
+                raise CallError(
+                    f"{manifest.root.url}: feature {name!r} has another name in the records than in "
+                    f"{manifests[0].root.url}; adopted TFRecords can be mixed with records of the same features only"
+                )
+    labels = [[name for name, one in table.features.items() if one.role in _LABEL_ROLES] for table in tables]
+    for names, manifest in zip(labels[1:], manifests[1:], strict=True):
+        if names != labels[0]:
+            raise CallError(
+                f"{manifest.root.url}: its labels are {names or 'none'}, those of {manifests[0].root.url} "
+                f"{labels[0] or 'none'}; only datasets with labels of one kind can be mixed"
+            )
+    return common
+
+
+def _relabelled(labels: npt.NDArray[np.int32], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    return np.where(labels < 0, labels, row[labels]).astype(np.int32)
+
+
+def _is_png(tables: list[RecordTable]) -> npt.NDArray[np.bool_] | None:
+    columns = [np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png for table in tables]
+    joined = np.concatenate(columns)
+    return joined if joined.any() else None
+
+
+def _concatenated(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    joined = aligned(sum(map(len, parts)), parts[0].dtype.type)
+    return np.concatenate(parts, out=joined)

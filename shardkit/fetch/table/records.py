@@ -1,0 +1,274 @@
+"""The record table: what the reader keeps in memory of a split, about 40 bytes for each example."""
+
+import contextlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature
+from shardkit.dataset.index.shards import READING_THREADS, parse_columns, read_columns, read_indexes
+from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.dataset.stored_names import StoredAs
+from shardkit.errors import DataError
+from shardkit.storage import FileIdentity, Folder, LocalFolder
+
+ALIGNMENT = 64  # bytes
+_COLUMNS = {
+    "offset": np.int64,
+    "length": np.int32,
+    "key_hash": np.int64,
+    "label": np.int32,
+    "height": np.int32,
+    "width": np.int32,
+    "image_start": np.int32,
+    "image_bytes": np.int32,
+}
+# The keys of 6 million examples of 40 characters each. Of a larger split, the least recently used keys are dropped.
+MAX_KEY_BYTES = 256 << 20  # 256 MiB
+
+
+class KeyColumns:
+    """The keys of shards, up to a number of bytes; may be used from any thread.
+
+    A global batch of a shuffled split has examples of up to as many shards as it has examples, and `batch_keys` is
+    called for one batch after another. So the keys of a shard are kept after its index was read.
+    """
+
+    def __init__(self, max_bytes: int = MAX_KEY_BYTES) -> None:
+        """Make an empty collection."""
+        self._max_bytes, self._num_bytes = max_bytes, 0
+        self._columns: OrderedDict[str, pa.ChunkedArray] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, sha256: str, read: Callable[[], pa.ChunkedArray]) -> pa.ChunkedArray:
+        """Return the keys of a shard, in the order of its records.
+
+        Args:
+            sha256: Checksum of the shard's index.
+            read: Function that reads the keys; called if they are not in memory.
+        """
+        with self._lock:
+            column = self._columns.get(sha256)
+            if column is not None:
+                self._columns.move_to_end(sha256)
+                return column
+        column = read()
+        with self._lock:
+            if sha256 not in self._columns:
+                self._columns[sha256] = column
+                self._num_bytes += column.nbytes
+            while self._num_bytes > self._max_bytes:
+                _, oldest = self._columns.popitem(last=False)
+                self._num_bytes -= oldest.nbytes
+        return column
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """One row for each example, by id: shard after shard, in file order.
+
+    Attributes:
+        features: Features that every record stores.
+        num_classes: Number of classes of the dataset.
+        shards: Shards that are not empty.
+        roots: [num_shards], folder of each shard's dataset.
+        dataset: int64[num_shards], number of each shard's dataset in a mixture. Two datasets may have the same folder:
+            versions of one dataset that grew.
+        identities: [num_shards], identity of each shard's file when the table was made; None in object stores, and if
+            the machine does not tell.
+        paths: [num_shards], paths of the TFRecord files, as TensorFlow opens them.
+        starts: int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1]).
+        record: int64[N], ascending, the record of each example of a selection; None if the table has all records.
+        offset: int64[N], offset of the record's frame in its shard, bytes.
+        length: int32[N], length of the record's data, bytes.
+        key_hash: int64[N], hash of the key.
+        label: int32[N], class number; -1 if an example does not have exactly one class.
+        height, width: int32[N], pixels.
+        image_start, image_bytes: int32[N]; the image is [start, start + bytes) of the record's data.
+        is_png: bool[N]; None if all images are JPEGs.
+        relabelling: int64[num_datasets, num_classes], label in the table for each dataset and label in its records;
+            None if the records' labels are right.
+        key_columns: Keys that were read.
+        stored_as: Names of features in the records of others, see `stored_names`.
+        key_paths: [num_shards], the beginning of the keys of records that have none, see `stored_names.record_key`.
+        held: The records in memory, a `memory.HeldRecords`; None if they are not held.
+        has_copies: Whether `paths` are local copies, which never change.
+    """
+
+    features: Mapping[str, Feature]
+    num_classes: int
+    shards: list[Shard]
+    roots: list[Folder]
+    dataset: npt.NDArray[np.int64]
+    identities: list[FileIdentity | None]
+    paths: list[str]
+    starts: npt.NDArray[np.int64]
+    offset: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int32]
+    key_hash: npt.NDArray[np.int64]
+    label: npt.NDArray[np.int32]
+    height: npt.NDArray[np.int32]
+    width: npt.NDArray[np.int32]
+    image_start: npt.NDArray[np.int32]
+    image_bytes: npt.NDArray[np.int32]
+    is_png: npt.NDArray[np.bool_] | None
+    record: npt.NDArray[np.int64] | None = None
+    relabelling: npt.NDArray[np.int64] | None = None
+    key_columns: KeyColumns = field(default_factory=KeyColumns)
+    stored_as: StoredAs = field(default_factory=dict)
+    key_paths: list[str] = field(default_factory=list)
+    held: Any = None
+    has_copies: bool = False
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples, N."""
+        return len(self.offset)
+
+    @property
+    def has_class(self) -> bool:
+        """Whether every example has exactly one class."""
+        return self.features.get(LABEL) == CLASS_LABEL
+
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        """int64[N], ascending, the record of each example."""
+        return np.arange(self.num_examples) if self.record is None else self.record
+
+    def shard_of(self, example_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the number of the shard of each example, int64[n]."""
+        records = example_ids if self.record is None else self.record[example_ids]
+        return np.searchsorted(self.starts, records, side="right") - 1
+
+    def root(self, example_id: int) -> Folder:
+        """Return the folder of an example's dataset."""
+        return self.roots[int(self.shard_of(np.asarray([example_id]))[0])]
+
+    def location(self, example_id: int) -> tuple[Shard, int]:
+        """Return the shard of an example, and the number of its record in the shard."""
+        shard_index = int(self.shard_of(np.asarray([example_id]))[0])
+        record = example_id if self.record is None else int(self.record[example_id])
+        return self.shards[shard_index], record - int(self.starts[shard_index])
+
+    def keys(self, example_ids: npt.NDArray[np.int64]) -> list[str]:
+        """Return the keys of some examples; reads their indexes the first time, see `KeyColumns`."""
+        records = example_ids if self.record is None else self.record[example_ids]
+        shard_of = self.shard_of(example_ids)
+        keys = np.empty(len(records), object)
+        shard_indices = np.unique(shard_of)
+        with ThreadPoolExecutor(READING_THREADS) as pool:
+            for shard_index, column in zip(shard_indices, pool.map(self._keys_of, shard_indices), strict=True):
+                here = np.flatnonzero(shard_of == shard_index)
+                keys[here] = column.take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
+        return list(keys)
+
+    def peers(self, example_id: int, *, same_class: bool = True) -> npt.NDArray[np.int64]:
+        """Return the ids of all examples of an example's dataset and class, with its own, ascending.
+
+        Args:
+            example_id: Row in the table.
+            same_class: False for those of all classes.
+        """
+        # A mixture joins tables one after another, so the records of a dataset are one range.
+        shards = np.flatnonzero(self.dataset == self.dataset[self.shard_of(np.asarray([example_id]))[0]])
+        records = self.starts[shards[0]], self.starts[shards[-1] + 1]
+        first, stop = records if self.record is None else np.searchsorted(self.record, records)
+        if not same_class:
+            return np.arange(first, stop)
+        found: npt.NDArray[np.int64] = first + np.flatnonzero(self.label[first:stop] == self.label[example_id])
+        return found
+
+    def class_name(self, example_id: int) -> str | None:
+        """Return the name of an example's class, read from the index; None if it does not have exactly one class."""
+        if self.label[example_id] < 0:
+            return None
+        shard, number = self.location(example_id)
+        found: str | None = read_columns(self.root(example_id), shard, ["label_name"])["label_name"][number].as_py()
+        return str(self.label[example_id]) if found is None else found
+
+    def _keys_of(self, shard_index: int) -> pa.ChunkedArray:
+        root, shard = self.roots[shard_index], self.shards[shard_index]
+        return self.key_columns.of(shard.index.sha256, lambda: read_columns(root, shard, ["key"])["key"])
+
+
+def load_table(manifest: Manifest, split_name: str) -> RecordTable:
+    """Read the indexes of a split, and check shards and indexes against the manifest.
+
+    Raises:
+        UnknownNameError: The dataset has no such split.
+        DataError: A shard is missing or truncated, or an index is damaged or belongs to another shard.
+        MachineError: A shard or an index cannot be read.
+    """
+    shards = [shard for shard in manifest.split(split_name).shards if shard.num_examples]
+    if not shards:
+        raise DataError(f"{manifest.root.url}: split {split_name!r} has no examples")
+    counts = [shard.num_examples for shard in shards]
+    starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+    identities = [_identity(manifest.root, shard) for shard in shards]  # before the sizes are checked
+    columns: dict[str, Any] = {name: aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
+    is_png = np.zeros(int(starts[-1]), np.bool_)
+
+    for shard_index, raw in enumerate(read_indexes(manifest.root, shards)):
+        # Each index is copied to its rows at once: concatenating all of them would take twice the memory.
+        rows = slice(starts[shard_index], starts[shard_index + 1])
+        table = parse_columns(manifest.root, shards[shard_index], raw, [*_COLUMNS, "format"])
+        for name, column in columns.items():
+            column[rows] = table[name].fill_null(-1).to_numpy() if table[name].null_count else table[name].to_numpy()
+        is_png[rows] = _is_png(table["format"])
+    pa.default_memory_pool().release_unused()  # otherwise a gigabyte remains after twenty million rows
+    return RecordTable(
+        features=manifest.features,
+        num_classes=len(manifest.classes),
+        shards=shards,
+        roots=[manifest.root] * len(shards),
+        dataset=np.zeros(len(shards), np.int64),
+        identities=identities,
+        paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
+        starts=starts,
+        is_png=is_png if is_png.any() else None,
+        stored_as=manifest.stored_as,
+        key_paths=[manifest.path_in_records(shard) for shard in shards],
+        **columns,
+    )
+
+
+def _identity(root: Folder, shard: Shard) -> FileIdentity | None:
+    if isinstance(root, LocalFolder):
+        with contextlib.suppress(OSError):  # read_indexes says which file cannot be read
+            return root.identity(shard.path)
+    return None
+
+
+def aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """Return an uninitialised array that TensorFlow uses without a copy, see `column_lookup`.
+
+    TensorFlow's kernels need an alignment of 64 bytes; NumPy's is 16.
+    """
+    num_bytes = count * np.dtype(dtype).itemsize
+    raw = np.empty(num_bytes + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + num_bytes].view(dtype)
+
+
+def take_rows(column: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return some rows of a column, aligned for TensorFlow."""
+    kept = aligned(len(rows), column.dtype.type)
+    np.take(column, rows, out=kept)
+    return kept
+
+
+def _is_png(formats: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    # Compares the dictionary's codes: comparing twenty million strings is slow.
+    return np.concatenate([_has_value(chunk, "PNG") for chunk in formats.chunks])
+
+
+def _has_value(chunk: pa.DictionaryArray, value: str) -> npt.NDArray[np.bool_]:
+    values = chunk.dictionary.to_pylist()
+    return chunk.indices.to_numpy() == values.index(value) if value in values else np.zeros(len(chunk), np.bool_)

@@ -1,0 +1,164 @@
+"""Select the examples of a split that are read: by a condition on the index, by fold, or a fixed number of them.
+
+A selection is made once, when the input function is made. It is then read as if it were the whole split: the same
+order, exact lengths, and the same steps as any split.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.acero as acero
+import pyarrow.compute as pc
+
+from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
+from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
+from shardkit.dataset.index.shards import read_columns
+from shardkit.errors import CallError
+from shardkit.fetch.table.folds import in_fold
+from shardkit.fetch.table.records import RecordTable, take_rows
+
+_Rows = npt.NDArray[np.int64]
+
+
+class _Filter(NamedTuple):
+    """A condition on the rows of an index.
+
+    Attributes:
+        mask: Returns bool[N], the rows of an index that meet the condition.
+        columns: Names of the columns that the condition reads.
+    """
+
+    mask: Callable[[pa.Table], npt.NDArray[np.bool_]]
+    columns: frozenset[str]
+
+
+def select(
+    table: RecordTable,
+    *,
+    where: Any,
+    fold: tuple[int, int] | None,
+    take: int | None,
+    training: bool,
+) -> RecordTable:
+    """Return the table of the selected examples.
+
+    Args:
+        table: All examples of the split.
+        where: Condition as text (see shardkit.dataset.conditions) or as a pyarrow expression; None for all examples.
+        fold: (index, count) of a fold; None for all folds.
+        take: Number of examples to keep; None for all.
+        training: Whether to read the other folds instead of the fold itself.
+
+    Raises:
+        CallError: The condition cannot be read, or no example meets it; the fold or the number is out of range.
+    """
+    # Folds of the whole split, whatever the condition: two conditions would otherwise give two different folds.
+    chosen = None if fold is None else in_fold(table, *fold, training=training)
+    if where is not None:
+        meeting = _rows_that_meet(table, where)
+        rows = meeting if chosen is None else meeting[chosen[meeting]]
+        if not len(rows):
+            msg = f"where={str(where)!r} is met by {len(meeting):,} examples of the split, none of them in fold={fold}"
+            raise CallError(f"{msg}{' of training' if training else ''}; choose another fold, or fewer folds")
+        table = _selected(table, rows)
+    elif chosen is not None:
+        table = _selected(table, np.flatnonzero(chosen))
+    if take is not None:
+        if not 1 <= take <= table.num_examples:
+            raise CallError(f"take must be from 1 to {table.num_examples:,}, the number of examples; found {take!r}")
+        # By the hash of the key: a later version of the dataset, with more examples, keeps most of them.
+        table = _selected(table, np.sort(np.argsort(table.key_hash, kind="stable")[:take]))
+    return table
+
+
+def _selected(table: RecordTable, rows: _Rows) -> RecordTable:
+    names = ["offset", "length", "key_hash", "label", "height", "width", "image_start", "image_bytes"]
+    kept: dict[str, Any] = {name: take_rows(getattr(table, name), rows) for name in names}
+    return replace(
+        table,
+        record=take_rows(table.records, rows),
+        is_png=None if table.is_png is None else table.is_png[rows],
+        **kept,
+    )
+
+
+def _rows_that_meet(table: RecordTable, where: Any) -> _Rows:
+    """Return the rows that meet a condition; reads one shard's index at a time, to bound the memory."""
+    condition = _filter(where)
+    found, empty = [np.zeros(0, np.int64)], set(condition.columns)
+    for start, index in _indexes(table):
+        found.append(start + np.flatnonzero(condition.mask(index)))
+        empty -= {name for name in empty if _has_values(index[name])}
+    rows = np.concatenate(found)
+    if not len(rows):
+        msg = f"where={str(where)!r} is met by none of the examples of the split"
+        raise CallError(msg + "".join(f"; {_why_empty(name, table)}" for name in CONDITION_COLUMNS if name in empty))
+    return rows
+
+
+def _has_values(column: pa.ChunkedArray) -> bool:
+    if pa.types.is_list(column.type):
+        return bool(pc.any(pc.greater(pc.list_value_length(column), 0)).as_py())
+    return int(column.null_count) < len(column)
+
+
+def _why_empty(name: str, table: RecordTable) -> str:
+    empty = f"the column {name} is empty in this dataset"
+    if name in {"label", "label_name"}:
+        if {LABELS, OBJECT_LABELS} & set(table.features):
+            return (
+                f"{empty}, whose examples have several labels: use the column labels, which holds class numbers (in "
+                "the order of the manifest's classes), as in where='3 in labels'"
+            )
+        if LABEL in table.features:
+            return f"{empty}, whose labels are numbers that only the records hold, not the index"
+        return f"{empty}, whose examples have no class"
+    if name == "labels" and LABEL in table.features:
+        return f"{empty}, whose examples have one label each: use label_name or label"
+    return f"{empty}, which was converted without groups" if name == "group" else empty
+
+
+def _indexes(table: RecordTable) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the first row and the index of every shard."""
+    for shard_index, shard in enumerate(table.shards):
+        index = read_columns(table.roots[shard_index], shard, list(CONDITION_COLUMNS))
+        yield int(table.starts[shard_index]), index
+
+
+def _filter(where: Any) -> _Filter:
+    if isinstance(where, str):
+        condition = Condition(where)
+        return _Filter(lambda index: condition.mask(index).to_numpy(zero_copy_only=False), condition.columns)
+    if isinstance(where, pc.Expression):
+        return _expression_filter(where)
+    msg = f"where must be a condition as a string, or a pyarrow.compute expression; found {type(where).__name__}"
+    raise CallError(msg)
+
+
+def _expression_filter(where: pc.Expression) -> _Filter:
+    # random() is the only function of an Arrow expression whose value depends on anything but the row.
+    if re.search(r"\brandom\(\{initializer=", str(where)):
+        msg = f"where={str(where)!r} calls random(), which gives every worker another selection; use take= for a few"
+        raise CallError(msg)
+
+    def mask(index: pa.Table) -> npt.NDArray[np.bool_]:
+        source = acero.Declaration("table_source", acero.TableSourceNodeOptions(index))
+        condition = acero.Declaration("project", acero.ProjectNodeOptions([where], ["meets"]))
+        try:
+            found = acero.Declaration.from_sequence([source, condition]).to_table(use_threads=False)["meets"]
+        except (pa.ArrowException, KeyError) as error:
+            problem = str(error).splitlines()[0] if str(error) else type(error).__name__
+            columns = ", ".join(CONDITION_COLUMNS)
+            raise CallError(f"where={str(where)!r} cannot be evaluated: {problem}; the columns are {columns}") from None
+        if not pa.types.is_boolean(found.type):
+            msg = f"where={str(where)!r} is a value of type {found.type}, no condition; compare it with something"
+            raise CallError(msg)
+        meets: npt.NDArray[np.bool_] = found.fill_null(False).to_numpy()  # noqa: FBT003 - the value to fill in
+        return meets
+
+    return _Filter(mask, frozenset(re.findall(r"\w+", str(where))) & frozenset(CONDITION_COLUMNS))

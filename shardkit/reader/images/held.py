@@ -1,0 +1,117 @@
+"""Decode images into memory with TensorFlow's decoder, see `shardkit.fetch.memory.HeldPixels`."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from shardkit.errors import RecordError
+from shardkit.fetch.memory import HeldPixels, hold
+from shardkit.fetch.table.records import RecordTable
+from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.images.decoding import decode_window, finish, short_error, target_size
+
+_TOGETHER = 16  # images of a call, which the cores share
+_Ids = npt.NDArray[np.int64]
+
+
+def pixel_shape(table: RecordTable, image: ImageOptions) -> tuple[int, int, int] | None:
+    """Return the shape of all stored images; None if they differ, or a window is not the whole image."""
+    height, width = int(table.height[0]), int(table.width[0])
+    is_one = bool((table.height == height).all() and (table.width == width).all())
+    if not is_one or not image.crops.are_whole(table.height, table.width) or image.scaled_decoding:
+        return None
+    return (height, width, image.channels) if image.eval_fit != "pad" or image.random_crop is not None else None
+
+
+def hold_pixels(table: RecordTable, image: ImageOptions) -> HeldPixels:
+    """Return the decoded images of a table: as they are stored if they have one size, else resized and cast."""
+    shape = pixel_shape(table, image)
+    decoder = _Decoder(table, image, is_finished=shape is None)
+    # Mirroring an image before it is resized may change its last bit.
+    mirrors = shape is None or shape[:2] == tuple(image.size)
+    made_of = f"pixels {image.channels} {mirrors}" if shape is not None else f"finished {image!r}"
+    dtype = np.dtype(np.uint8) if shape is not None else tf.as_dtype(image.dtype).as_numpy_dtype
+    return hold(
+        table,
+        lambda: HeldPixels(
+            table, shape or (*image.size, image.channels), dtype, decoder.one, decoder.many, mirrors=mirrors
+        ),
+        made_of,
+    )
+
+
+class _Decoder:
+    """Decodes the images of a table, each in the same way every time."""
+
+    def __init__(self, table: RecordTable, image: ImageOptions, *, is_finished: bool) -> None:
+        self._image, self._is_finished = image, is_finished
+        drawn = np.zeros((0, 0), np.float32)  # no window is random
+        self._windows = image.crops.windows(table.height, table.width, drawn)
+        self._is_png = np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png
+        self._together = tf.function(self._decode_together, autograph=False)
+
+    def one(self, example_id: int, encoded: bytes) -> npt.NDArray[Any]:
+        """Return the pixels of an example's image.
+
+        Raises:
+            RecordError: It does not decode.
+        """
+        with tf.device("CPU:0"):
+            try:
+                found = self._decode(
+                    tf.constant(encoded), tf.constant(self._windows[example_id]), bool(self._is_png[example_id])
+                )
+            except tf.errors.OpError as error:
+                raise RecordError(f"its image does not decode: {short_error(error)}") from None
+        pixels: npt.NDArray[Any] = found.numpy()
+        return pixels
+
+    def many(self, parts: Iterator[tuple[_Ids, list[bytes]]]) -> Iterator[tuple[_Ids, npt.NDArray[Any]]]:
+        """Yield the examples whose images decode, and their pixels.
+
+        Args:
+            parts: Examples, int64[n], and the encoded image of each.
+        """
+        for ids, encoded in parts:
+            for first in range(0, len(ids), _TOGETHER):
+                yield self._of_some(ids[first : first + _TOGETHER], encoded[first : first + _TOGETHER])
+
+    def _of_some(self, ids: _Ids, encoded: list[bytes]) -> tuple[_Ids, npt.NDArray[Any]]:
+        # The graph has operations for a fixed number of images.
+        padding = _TOGETHER - len(ids)
+        rows = np.append(ids, np.full(padding, ids[-1]))
+        try:
+            with tf.device("CPU:0"):
+                pixels = self._together(
+                    tf.constant(encoded + encoded[-1:] * padding),
+                    tf.constant(self._windows[rows]),
+                    tf.constant(self._is_png[rows]),
+                )
+            return ids, pixels.numpy()[: len(ids)]
+        except tf.errors.OpError:
+            found = {}
+            for example_id, data in zip(ids.tolist(), encoded, strict=True):
+                try:
+                    found[example_id] = self.one(example_id, data)
+                except RecordError:  # noqa: PERF203 - whoever reads it says what is wrong
+                    continue
+            shape = (0, *self._image.size, self._image.channels)
+            return np.array(list(found), np.int64), np.stack(list(found.values())) if found else np.zeros(shape)
+
+    def _decode_together(self, encoded: Any, windows: Any, is_png: Any) -> Any:
+        parts = (tf.unstack(one, _TOGETHER) for one in (encoded, windows, is_png))
+        return tf.stack([self._decode(*row) for row in zip(*parts, strict=True)])
+
+    def _decode(self, encoded: Any, window: Any, is_png: Any) -> Any:
+        image = self._image
+        if isinstance(is_png, bool):
+            is_png = True if is_png else None
+        if not self._is_finished:
+            return decode_window(encoded, window, is_png, image.channels)
+        if not image.scaled_decoding:
+            return finish(decode_window(encoded, window, is_png, image.channels), None, image)
+        scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
+        return finish(scaled, None, image, shape=window[2:])
