@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.planning.rows import LazyColumn
 from shardkit.conversion.planning.splits.grouping import group_codes
-from shardkit.hashing import COLUMN_BLOCK, hash64_column
+from shardkit.hashing import COLUMN_BLOCK
 from shardkit.naming import split_of_folder
 
 _Ints = npt.NDArray[np.int64]
@@ -220,7 +220,8 @@ def _names_repeat(keys: pa.ChunkedArray | LazyColumn) -> bool:
     """Return whether files in different folders have the same names, as recordings do that each begin to count anew."""
     blocks = (keys.slice(start, COLUMN_BLOCK) for start in range(0, len(keys), COLUMN_BLOCK))
     names = pa.chunked_array([chunk for one in blocks for chunk in pc.replace_substring_regex(one, "^.*/", "").chunks])
-    return len(np.unique(hash64_column(names, seed=0, purpose="key"))) * _MIN_IMAGES <= len(names)
+    num_names: int = pc.count_distinct(names).as_py()
+    return num_names * _MIN_IMAGES <= len(names)
 
 
 def _has_digit(name: str) -> bool:
