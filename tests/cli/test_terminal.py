@@ -189,9 +189,9 @@ def test_the_next_steps_run_when_they_are_pasted_and_fit_80_columns(name, slow_s
     commands, python = next_steps(call("convert", slow_source, name, "--check", "header").stdout)
     assert max(map(len, [*commands.splitlines(), *python.splitlines()])) <= 80 + (len(name) - 60) * (len(name) > 60)
     commands = [shlex.split(command) for command in commands.replace("\\\n", " ").splitlines()]
-    assert [words[1] for words in commands] == ["verify", "info", "script"]
-    assert commands[2][3:] == [">", "train.py"]
-    for words in (*commands[:2], commands[2][:3]):
+    assert [words[1] for words in commands] == ["verify", "info", "view", "report", "script"]
+    assert commands[4][3:] == [">", "train.py"]
+    for words in (*commands[:2], [*commands[2], "--help"], commands[3], commands[4][:3]):
         assert words[0] == "shardkit"
         assert call(*words[1:]).exit_code == 0, words
     compile(python, "pasted", "exec")

@@ -32,6 +32,7 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
         lines += _command("info", output, "--rejected")
     split = next((name for name, split in manifest.splits.items() if split.num_examples), None)
     if split is not None:
+        lines += [*_command("view", output), *_command("report", output)]
         batch = min(BATCH, manifest.splits[split].num_examples)
         if has_labels(manifest.features):
             lines += _command("script", output, into="train.py")
