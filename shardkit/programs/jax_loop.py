@@ -41,7 +41,7 @@ MEANS: tuple[float, ...] = ()  # of numbers
 DEVIATIONS: tuple[float, ...] = ()
 IMAGE_SIZE = (64, 64)  # height and width in pixels
 CROP_SCALE = (0.8, 1.0)  # share of an image that a random crop for training covers
-PHOTOGRAPHS = False  # True: ResNet-50; False: a small one, for small images
+PHOTOGRAPHS = False  # True: ResNet-50; False: six convolutions, for small images
 DROPOUT = 0.2  # share of the features that a training step leaves out
 BATCH_SIZE = 64
 EPOCHS = 20
@@ -99,19 +99,21 @@ class Model(nnx.Module):
 
     def __init__(self, num_outputs: int, rngs: nnx.Rngs) -> None:
         dtype = jnp.float32 if jax.default_backend() == "cpu" else jnp.bfloat16  # of computation, not of weights
-        depths, first = ((3, 4, 6, 3), 64) if PHOTOGRAPHS else ((1, 1, 1), 16)
-        size, strides = (7, 2) if PHOTOGRAPHS else (3, 1)
-        layers = [
-            nnx.Conv(3, first, (size, size), strides, use_bias=False, dtype=dtype, rngs=rngs),
-            nnx.BatchNorm(first, momentum=0.9, dtype=dtype, rngs=rngs),
-            nnx.relu,
-            partial(nnx.max_pool, window_shape=(3, 3), strides=(2, 2), padding="SAME"),
-        ]
-        inputs = first
-        for stage, depth in enumerate(depths):
-            for number in range(depth):
-                layers.append(Block(inputs, first << stage, 2 if stage and not number else 1, dtype, rngs))
-                inputs = 4 * first << stage
+        convolution = partial(nnx.Conv, use_bias=False, dtype=dtype, rngs=rngs)
+        norm = partial(nnx.BatchNorm, momentum=0.9, dtype=dtype, rngs=rngs)
+        layers, inputs = list[Any](), 3
+        if PHOTOGRAPHS:
+            pool = partial(nnx.max_pool, window_shape=(3, 3), strides=(2, 2), padding="SAME")
+            layers, inputs = [convolution(3, 64, (7, 7), 2), norm(64), nnx.relu, pool], 64
+            for width, depth in ((64, 3), (128, 4), (256, 6), (512, 3)):
+                for number in range(depth):
+                    layers.append(Block(inputs, width, 2 if width > 64 and not number else 1, dtype, rngs))
+                    inputs = 4 * width
+        else:
+            for width in (32, 64, 128):
+                for strides in (1, 2):
+                    layers += [convolution(inputs, width, (3, 3), strides), norm(width), nnx.relu]
+                    inputs = width
         self.backbone = nnx.Sequential(*layers)
         self.dropout = nnx.Dropout(DROPOUT, rngs=rngs)
         self.head = nnx.Linear(inputs, num_outputs, rngs=rngs)
