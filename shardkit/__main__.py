@@ -20,13 +20,11 @@ def main() -> None:
 
     Until a command runs, there is nothing to clean up, so Ctrl-C ends the process at once. Python would raise
     KeyboardInterrupt inside of a module that is being loaded, which ends in a traceback or in another error. When a
-    command has ended, its result counts: Ctrl-C only ends the waiting for threads and for Python's own end.
+    command has ended, its result counts, and Ctrl-C only ends the waiting for functions of `atexit`.
     """
     is_answered = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not if it is ignored, as by nohup
     if is_answered:
         signal.signal(signal.SIGINT, lambda *_: end_interrupted(_at_start()))
-        # Registered first, so it is called last. After it, Python would let the signal kill the process.
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     _use_utf8()
     sys.meta_path.insert(0, _NoPandas())
     from shardkit.cli import main as run
@@ -37,7 +35,10 @@ def main() -> None:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         if is_answered:
             signal.signal(signal.SIGINT, lambda *_: _end(code))
-        raise
+        # Python's own end would stop a thread of pyarrow's pool that calls Python meanwhile. C++ answers that with
+        # "terminate called without an active exception", and the exit code is lost.
+        atexit._run_exitfuncs()  # noqa: SLF001 - no public function runs them
+        _end(code)
 
 
 def _at_start() -> str:
@@ -61,7 +62,8 @@ def end_interrupted(sentence: str) -> NoReturn:
 
 def _end(code: int) -> NoReturn:
     with contextlib.suppress(OSError, RuntimeError, ValueError):  # the signal may have come while it is written
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     os._exit(code)
 
 

@@ -11,16 +11,13 @@ import shardkit
 
 HEAVY = ["tensorflow", "keras", "apache_beam", "pyarrow", "numpy", "PIL", "pydantic", "pandas"]
 PROBE = """
-import runpy, sys
+import atexit, runpy, sys
+atexit.register(lambda: print("loaded:", *[name for name in {names!r} if name in sys.modules]))
 {statement}
-print("loaded:", *[name for name in {names!r} if name in sys.modules])
 """
 HELP = """
 sys.argv = ["shardkit", *{arguments!r}]
-try:
-    runpy.run_module("shardkit", run_name="__main__")
-except SystemExit as end:
-    assert not end.code, end.code
+runpy.run_module("shardkit", run_name="__main__")
 """
 
 
