@@ -50,9 +50,10 @@ CHANGES: dict[str, str] = {
     "format:gif": "GIF; re-encoded as PNG",
     "format:heif": "HEIC or HEIF; re-encoded as JPEG if it is opaque, else as PNG",
     "format:jpeg2000": "JPEG 2000; re-encoded as PNG",
+    "format:lossy_webp": "lossy WebP of one frame; re-encoded as JPEG if it is opaque, else as PNG",
     "format:ppm": "PBM, PGM or PPM; re-encoded as PNG",
     "format:tiff": "TIFF; re-encoded as PNG",
-    "format:webp": "WebP; re-encoded as JPEG if it was lossy and opaque, else as PNG",
+    "format:webp": "lossless or animated WebP; re-encoded as PNG",
     "jpeg_process": "JPEG with arithmetic coding or the lossless process; re-encoded as ordinary JPEG",
     "metadata": "EXIF, XMP, comments or thumbnails removed by `strip_metadata`, or texts above 1 MiB, without decoding",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
@@ -62,6 +63,8 @@ CHANGES: dict[str, str] = {
     "resized": "reduced by `resize`, `max_side` or `size`",
     "subsampling": "re-encoded with the chroma subsampling of `subsampling` and its own quantisation tables",
 }
+# Those of lossy images that are stored as JPEG if they are opaque, with loss once more.
+LOSSY = frozenset({"format:heif", "format:lossy_webp"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shardkit.images.boxes import upright_size
-from shardkit.images.gps import webp_chunks
-from shardkit.images.info import FIRST_TRANSPOSED, ImageInfo, damaged
+from shardkit.images.info import FIRST_TRANSPOSED, LOSSY, ImageInfo, damaged
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import has_alpha, without_large_texts
@@ -89,8 +88,7 @@ def normalise(data: bytes, info: ImageInfo, form: StoredForm) -> NormalisedImage
         image = transpose(image, orientation)
         if placement.is_padded:
             image = _padded(image, placement)
-        lossy = info.format == "JPEG" or (info.format == "HEIF" and image.mode in {"L", "RGB"})
-        lossy = lossy or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
+        lossy = info.format == "JPEG" or (image.mode in {"L", "RGB"} and not LOSSY.isdisjoint(info.changes))
         encoded = _encode(image, "JPEG" if lossy else "PNG", form)
     return NormalisedImage(encoded, *image.size, tuple(sorted({*info.changes, *placement.changes, *more})))
 
@@ -221,11 +219,6 @@ def transpose(image: "Image", orientation: int) -> "Image":
         8: Transpose.ROTATE_90,
     }.get(orientation)
     return image if method is None else image.transpose(method)
-
-
-def _is_lossy_webp(data: bytes) -> bool:
-    """Return whether a still WebP has a lossy frame ("VP8 ") and not a lossless one ("VP8L")."""
-    return any(kind == b"VP8 " for kind, _ in webp_chunks(data))
 
 
 def _encode(image: "Image", kind: str, form: StoredForm) -> bytes:

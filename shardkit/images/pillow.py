@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from shardkit.images.gps import webp_chunks
 from shardkit.images.info import FIRST_TRANSPOSED, BadImage, ImageInfo, check_size, damaged, truncated
 from shardkit.images.orientation import valid_orientation
 from shardkit.images.png import without_large_texts
@@ -220,10 +221,15 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
             ("animated", getattr(image, "is_animated", False)),
             ("bit_depth", image.mode.startswith("I") or _depth(image, data, kind) > 8),
             ("cmyk", image.mode == "CMYK"),
-            (f"format:{kind.lower()}", True),
+            (f"format:{'lossy_webp' if kind == 'WEBP' and _is_lossy_webp(data) else kind.lower()}", True),
             ("orientation", orientation != 1),
         )
     return ImageInfo(kind, width, height, orientation, tuple(code for code, holds in reasons if holds))
+
+
+def _is_lossy_webp(data: bytes) -> bool:
+    """Return whether a WebP has one frame, and it is lossy ("VP8 ") and not lossless ("VP8L")."""
+    return any(kind == b"VP8 " for kind, _ in webp_chunks(data))  # frames of an animation are inside chunks "ANMF"
 
 
 def _orientation(image: "ImageFile") -> int:

@@ -230,6 +230,51 @@ def test_classes_that_are_met_by_chance_do_not_stop(met, stops):
     assert bool([*_by_class(_Step("cmyk", "CMYK colours", mask), labels)]) == stops
 
 
+WEBPS = {  # the options of Pillow, what is stored, and whether that loses once more
+    "lossy": ({"quality": 80}, "JPEG", True),
+    "lossy with metadata": (
+        {"quality": 80, "exif": b"Exif\0\0II*\0\x08\0\0\0\0\0"},
+        "JPEG",
+        True,
+    ),  # a chunk VP8X before
+    "lossless": ({"lossless": True}, "PNG", False),
+    "lossy, transparent": ({"quality": 80, "alpha": True}, "PNG", False),
+    "lossy, animated": ({"quality": 80, "frames": 2}, "PNG", False),
+}
+
+
+def webp(number, *, alpha=False, frames=1, **options):
+    """A WebP of noise."""
+    made = [np.random.default_rng([number, one]).integers(0, 256, (24, 32, 4), np.uint8) for one in range(frames)]
+    first, *more = [Image.fromarray(one if alpha else one[..., :3]) for one in made]
+    return "webp", encoded(first, "WEBP", **options, **({"save_all": True, "append_images": more} if more else {}))
+
+
+@pytest.mark.parametrize("case", WEBPS)
+def test_webp_that_is_encoded_with_loss_again_is_said(case, tmp_path):
+    options, kind, is_said = WEBPS[case]
+    said = call("convert", folders(tmp_path / "s", lambda number: webp(number, **options)), tmp_path / "out").stdout
+    assert {Image.open(io.BytesIO(row["image"])).format for row in shardkit.open(str(tmp_path / "out"), "train")} == {
+        kind
+    }
+    hint = "6 lossy images, such as a/00.webp, a/02.webp, a/04.webp, turned upright or converted; encoded again with "
+    assert (hint in said) == is_said
+    flattened = call("plan", tmp_path / "s", "--background", "white").stdout
+    assert (hint in flattened) == (is_said or case == "lossy, transparent")
+
+
+def test_webp_of_one_class_that_is_encoded_with_loss_again_stops(tmp_path):
+    def one(number):
+        return (
+            webp(number) if number % 2 else ("png", encoded(Image.fromarray(samples(0, 255, number).astype(np.uint8))))
+        )
+
+    result = call("plan", folders(tmp_path / "s", one, count=30))
+    assert result.exit_code == 2
+    said = "all 15 images of the class 'b' have to be encoded again as JPEG, and none of the 15 of 'a'"
+    assert said in result.stderr
+
+
 def test_pages_and_frames_are_counted(tmp_path):
     def pages(number, count):
         return [Image.fromarray((samples(0, 255, 100 * number + one)).astype(np.uint8)) for one in range(count)]

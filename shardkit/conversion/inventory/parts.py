@@ -36,7 +36,7 @@ _HOST_KEY = b"shardkit.host"  # that checked the part, for errors
 READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have 78,000 of them
 # That become one table in memory. Each has as many mappings as columns, and Linux allows a process 65,530.
 BLOCK_ROWS = 1 << 18
-_PART_VERSION = b"5"
+_PART_VERSION = b"6"
 
 
 class ListingTotals(NamedTuple):

@@ -145,5 +145,5 @@ def test_the_index_counts_the_images_that_are_stored_with_a_position(tmp_path):
         "cat/turned.jpg": "orientation",
         "dog/b.png": "metadata",
         "dog/c.jpg": "",
-        "dog/d.webp": "format:webp",
+        "dog/d.webp": "format:lossy_webp",
     }

@@ -19,6 +19,7 @@ from shardkit.conversion.planning.checks.positions import num_stored
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
+from shardkit.images.info import LOSSY
 from shardkit.images.traits import FEW_LEVELS
 from shardkit.naming import counted, printable
 from shardkit.options.call import Change
@@ -78,7 +79,7 @@ def check_losses(good: Rows, labels: ExampleLabels, options: ConvertOptions) -> 
         _Step("cmyk", "CMYK colours", meets("cmyk")),
         _Step("alpha", "transparent pixels", _is_valid(good, "is_transparent")),
         _Step("colour_profile", "a colour profile other than sRGB", _is_valid(good, "profile")),
-        _Step("encoded_again", "to be encoded again as JPEG", _encoded_again(good, meets)),
+        _Step("encoded_again", "to be encoded again as JPEG", _encoded_again(good, meets, options)),
     ]
     say = {
         "bit_depth": _bit_depth,
@@ -116,11 +117,13 @@ def _is_valid(good: Rows, name: str) -> _Mask:
     return found
 
 
-def _encoded_again(good: Rows, meets: "Callable[[str], _Mask]") -> _Mask:
+def _encoded_again(good: Rows, meets: "Callable[[str], _Mask]", options: ConvertOptions) -> _Mask:
     """Return the rows whose lossy images are decoded and encoded with loss again; the sizes of options aside."""
     turned = meets("orientation") | meets("cmyk") | meets("jpeg_process")
     is_jpeg: _Mask = pc.equal(good["format"].cast(pa.string()), "JPEG").to_numpy(zero_copy_only=False)
-    return (turned & is_jpeg) | meets("format:heif")
+    # Transparent ones become PNG unless they are flattened.
+    becomes_jpeg = ~_is_valid(good, "is_transparent") | (options.background is not None)
+    return (turned & is_jpeg) | (np.logical_or.reduce([meets(code) for code in LOSSY]) & becomes_jpeg)
 
 
 def _such_as(good: Rows, mask: _Mask) -> str:
