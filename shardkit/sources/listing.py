@@ -237,6 +237,11 @@ class Source(abc.ABC):
         """What the files in the source that name images say about them."""
         return ()
 
+    @property
+    def removed_before(self) -> tuple[str, ...]:
+        """Keys of examples that are left out because another dataset of the source removed them before."""
+        return ()
+
     def undivided(self) -> "Source":
         """Return the same source without its own splits, if it has some that `splits` may replace."""
         return self

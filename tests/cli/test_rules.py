@@ -224,8 +224,15 @@ def test_what_one_dataset_removed_does_not_come_back_from_another(old, tmp_path)
     said = convert(tmp_path / "NEW", tmp_path / "part", tmp_path / "both", "--key-prefix")
     assert "skipped: 1 removed from one of the datasets before" in said.stdout
     assert "part/ant/p1_1.png" not in examples(tmp_path / "both")
+    removed = "1 example is left out, because another of the datasets removed the same key or content before\n"
+    assert f"  - {removed}      part/ant/p1_1.png\n" in said.stderr
+    assert not [name for name, data in files_of(tmp_path / "both").items() if b"part/ant/p1_1" in data]
+    (command,) = (line.strip() for line in said.stderr.splitlines() if line.strip().endswith("# take them in"))
+    convert(*shlex.split(command, comments=True)[2:])
+    assert "part/ant/p1_1.png" in examples(tmp_path / "both")
     convert(tmp_path / "NEW", tmp_path / "part", tmp_path / "all", "--key-prefix", "--readmit")
     assert "part/ant/p1_1.png" in examples(tmp_path / "all")
+    convert(tmp_path / "NEW", tmp_path / "part", tmp_path / "both", "--key-prefix", "--overwrite")
     assert [read_manifest(str(tmp_path / name)).withdrawn for name in ("both", "all")] == [1, 0]
     # The hashes of a key differ between datasets, so that nobody can prepare a table of them.
     convert(tmp_path / "part", tmp_path / "less", "--drop", tmp_path / "keys.txt")
@@ -244,6 +251,10 @@ def test_a_copy_that_was_kept_is_not_taken_from_another_version_of_the_dataset(o
     convert(*(tmp_path / name for name in others), tmp_path / "both", "--key-prefix")
     found = {key.partition("/")[2] for key in examples(tmp_path / "both")}
     assert found == examples(tmp_path / "NEW").keys()
+    # Only the dropped copy is left out and listed.
+    planned = json.loads(call("plan", *(tmp_path / name for name in others), "--key-prefix", "--json").stdout)
+    listed = [one["examples"] for one in planned["findings"] if one["code"] == "removed_before"]
+    assert listed == ([["old/bee/twin.png"]] if "old" in others else [])
     assert len(examples(tmp_path / "both")) == len(others) * len(found)
 
 

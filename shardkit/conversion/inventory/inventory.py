@@ -23,6 +23,7 @@ class Inventory:
         origin: See Source.
         claims: See Source.
         used_files: See Source.
+        removed_before: See Source.
         thumbnails: The small pictures of the images; None if there are none.
     """
 
@@ -33,6 +34,7 @@ class Inventory:
     origin: str | None = None
     claims: tuple[Claim, ...] = ()
     used_files: tuple[UsedFile, ...] = ()
+    removed_before: tuple[str, ...] = ()
     thumbnails: Thumbnails | None = None
 
     def __len__(self) -> int:
@@ -45,5 +47,5 @@ class Inventory:
         """Return the inventory of a source from all of its rows and the totals of its listings."""
         source.check_classes(totals.classes)
         classes = source.classes or totals.class_names()
-        said = source.origin, source.claims, source.used_files
+        said = source.origin, source.claims, source.used_files, source.removed_before
         return cls(table, source.layout, totals.skipped, classes, *said, thumbnails)

@@ -41,6 +41,7 @@ from shardkit.sources.columns import (
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.members import DatasetPart, Member, shard_files
 from shardkit.sources.datasets.removed import removed_from
+from shardkit.sources.datasets.several import keys_of
 from shardkit.sources.listing import Listing, Source
 from shardkit.storage import Folder, open_folder, os_errors_as
 
@@ -105,6 +106,16 @@ class ShardkitDataset(Source):
     def origin(self) -> str:
         """See Source."""
         return sha256_hex(canonical_json(["shardkit", *(member.digest for member in self.members)]))
+
+    @property
+    def removed_before(self) -> tuple[str, ...]:
+        """See Source; read from the indexes of the shards that have such examples."""
+        parts = [part for part in self.shards if part.changes.withdrawn]
+        found = list[str]()
+        for part, keys in zip(parts, keys_of(self.folder, parts, self.members), strict=True):
+            rows = ~part.changes.kept(len(keys)) & ~part.changes.are_dropped(len(keys))
+            found += keys.filter(pa.array(rows)).to_pylist()
+        return tuple(sorted(found))
 
     layout = LAYOUTS["shardkit"].title
 

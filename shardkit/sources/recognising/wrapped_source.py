@@ -83,6 +83,11 @@ class WrappedSource(Source):
         """See Source."""
         return self.inner.claims
 
+    @property
+    def removed_before(self) -> tuple[str, ...]:
+        """See Source."""
+        return self.inner.removed_before
+
     def describe(self) -> str:
         """See Source."""
         return self.inner.describe()

@@ -10,7 +10,7 @@ from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.checks.boxes import check_boxes
 from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
-from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_unread
+from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_removed, check_unread
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.losses import check_losses
 from shardkit.conversion.planning.checks.misread_source import find_wrong_reading
@@ -68,6 +68,7 @@ def collect_findings(
         *repeated,
         *check_unread(rejected, len(table), inventory.skipped),
         *check_claims(inventory.claims),
+        *check_removed(inventory.removed_before),
         *check_positions(good, options),
         *check_turned(good),
         *check_boxes(good, inventory.layout),

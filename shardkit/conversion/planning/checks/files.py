@@ -84,6 +84,17 @@ def check_claims(claims: Sequence[Claim]) -> Iterator[Finding]:
             yield Finding("unused_file", "warns", f"{what}: named images, and not used for the same reason")
 
 
+def check_removed(keys: Sequence[str]) -> Iterator[Finding]:
+    """Yield a finding if examples are left out because another dataset of the source removed them before."""
+    if keys:
+        are = "example is" if len(keys) == 1 else "examples are"
+        sentence = (
+            f"{len(keys):,} {are} left out, because another of the datasets removed the same key or content before"
+        )
+        changes = (Change("take them in", {"readmit": True}),)
+        yield Finding("removed_before", "warns", sentence, examples=keys, changes=changes)
+
+
 def _endings(keys: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(keys, r"^.*(\.[^./]*)$", r"\1")
 
