@@ -226,7 +226,7 @@ def test_what_one_dataset_removed_does_not_come_back_from_another(old, tmp_path)
     assert "part/ant/p1_1.png" not in examples(tmp_path / "both")
     removed = "1 example is left out, because another of the datasets removed the same key or content before\n"
     assert f"  - {removed}      part/ant/p1_1.png\n" in said.stderr
-    assert not [name for name, data in files_of(tmp_path / "both").items() if b"part/ant/p1_1" in data]
+    assert not [name for name, data in files_of(tmp_path / "both").items() if b"part/ant/p1_1.png" in data]
     (command,) = (line.strip() for line in said.stderr.splitlines() if line.strip().endswith("# take them in"))
     convert(*shlex.split(command, comments=True)[2:])
     assert "part/ant/p1_1.png" in examples(tmp_path / "both")
