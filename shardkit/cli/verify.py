@@ -8,7 +8,6 @@ import click
 from shardkit.cli.options.beam import BeamOptionsCommand
 from shardkit.cli.options.conversion import refuse_unknown_options
 from shardkit.cli.options.log_format import log_format_option
-from shardkit.options.words import convert_again
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
@@ -57,7 +56,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
             _as_json(root, manifest, (*leaked, *problems), others, deep=deep, leaks=leaks and manifest is not None)
         )
     else:
-        _print_problems(root, manifest, leaked, problems, leaks=leaks)
+        _print_problems(root, manifest, leaked, problems, deep=deep, leaks=leaks)
         _say_others(root, others, terminal)
         if manifest is not None:
             _say_unfinished(root, unfinished_appends(root), terminal)
@@ -103,11 +102,13 @@ def _print_problems(
     leaked: "Sequence[DatasetProblem]",
     problems: "Sequence[DatasetProblem]",
     *,
+    deep: bool,
     leaks: bool,
 ) -> None:
     from shardkit.cli.terminal import escape_controls
     from shardkit.dataset.manifest.readopting import made_again
     from shardkit.naming import MANIFEST, counted, printable
+    from shardkit.options.words import shell_command
 
     where = f"{root.url}/" if manifest is None else ""
     for some, limit, what in ((leaked, LEAKS_SHOWN, "leaks"), (problems, PROBLEMS_SHOWN, "problems")):
@@ -121,8 +122,13 @@ def _print_problems(
         # Converting again would remove what was appended, and changes nothing of what was adopted.
         if manifest.is_adopted:
             remedy = f"restore the files, or {made_again(root)}"
+        elif not manifest.generations:
+            remedy = made_again(root)
         else:
-            remedy = "restore these files from a copy" if manifest.generations else convert_again()
+            remedy = "restore these files from a copy"
+            if deep and manifest.options.get("check") == "header":
+                command = shell_command("convert", root.url, "NEW", check="decode")
+                remedy += f", or leave out the images that cannot be decoded: `{command}`"
         click.echo(f"{printable(root.url)}: {counted(len(leaked) + len(problems), 'problem')} found; {remedy}")
 
 

@@ -1,5 +1,8 @@
 """A JPEG that lost a part of its data, which Pillow and TensorFlow decode to a picture that is grey in part."""
 
+import re
+import shlex
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -43,6 +46,26 @@ def test_with_headers_only_it_is_stored_and_deep_verification_finds_it(source, t
     result = call("verify", tmp_path / "out", "--deep")
     assert result.exit_code == 1
     assert "key 'a/0.jpg': The JPEG " in result.stdout
+    # Converting again as before would store the same image again.
+    remedy = result.stdout.partition("; convert again with ")[2].split()
+    assert remedy == ["--overwrite", "--check", "decode"]
+    convert(source, tmp_path / "out", "--max-rejected", "1", *remedy)
+    assert rejects(tmp_path / "out") == [("a/0.jpg", "damaged")]
+    assert call("verify", tmp_path / "out", "--deep").exit_code == 0
+
+
+def test_with_headers_only_and_appended_images_it_is_left_out_of_a_new_dataset(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    convert(source, "out", "--check", "header")
+    more = write_tree(
+        tmp_path / "more", {f"{c}/new.jpg": encoded(Image.new("RGB", (9, 9), c), "JPEG") for c in ("red", "blue")}
+    )
+    assert call("append", "out", more).exit_code == 0
+    result = call("verify", "out", "--deep")
+    (command,) = re.findall("leave out the images that cannot be decoded: `(.*)`", result.stdout)
+    convert(*shlex.split(command)[2:], "--max-rejected", "1")
+    assert rejects(tmp_path / "NEW") == [("a/0.jpg", "damaged")]
+    assert call("verify", "NEW", "--deep").exit_code == 0
 
 
 @pytest.mark.parametrize("option", [["--resize", "40"], ["--subsampling", "4:2:0"]])

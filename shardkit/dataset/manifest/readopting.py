@@ -12,7 +12,7 @@ from typing import Any
 from shardkit.dataset.manifest import Manifest, find_dataset
 from shardkit.errors import ShardkitError
 from shardkit.naming import printable
-from shardkit.options.words import convert_again, words_of
+from shardkit.options.words import convert_again, named, words_of
 from shardkit.storage import Folder, LocalFolder
 
 ADOPT = "adopt"  # key in the manifest's options
@@ -23,6 +23,8 @@ _VALUES = ("image_feature", "label_feature", "label_type", "key_feature", "name"
 def made_again(root: Folder) -> str:
     """Return how a damaged dataset is made again, as the end of a sentence: "convert again …", or the command to adopt.
 
+    Without checking, the same damaged images of the source would be stored again.
+
     Args:
         root: The dataset's folder. Its manifest is read, so call this for an error only.
     """
@@ -31,7 +33,8 @@ def made_again(root: Folder) -> str:
     except (ShardkitError, OSError):
         manifest = None
     if manifest is None or not manifest.is_adopted:
-        return convert_again()
+        is_unchecked = manifest is not None and manifest.options.get("check") == "header"
+        return convert_again() + (f" {named('check', 'decode')}" if is_unchecked else "")
     return f"adopt the files as they are now with `{adopt_command(manifest)}`"
 
 
