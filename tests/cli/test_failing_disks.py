@@ -178,7 +178,7 @@ def test_a_finished_conversion_looks_again_at_what_it_could_not_read(check, phot
         assert (still.exit_code, "nothing to do" in still.stderr) == (0, True)
     said = call(*command)
     assert (said.exit_code, files_of(out) | {RUN_LOG: before[RUN_LOG]}) == (1, before)
-    assert "3 images that could not be read when this dataset was made can be read now: ant/000.png" in said.stderr
+    assert "3 images that were rejected when this dataset was made can be used now: ant/000.png" in said.stderr
     append, again = (shlex.split(line, comments=True)[1:] for line in said.stderr.splitlines()[-2:])
     shutil.copytree(out, tmp_path / "copy")
 

@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+import shutil
 import struct
 import zlib
 
@@ -174,6 +175,33 @@ def test_without_checking_narrow_images_are_rejected_and_accepted(tmp_path):
     auto = call("plan", source, "--check", "header", "--bit-depth", "scale=auto")
     assert auto.exit_code == 2
     assert "needs to know the contents" in auto.stderr
+
+
+def test_a_finished_conversion_takes_in_what_is_accepted_later(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def make(number):
+        values = samples(0, 1023, number)
+        return "png", encoded(Image.fromarray(values if number == 3 else values.astype(np.uint8)))
+
+    folders(tmp_path / "s", make, count=30)
+    convert("s", "out", "--check", "header")
+    shutil.copytree("out", "whole")
+    assert "nothing to do" in call("convert", "s", "out", "--check", "header").stderr
+    for output, comment, repeated in (
+        ("out", "add them; what is published stays", "append"),
+        ("whole", "convert all images again", "convert"),
+    ):
+        command = f"shardkit convert s {output} --check header --accept narrow_bit_depth"
+        said = run(command)
+        assert (said.exit_code, len(stored(output))) == (1, 29)
+        assert "1 image that was rejected when this dataset was made can be used now: b/03.png; " in said.stderr
+        way = commands(said.stderr)[comment]
+        assert way.startswith(f"shardkit {repeated} ")
+        assert run(way).exit_code == 0
+        assert np.array_equal(stored(output)["b/03.png"], samples(0, 1023, 3) >> 8)
+        for again in (command, way.removesuffix(" --overwrite"), f"shardkit convert s {output} --check header"):
+            assert (run(again).exit_code, "nothing to do" in run(again).stderr) == (0, True)
 
 
 def test_a_wide_range_is_said_and_stored_as_before(tmp_path):

@@ -5,7 +5,7 @@ a mount, a permission or a working network, or if a disk failed for some seconds
 would be left out without an error. So the driver looks at such images itself.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -80,7 +80,7 @@ def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[
             raise _refused(source, row["key"], suspects[row["key"]].message, who, len(suspects))
 
 
-def as_converted(source: Source, output: Folder, inventory: Inventory) -> Inventory:
+def as_converted(source: Source, output: Folder, inventory: Inventory, accepted: Collection[str]) -> Inventory:
     """Return an inventory in which images are unreadable that the finished conversion could not read.
 
     Then the description of the plan says whether anything else has changed.
@@ -89,24 +89,28 @@ def as_converted(source: Source, output: Folder, inventory: Inventory) -> Invent
         source: The source.
         output: The folder that may hold the finished conversion.
         inventory: The inventory of the source.
+        accepted: See usable_rejects.
 
     Raises:
-        DataError: The dataset lacks such images that can be read now.
+        DataError: The dataset lacks such images that can be read now, or images that are accepted now.
         MachineError: The disk or the network failed.
     """
     there = outputs.finished(output)
-    if there is None or not (keys := _unreadable_keys(there, there.history[0])):
+    if there is None:
         return inventory
-    if lacking := readable_rejects(source, inventory.table, there, there.history[0]):
+    if lacking := usable_rejects(source, inventory.table, there, there.history[0], accepted):
+        were = "was" if len(lacking) == 1 else "were"
         problem = (
-            f"{output.url}: {counted(len(lacking), 'image')} that could not be read when this dataset was made can be "
-            f"read now: {first_of([printable(key) for key in lacking], _KEYS_SHOWN)}"
+            f"{output.url}: {counted(len(lacking), 'image')} that {were} rejected when this dataset was made can be "
+            f"used now: {first_of([printable(key) for key in lacking], _KEYS_SHOWN)}"
         )
         changes = [
             Change("add them; what is published stays", {"skip_existing": True}, command="append"),
             Change("convert all images again", {"overwrite": True}),
         ]
         raise RefusedDataError(problem, changes)
+    if not (keys := _rejected_keys(there, there.history[0], {UNREADABLE})):
+        return inventory
     table = inventory.table
     are_good = pc.and_(_with_keys(table, keys), pc.is_null(table["reason"]))
     for name, value in {"reason": UNREADABLE, "message": "", CONTENT_SHA256.name: None, MASK_SHA256.name: None}.items():
@@ -117,16 +121,19 @@ def as_converted(source: Source, output: Folder, inventory: Inventory) -> Invent
     return replace(inventory, table=table)
 
 
-def readable_rejects(source: Source, table: pa.Table, manifest: Manifest, generation: Generation) -> list[str]:
-    """Return the keys of images that a conversion could not read, that can be read now, and that the dataset lacks.
+def usable_rejects(
+    source: Source, table: pa.Table, manifest: Manifest, generation: Generation, accepted: Collection[str]
+) -> list[str]:
+    """Return the keys of images that a conversion rejected, that can be used now, and that the dataset lacks.
 
     Args:
         source: The source.
         table: Rows of the source, with the paths of images and masks.
         manifest: The dataset.
         generation: The conversion.
+        accepted: Reasons of rejects that are accepted now, besides images that could not be read.
     """
-    if not (keys := _unreadable_keys(manifest, generation)):
+    if not (keys := _rejected_keys(manifest, generation, {UNREADABLE, *accepted})):
         return []
     later = [shard for _, shard in manifest.shards() if "/" in shard.path]
     for shard, raw in zip(later, read_indexes(manifest.root, later), strict=True):
@@ -135,12 +142,13 @@ def readable_rejects(source: Source, table: pa.Table, manifest: Manifest, genera
     return [row["key"] for row in rows.to_pylist() if _is_readable(source.folder, row)]
 
 
-def _unreadable_keys(manifest: Manifest, generation: Generation) -> set[str]:
-    if not generation.rejected.by_reason.get(UNREADABLE):
+def _rejected_keys(manifest: Manifest, generation: Generation, reasons: Collection[str]) -> set[str]:
+    """Return the keys of the images that a conversion rejected for one of some reasons."""
+    if generation.rejected.by_reason.keys().isdisjoint(reasons):
         return set()
     path = f"{generation.folder}/{REJECTED}" if generation.folder else REJECTED
     lists = [read_list(manifest, file) for file in manifest.files if file.path == path]
-    return {row["key"] for one in lists for row in one.to_pylist() if row["reason"] == UNREADABLE}
+    return {row["key"] for one in lists for row in one.to_pylist() if row["reason"] in reasons}
 
 
 def _with_keys(table: pa.Table, keys: set[str]) -> pa.ChunkedArray:

@@ -137,7 +137,7 @@ class ConversionSteps:
     def _plan(self, fence: Fence, notes: Notes) -> PlannedDataset:
         inventory = self.taken.read(self.output, notes.listener, is_remote=fence.is_remote)
         if self.addition is None and not self.overwrite:
-            inventory = as_converted(self.source, self.output, inventory)
+            inventory = as_converted(self.source, self.output, inventory, self.options.accept)
         notes.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan, num_listed = self._planned(inventory, notes)
         del inventory

@@ -23,7 +23,7 @@ from shardkit.conversion.planning.splits.assign_splits import contents_known, gr
 from shardkit.conversion.planning.splits.blocks import neighbours
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
 from shardkit.conversion.writing.appending.old_images import PLACE, OldImages
-from shardkit.conversion.writing.seen_rejects import readable_rejects
+from shardkit.conversion.writing.seen_rejects import usable_rejects
 from shardkit.dataset.features import Feature
 from shardkit.dataset.index.groups import GroupRule, filled_groups, has_group
 from shardkit.dataset.index.shards import parse_columns, read_indexes
@@ -127,8 +127,8 @@ class Addition:
         found = fingerprint(table, inventory.origin)
         readmits = self.readmit and self.manifest.withdrawn  # then the generation may lack what was removed
         for generation in () if readmits else self.manifest.history:
-            if generation.source.fingerprint == found and not readable_rejects(
-                source, table, self.manifest, generation
+            if generation.source.fingerprint == found and not usable_rejects(
+                source, table, self.manifest, generation, options.accept
             ):
                 raise AlreadyAppendedError(generation.folder)
         if inventory.layout.endswith("class folders"):
