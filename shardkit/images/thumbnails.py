@@ -1,9 +1,9 @@
 """Compare two images in pixels: a small grey picture of each tells whether one is a copy of the other.
 
 A perceptual hash has a bit for each difference of two cells, so the form decides the bits of pages of text on one form.
-The picture has `SIDE` x `SIDE` grey levels. Other text on a page changes some of them by more than another size, quality
-or brightness does (tests/benchmarks/bench_near_duplicates.py); a word, or a line of a dense page, may not, because a
-cell has several lines. A cropped image is no copy here: its cells show other places.
+The picture has `SIDE` x `SIDE` grey levels. Other text on a page changes some of them by more than another size,
+quality or brightness does (tests/benchmarks/bench_near_duplicates.py); a word, or a line of a dense page, may not,
+because a cell has several lines. A cropped image is no copy here: its cells show other places.
 """
 
 from typing import TYPE_CHECKING

@@ -123,7 +123,8 @@ def _encoded_again(good: Rows, meets: "Callable[[str], _Mask]", options: Convert
     is_jpeg: _Mask = pc.equal(good["format"].cast(pa.string()), "JPEG").to_numpy(zero_copy_only=False)
     # Transparent ones become PNG unless they are flattened.
     becomes_jpeg = ~_is_valid(good, "is_transparent") | (options.background is not None)
-    return (turned & is_jpeg) | (np.logical_or.reduce([meets(code) for code in LOSSY]) & becomes_jpeg)
+    is_lossy: _Mask = np.any([meets(code) for code in LOSSY], axis=0)
+    return (turned & is_jpeg) | (is_lossy & becomes_jpeg)
 
 
 def _such_as(good: Rows, mask: _Mask) -> str:
