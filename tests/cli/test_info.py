@@ -23,7 +23,7 @@ def test_info_shows_splits_classes_counts_sizes_and_rejects(tmp_path):
     assert "'b b' 2" in lines
     assert "width 8 12 64" in lines
     assert "height 7 20 20" in lines
-    assert "changed for storage: 1 format:webp" in lines
+    assert "changed for storage: 1 format:lossy_webp" in lines
     listed = f"`shardkit info {tmp_path}/out --rejected`"
     assert f"rejected: 1 empty (listed by {listed}); skipped: 1 .txt" in lines
 
