@@ -33,9 +33,9 @@ KINDS = {
 
 
 def adopted(tmp_path, records, **options):
-    """Records in three splits, adopted into another folder."""
-    for number, name in enumerate(("train-0", "validation-0", "test-0")):
-        write(tmp_path / "old" / f"{name}.tfrecord", records[number:] if number == 2 else [records[number]])
+    """Four records in three splits, adopted into another folder; the first two, in train, have all classes."""
+    for name, of_split in {"train": records[:2], "validation": records[2:3], "test": records[3:]}.items():
+        write(tmp_path / "old" / f"{name}-0.tfrecord", of_split)
     return shardkit.adopt(tmp_path / "old", into=tmp_path / "far" / "into", **options)
 
 

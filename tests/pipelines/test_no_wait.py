@@ -2,6 +2,7 @@
 
 import json
 import runpy
+import sys
 
 import pytest
 
@@ -65,6 +66,8 @@ def test_the_program_of_the_flex_template_takes_the_parameters_of_its_launcher(p
     parameters = [f"--output={tmp_path / 'out'}", IN_PROCESS_RUNNER, f"--source={photographs}", "--max-rejected=1"]
     monkeypatch.setattr("sys.argv", [str(program), *parameters])
     monkeypatch.setattr("signal.getsignal", lambda _: None)  # so that Ctrl-C stays pytest's
+    monkeypatch.setattr("atexit._run_exitfuncs", lambda: None)  # and so does the end of the process
+    monkeypatch.setattr("os._exit", sys.exit)
     with pytest.raises(SystemExit) as ended, own_logging():
         runpy.run_path(str(program), run_name="__main__")
     assert ended.value.code == 0

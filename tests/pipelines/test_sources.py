@@ -30,7 +30,7 @@ def converted(source, tmp_path, *options, exit_code=0):
     [
         ({"train/a": 2, "test/a": 1}, {"train": {"a": 2}, "test": {"a": 1}}),
         # In any case, under any of the usual names.
-        ({"Training/a": 2, "VALID/b": 1}, {"train": {"a": 2}, "validation": {"b": 1}}),
+        ({"Training/a": 2, "VALID/a": 1}, {"train": {"a": 2}, "validation": {"a": 1}}),
         ({"TRAIN/a": 2, "Dev/a": 1, "Testing/a": 3}, {"train": {"a": 2}, "validation": {"a": 1}, "test": {"a": 3}}),
         # Two names of one split are one split.
         ({"train/a": 2, "training/a": 1, "val/a": 1}, {"train": {"a": 3}, "validation": {"a": 1}}),
