@@ -23,7 +23,11 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 # Not a redirect: a browser that came from another page or from a file would not send a strict cookie to its target.
-_SIGNED_IN = '<!DOCTYPE html><meta http-equiv="refresh" content="0;url=/"><title>shardkit view</title>'
+# Without an icon of its own, browsers ask for /favicon.ico.
+_SIGNED_IN = (
+    '<!DOCTYPE html><meta http-equiv="refresh" content="0;url=/"><link rel="icon" href="data:,">'
+    "<title>shardkit view</title>"
+)
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "Cache-Control": "no-store",  # pictures may show people
