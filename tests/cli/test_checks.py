@@ -23,7 +23,7 @@ def test_one_class_is_refused_before_anything_is_decoded_and_taken_if_it_is_mean
     source.write_text("image,label\n" + "".join(f"{i}.png,photos\n" for i in range(3)))
     paths = [source, *([tmp_path / "out"] if command == "convert" else [])]
     with monkeypatch.context() as patched:
-        patched.setattr("shardkit.images.check", None)  # decoding fails
+        patched.setattr("shardkit.images.check_fully", None)  # decoding fails
         result = call(command, *paths)
     assert result.exit_code == 2
     assert "only one class was found: 'photos'" in result.stderr

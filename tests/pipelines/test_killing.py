@@ -77,7 +77,7 @@ def test_images_checked_before_the_kill_are_not_decoded_again(large_source, tmp_
     process.kill()
     process.communicate()
     with monkeypatch.context() as patched:
-        patched.setattr("shardkit.images.check", lambda data: pytest.fail("decoded again"))
+        patched.setattr("shardkit.images.check_fully", lambda data: pytest.fail("decoded again"))
         convert(large_source, output, *LARGE)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from shardkit import images
 from shardkit.testing import digests_of, write_class_folders, write_tree
 
 from ..cli.calling import convert
@@ -83,7 +84,7 @@ LATE = [
 
 @pytest.mark.parametrize(("options", "code", "said"), LATE, ids=[" ".join(options) for options, _, _ in LATE])
 def test_what_can_be_refused_before_images_are_decoded_is(options, code, said, source, finished, monkeypatch, tmp_path):
-    monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded"))
+    monkeypatch.setattr("shardkit.images.check_fully", lambda data: pytest.fail("decoded"))
     output = finished if code == 1 else tmp_path / "out"
     assert said in convert(source, output, *(SMALL if code == 1 else []), *options, exit_code=code)
 
@@ -93,7 +94,7 @@ def test_another_sources_dataset_in_the_output_is_refused_before_images_are_deco
     counts, finished, monkeypatch, tmp_path
 ):
     other = write_class_folders(tmp_path / "source", counts)
-    monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded"))
+    monkeypatch.setattr("shardkit.images.check_fully", lambda data: pytest.fail("decoded"))
     assert "the source's files have changed" in convert(other, finished, *SMALL, exit_code=1)
 
 
@@ -108,9 +109,10 @@ def test_rejects_above_the_limit_stay_in_the_file_that_the_message_names(source,
     assert len(pq.read_table(named)) == 20
     assert {path: digest for path, digest in digests_of(output).items() if not path.startswith(".shardkit")} == before
     # Nor is what was decoded lost.
-    monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded again"))
-    monkeypatch.setattr("shardkit.conversion.writing.inventory_tasks.has_recovered", lambda *_: False)
+    decoded, check = [], images.check_fully
+    monkeypatch.setattr("shardkit.images.check_fully", lambda data: (decoded.append(data), check(data))[1])
     convert(bad, output, *SMALL, "--overwrite", "--max-rejected", "50%")
+    assert {*decoded} <= {b"no picture"}  # which might have been repaired
     assert nothing_left(output)
 
 

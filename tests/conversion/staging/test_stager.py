@@ -66,7 +66,7 @@ def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch
     found = files(output)
     before = StagedBefore(output, OPTIONS.folder, OF_IMAGE)
     checked = []
-    monkeypatch.setattr(images, "check", checked.append)
+    monkeypatch.setattr(images, "check_fully", checked.append)
     again = staged(output, ROWS[::-2], ROWS[::2], before=before)
     assert again.select(first.column_names).to_pylist() == first.to_pylist()
     assert (files(output), checked) == (found, [])
