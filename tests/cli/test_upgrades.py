@@ -17,7 +17,7 @@ from shardkit import software
 from shardkit.conversion.writing.steps import ConversionSteps
 from shardkit.testing import digests_of, write_class_folders
 
-from .calling import CHECKOUT, call, convert
+from .calling import SAMPLE_DATA, call, convert
 
 EXTRAS = ("7z", "beam", "convert", "excel", "heif", "report", "tensorflow", "view")
 # Their bounds exclude a major version that does not exist: with it, an extra gets a bound too.
@@ -31,7 +31,7 @@ def requirements(text):
 def ranges(extra):
     """The versions of each package that the extra allows, by its own requirements and those of all that it installs."""
     config = configparser.ConfigParser()
-    config.read(CHECKOUT / "setup.cfg")
+    config.read(SAMPLE_DATA.parent / "setup.cfg")
     extras = {name: requirements(text) for name, text in config["options.extras_require"].items()}
     left, seen, found = [*requirements(config["options"]["install_requires"]), *extras[extra]], set(), {}
     while left:
