@@ -9,12 +9,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import MachineError, SpecialFileError
 from shardkit.naming import RUN_LOG
 from shardkit.storage import LocalFolder, is_of_machine
-from shardkit.testing import files_of, write_class_folders, write_tree
+from shardkit.testing import encoded, files_of, picture, write_class_folders, write_tree
 
 from .calling import call, environment, is_one_sentence, run
 
@@ -80,17 +81,20 @@ def count(output):
     return read_manifest(str(output)).splits["train"].num_examples
 
 
-def failing_reads(monkeypatch, number):
+def failing_reads(monkeypatch, number, paths=r"ant/00[0-2]\.png", calls=("read",)):
     """Let reads of a few images fail in this process, at once and not after retries."""
     monkeypatch.setattr("shardkit.storage.retry.PAUSES_SECONDS", ())
-    read = LocalFolder.read
 
-    def failing(folder, path):
-        if re.search(r"ant/00[0-2]\.png", path):
-            raise OSError(number, os.strerror(number))
-        return read(folder, path)
+    def failing(call):
+        def fail_or_call(folder, path):
+            if re.search(paths, path):
+                raise OSError(number, os.strerror(number))
+            return call(folder, path)
 
-    monkeypatch.setattr(LocalFolder, "read", failing)
+        return fail_or_call
+
+    for name in calls:
+        monkeypatch.setattr(LocalFolder, name, failing(getattr(LocalFolder, name)))
 
 
 @pytest.mark.parametrize("name", [*OF_THE_MACHINE, *OF_A_FILE])
@@ -195,6 +199,49 @@ def test_a_finished_conversion_looks_again_at_what_it_could_not_read(check, phot
     assert call(*again).exit_code == 0
     assert call("convert", photos, tmp_path / "whole", "--check", check, "--shards", "2").exit_code == 0
     assert shards(out) == shards(tmp_path / "whole")
+
+
+def write_boxes(root):
+    """Write a table of boxes: the image 3 alone has a class, and it has a box outside itself."""
+    boxes = [f"{i:03}.png,1,1,5,5,{'zebra' if i == 3 else 'cat'}\n" for i in range(6)]
+    table = ["filename,xmin,ymin,xmax,ymax,class\n", *boxes, "003.png,20,20,25,25,cat\n"]
+    return write_tree(write_class_folders(root, {"images": 6}), {"boxes.csv": "".join(table)})
+
+
+def write_masks(root):
+    return write_tree(
+        root,
+        {f"images/{i:03}.png": picture(i) for i in range(6)}
+        | {f"masks/{i:03}.png": encoded(Image.new("L", (8, 8), i % 2)) for i in range(6)},
+    )
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+@pytest.mark.parametrize(
+    ("write", "paths", "calls"),
+    [
+        (write_boxes, "images/003", ("read",)),
+        (write_boxes, "images/003", ("read", "stat")),  # as in a folder that may not be searched
+        (write_masks, "images/003", ("read",)),
+        (write_masks, "masks/003", ("read",)),
+    ],
+)
+def test_what_belongs_to_an_image_that_can_be_read_now_is_no_change_of_the_source(
+    write, paths, calls, check, tmp_path, monkeypatch
+):
+    out = tmp_path / "out"
+    command = ("convert", write(tmp_path / "source"), out, "--check", check, "--max-rejected", "50%")
+    with monkeypatch.context() as patched:
+        failing_reads(patched, errno.EACCES, paths, calls)
+        assert call(*command).exit_code == 0
+        still = call(*command)
+        assert (still.exit_code, "nothing to do" in still.stderr) == (0, True), still.stderr
+    said = call(*command)
+    assert "1 image that was rejected when this dataset was made can be used now: images/003.png" in said.stderr
+    append = shlex.split(said.stderr.splitlines()[-2], comments=True)[1:]
+    assert (call(*append).exit_code, count(out)) == (0, 6)
+    again = call(*command)
+    assert (again.exit_code, "nothing to do" in again.stderr) == (0, True), again.stderr
 
 
 def test_an_interrupted_conversion_goes_on_with_what_can_be_read_now(photos, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
+from shardkit.conversion.inventory.columns import OBJECTS
 from shardkit.conversion.inventory.row_boxes import place_boxes
 from shardkit.conversion.inventory.schema import HAS_GPS, LAST_CLASS, MASK_SHA256, inventory_schema
 from shardkit.conversion.inventory.source_files import ReadImage, Row, SourceFiles, are_records
@@ -16,9 +17,12 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
 from shardkit.options.values import Check
+from shardkit.reject_reasons import UNREADABLE
 from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS, PERCEPTUAL_HASH, THUMBNAIL
 from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
 from shardkit.storage import Folder
+
+_OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}
 
 
 class RowFiles(Protocol):
@@ -73,6 +77,8 @@ def check_batch(
                 rejected += check_row(files, row, thumbnails=thumbnails)
             except images.BadImage as error:
                 row["reason"], row["message"] = error.reason, str(error)
+        if row["reason"] == UNREADABLE:  # nothing that depends on which read failed; see seen_rejects.as_converted
+            row.update(dict.fromkeys(row.keys() & _OF_CONTENTS))
     return pa.Table.from_pylist(rows + rejected, schema)
 
 

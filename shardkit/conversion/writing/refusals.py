@@ -85,20 +85,20 @@ class ExistingDataset:
         url: The output folder.
         num_files: Rows of its inventory.
         num_bad_boxes: Maximum number of these rows that decoding added.
-        classes: Its classes.
+        classes: Its classes; None if there may be others, of rejected files only.
     """
 
     url: str
     num_files: int
     num_bad_boxes: int
-    classes: frozenset[str]
+    classes: frozenset[str] | None
 
     @classmethod
     def of(cls, manifest: Manifest) -> "ExistingDataset":
         """Return the value for a manifest that was read from a folder."""
         first = manifest.history[0]  # what was appended later came from other sources
         num_bad_boxes = first.rejected.by_reason.get(BAD_BOX, 0)
-        classes = frozenset(manifest.classes[: first.num_classes])
+        classes = None if first.rejected.by_reason else frozenset(manifest.classes[: first.num_classes])
         num_left_out = sum(first.source.skipped.get(kind, 0) for kind in LEFT_OUT)
         return cls(manifest.root.url, first.source.num_files + num_left_out, num_bad_boxes, classes)
 
@@ -109,7 +109,7 @@ class ExistingDataset:
             DataError: The dataset was made from another listing.
         """
         listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
-        if listed.num_rows not in listed_before or not listed.names <= self.classes:
+        if listed.num_rows not in listed_before or (self.classes is not None and not listed.names <= self.classes):
             raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
 
 

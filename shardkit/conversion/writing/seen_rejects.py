@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
+from shardkit.conversion.inventory.columns import OBJECTS
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.schema import MASK_SHA256, Reject
 from shardkit.conversion.inventory.source_files import SourceFiles, image_path, mask_path
@@ -27,7 +28,7 @@ from shardkit.naming import IMAGE_ENDINGS, REJECTED, counted, first_of, printabl
 from shardkit.options.call import Change
 from shardkit.options.words import shown
 from shardkit.refusals import RefusedDataError
-from shardkit.reject_reasons import MISSING, UNREADABLE
+from shardkit.reject_reasons import BAD_BOX, MISSING, UNREADABLE
 from shardkit.sources import Source
 from shardkit.sources.columns import CONTENT_SHA256, MASK_PATH
 from shardkit.sources.listing import ending
@@ -109,15 +110,31 @@ def as_converted(source: Source, output: Folder, inventory: Inventory, accepted:
             Change("convert all images again", {"overwrite": True}),
         ]
         raise RefusedDataError(problem, changes)
-    if not (keys := _rejected_keys(there, there.history[0], {UNREADABLE})):
+    if not (sizes := _rejects(there, there.history[0], {UNREADABLE})):
         return inventory
-    table = inventory.table
+    table, keys = inventory.table, set(sizes)
     are_good = pc.and_(_with_keys(table, keys), pc.is_null(table["reason"]))
-    for name, value in {"reason": UNREADABLE, "message": "", CONTENT_SHA256.name: None, MASK_SHA256.name: None}.items():
+    indices = pc.index_in(table["key"], pa.array(sizes, pa.string()).cast(table["key"].type))
+    unread: dict[str, Any] = {
+        "source_bytes": pa.array(sizes.values(), pa.int64()).take(indices),  # 0 if the host could not look it up
+        "reason": pa.scalar(UNREADABLE),
+        "message": pa.scalar(""),
+        CONTENT_SHA256.name: None,
+        MASK_SHA256.name: None,
+    }
+    if pc.any(pc.and_(are_good, pc.is_valid(table[CONTENT_SHA256.name]))).as_py():  # not with --check header
+        unread[OBJECTS] = None
+    for name, value in unread.items():
         if name in table.column_names:
-            kind = pa.string() if value is not None else table[name].type
-            column = pc.if_else(are_good, pa.scalar(value, kind), table[name].cast(kind))
+            known = table[name] if value is None else table[name].cast(value.type)
+            column = pc.if_else(are_good, pa.scalar(None, known.type) if value is None else value, known)
             table = table.set_column(table.column_names.index(name), name, column)
+    # Reading the image may have shown boxes outside it.
+    boxes = table.filter(pc.equal(table["reason"].cast(pa.string()), BAD_BOX))["key"].to_pylist()
+    found = {box for box in boxes if box.rpartition(", ")[0] in keys}
+    if found:
+        found -= _rejects(there, there.history[0], {BAD_BOX}).keys()
+        table = table.filter(pc.invert(_with_keys(table, found)))
     return replace(inventory, table=table)
 
 
@@ -133,7 +150,7 @@ def usable_rejects(
         generation: The conversion.
         accepted: Reasons of rejects that are accepted now, besides images that could not be read.
     """
-    if not (keys := _rejected_keys(manifest, generation, {UNREADABLE, *accepted})):
+    if not (keys := set(_rejects(manifest, generation, {UNREADABLE, *accepted}))):
         return []
     later = [shard for _, shard in manifest.shards() if "/" in shard.path]
     for shard, raw in zip(later, read_indexes(manifest.root, later), strict=True):
@@ -142,13 +159,13 @@ def usable_rejects(
     return [row["key"] for row in rows.to_pylist() if _is_readable(source.folder, row)]
 
 
-def _rejected_keys(manifest: Manifest, generation: Generation, reasons: Collection[str]) -> set[str]:
-    """Return the keys of the images that a conversion rejected for one of some reasons."""
+def _rejects(manifest: Manifest, generation: Generation, reasons: Collection[str]) -> dict[str, int]:
+    """Return the keys of what a conversion rejected for one of some reasons, and the sizes of these files."""
     if generation.rejected.by_reason.keys().isdisjoint(reasons):
-        return set()
+        return {}
     path = f"{generation.folder}/{REJECTED}" if generation.folder else REJECTED
     lists = [read_list(manifest, file) for file in manifest.files if file.path == path]
-    return {row["key"] for one in lists for row in one.to_pylist() if row["reason"] in reasons}
+    return {row["key"]: row["source_bytes"] for one in lists for row in one.to_pylist() if row["reason"] in reasons}
 
 
 def _with_keys(table: pa.Table, keys: set[str]) -> pa.ChunkedArray:
