@@ -77,6 +77,11 @@ class MountedFolder(ReadOnlyFolder):
         """See Folder."""
         return f"{self.name.rstrip('/')}/{self.root}" if self.root else self.name
 
+    def url_of(self, path: str) -> str:
+        """See Folder; the user's path, which the tree may show under another one."""
+        places = [*self._places(self._at(path))]
+        return places[0][0].url_of(places[0][1]) if len(places) == 1 else f"{self.url}/{path}"
+
     def below(self, path: str) -> "MountedFolder":
         """Return the folder at a path."""
         return replace(self, root=self._at(path))

@@ -78,7 +78,7 @@ def stem_of(name: str) -> str:
 
 def head_of_tar(folder: Folder, path: str, num_bytes: int) -> bytes:
     """Return the first bytes of a compressed .tar; b"" if it is damaged from the beginning."""
-    with os_errors_as("read the archive", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read the archive", folder.url_of(path)), folder.open(path) as file:
         try:
             with _opener(path)(file) as unpacked:
                 return unpacked.read(num_bytes)

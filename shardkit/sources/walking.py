@@ -93,7 +93,7 @@ def children(folder: Folder, path: str = "") -> list[Entry]:
 
 
 def _children(folder: Folder, path: str) -> list[Entry]:
-    with os_errors_as("list the folder", f"{folder.url}/{path}"):
+    with os_errors_as("list the folder", folder.url_of(path)):
         try:
             return [entry for entry in folder.scan(path) if not is_ignored(entry.name)]
         except OSError as error:
@@ -121,7 +121,7 @@ def is_folder(folder: Folder, path: str) -> bool:
 
 def file_or_folder(folder: Folder, path: str) -> Entry | None:
     """Return the entry at a path; None if it does not exist."""
-    with os_errors_as("read", f"{folder.url}/{path}"):
+    with os_errors_as("read", folder.url_of(path)):
         try:
             return folder.stat(path)
         except OSError as error:
@@ -137,7 +137,7 @@ def read_head(folder: Folder, path: str) -> bytes | None:
         MachineError: The disk or the network failed.
     """
     try:
-        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+        with os_errors_as("read", folder.url_of(path)), folder.open(path) as file:
             head: bytes = file.read(HEAD_BYTES)
     except SpecialFileError:
         return None
@@ -156,7 +156,7 @@ def read_sample(folder: Folder, path: str, max_bytes: int) -> bytes | None:
         return None
     except OSError as error:
         if is_of_machine(error):
-            raise unreadable(f"{folder.url}/{path}", error) from error
+            raise unreadable(folder.url_of(path), error) from error
         return None
 
 
@@ -187,7 +187,7 @@ def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -
     """
     if num_bytes > max_bytes:
         return f"it has {num_bytes:,} bytes, more than {max_bytes:,}"
-    with os_errors_as("read", f"{folder.url}/{path}"):
+    with os_errors_as("read", folder.url_of(path)):
         try:
             data = folder.read(path)
         except (PermissionError, SpecialFileError, MemberError) as error:

@@ -40,6 +40,10 @@ class Folder(abc.ABC):
     def url(self) -> str:
         """The folder's path or URL, as messages name it."""
 
+    def url_of(self, path: str) -> str:
+        """Return the path or URL of a file or folder, as messages name it."""
+        return f"{self.url}/{path}"
+
     @abc.abstractmethod
     def scan(self, path: str = "") -> list[Entry]:
         """Return the children of a folder, sorted by name; an empty list if there is no such folder."""
@@ -149,6 +153,10 @@ class WrappedFolder(Folder):
     def url(self) -> str:
         """See Folder."""
         return self.inner.url
+
+    def url_of(self, path: str) -> str:
+        """See Folder."""
+        return self.inner.url_of(path)
 
     def scan(self, path: str = "") -> list[Entry]:
         """See Folder."""

@@ -86,7 +86,7 @@ def failing_reads(monkeypatch, number, paths=r"ant/00[0-2]\.png", calls=("read",
     monkeypatch.setattr("shardkit.storage.retry.PAUSES_SECONDS", ())
 
     def failing(call):
-        def fail_or_call(folder, path):
+        def fail_or_call(folder, path=""):
             if re.search(paths, path):
                 raise OSError(number, os.strerror(number))
             return call(folder, path)
@@ -115,7 +115,8 @@ def test_an_error_of_the_machine_rejects_no_image(name, check, photos, tmp_path,
         result = call("convert", photos, tmp_path / "out", "--check", check)
     assert (result.exit_code, is_one_sentence(result.stderr)) == (3, True)
     assert f"ant/000.png: cannot be read: {os.strerror(number)}" in result.stderr.replace("00[1-2]", "000")
-    assert "--overwrite" not in result.stderr
+    repairing, _, leaving_out = result.stderr.partition("if only this file fails, ")
+    assert ("--overwrite" in repairing, "--overwrite" in leaving_out) == (False, check == "header")
     assert not (tmp_path / "out" / "manifest.json").exists()
     healed = call("convert", photos, tmp_path / "out", "--check", check)
     assert (healed.exit_code, "rejected: none" in healed.stdout, count(tmp_path / "out")) == (0, True, 70)
@@ -160,14 +161,25 @@ def shards(output):
     return {name: data for name, data in files_of(output).items() if name.endswith(".tfrecord")}
 
 
-def test_a_file_that_alone_fails_is_left_out_by_the_printed_option(failing_disk, tmp_path):
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_a_file_that_alone_fails_is_left_out_by_the_printed_options(check, failing_disk, tmp_path):
     write_class_folders(tmp_path / "photos", {"ant [x]": 5, "bee": 5})
     environment = failing_disk("*/ant */003.png", errno.EREMOTEIO, "read")
-    command = ("convert", tmp_path / "photos", tmp_path / "out")
+    command = ("convert", tmp_path / "photos", tmp_path / "out", "--check", check)
     said = run(*command, env=environment).stderr
-    option = shlex.split(said.partition("leave it out with ")[2])
-    again = run(*command, *option, env=environment)
+    options = shlex.split(said.partition("leave it out with ")[2])
+    again = run(*command, *options, env=environment)
     assert (again.returncode, count(tmp_path / "out")) == (0, 9), again.stderr
+
+
+@pytest.mark.parametrize(("name", "path"), [("read", "bee/008.png"), ("scan", "bee")])
+def test_a_file_of_several_sources_is_named_by_the_path_that_the_user_gave(name, path, tmp_path, monkeypatch):
+    write_class_folders(tmp_path / "a", {"ant": 5, "bee": 5})
+    write_class_folders(tmp_path / "b", {"ant": 9, "bee": 9})
+    failing_reads(monkeypatch, errno.EIO, path, [name])
+    result = call("convert", f"train={tmp_path / 'b'}", f"validation={tmp_path / 'a'}", tmp_path / "out")
+    assert result.exit_code == 3
+    assert re.search(rf"{tmp_path}/[ab]/{path}: cannot ", result.stderr), result.stderr
 
 
 @pytest.mark.parametrize("check", ["decode", "header"])

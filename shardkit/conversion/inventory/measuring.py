@@ -62,7 +62,7 @@ def _measured(folder: Folder, table: pa.Table) -> pa.Table:
             if columns["reason"][i] is None:
                 remedy = "restore it, remove its line, or set the folder that paths are relative to with `root`"
                 columns["reason"][i] = MISSING
-                columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; {remedy}"
+                columns["message"][i] = f"there is no file {folder.url_of(paths[i])}; {remedy}"
         else:
             columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
     return _with_columns(table, columns)

@@ -18,7 +18,7 @@ from shardkit.dataset.tfrecord import HEADER_BYTES, read_record
 from shardkit.errors import BombError, MachineError, RecordError, ShardkitError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import BadImage, too_many_bytes
-from shardkit.options.words import named
+from shardkit.options.words import is_command_line, named
 from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
 from shardkit.sources.columns import CONTENT_SHA256, OFFSET, PATH
 from shardkit.sources.datasets.columns import (
@@ -70,14 +70,16 @@ def image_start(row: Row) -> int:
 class SourceFiles:
     """The images and masks of a source. Records of a new shard come from all old ones, so some files stay open."""
 
-    def __init__(self, folder: Folder, max_file_bytes: int = MAX_FILE_BYTES) -> None:
+    def __init__(self, folder: Folder, max_file_bytes: int = MAX_FILE_BYTES, *, is_planned: bool = False) -> None:
         """Read files of a source.
 
         Args:
             folder: The source's folder.
             max_file_bytes: Size above which a mask is not read; see `measuring` for images.
+            is_planned: Whether the output holds a plan with these files, which one without a file has to overwrite.
         """
         self.folder = folder
+        self._is_planned = is_planned
         self._max_file_bytes = max_file_bytes
         self._records = OpenFiles(folder)
 
@@ -152,14 +154,15 @@ class SourceFiles:
 
     def _raise_failure(self, row: Row, path: str, error: OSError) -> None:
         """Raise an error that does not concern the file only."""
-        where = f"{self.folder.url}/{path}"
+        where = self.folder.url_of(path)
         raise_store_failure(where, error)
         if not is_of_machine(error):
             return
         failure = unreadable(where, error)
         if not isinstance(error, ShardkitError) and RECORD_BYTES.name not in row:
-            ignored = named("ignore", f"/{glob.escape(row['key'])}")
-            failure = MachineError(f"{failure}; if only this file fails, leave it out with {ignored}")
+            options = [named("ignore", f"/{glob.escape(row['key'])}"), *[named("overwrite", True)] * self._is_planned]
+            remedy = (" " if is_command_line() else ", ").join(options)
+            failure = MachineError(f"{failure}; if only this file fails, leave it out with {remedy}")
         # Without a cause, which would let `retried` write the whole shard again: reading was tried again already.
         raise failure from None
 

@@ -76,7 +76,7 @@ def read_image(files: SourceFiles, row: PlannedRow) -> tuple[ReadImage, bytes]:
         SourceChangedError: It is another file than the one that was checked.
         MachineError: The disk or the network fails.
     """
-    where = f"{files.folder.url}/{row.key}"
+    where = files.folder.url_of(row.key)
     try:
         image = files.image(row.located)
     except images.BadImage as error:
@@ -101,7 +101,7 @@ def read_mask(files: SourceFiles, row: PlannedRow, image: ReadImage) -> bytes | 
     """
     if MASK_PATH not in row.columns:
         return None
-    where, wanted = f"{files.folder.url}/{row.columns[MASK_PATH]}", row.columns.get(MASK_SHA256.name)
+    where, wanted = files.folder.url_of(row.columns[MASK_PATH]), row.columns.get(MASK_SHA256.name)
     try:
         mask = files.mask(row.located, image)
     except images.BadImage as error:

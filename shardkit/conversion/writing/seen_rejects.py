@@ -186,7 +186,7 @@ def _refused(source: Source, key: str, message: Any, who: str | None, num_suspec
     if who is None:
         seen = f"this image was rejected ({found}), and it can be read now{more}"
         remedy = "check the disk and the network, and run the same command again"
-    return MachineError(f"{source.folder.url}/{printable(key)}: {seen}; {remedy}")
+    return MachineError(f"{printable(source.folder.url_of(key))}: {seen}; {remedy}")
 
 
 def _is_readable(folder: Folder, row: dict[str, Any]) -> bool:
@@ -202,6 +202,6 @@ def _is_readable(folder: Folder, row: dict[str, Any]) -> bool:
         return False
     except OSError as error:
         if is_of_machine(error):
-            raise unreadable(f"{folder.url}/{paths[0]}", error) from error
+            raise unreadable(folder.url_of(paths[0]), error) from error
         return False
     return True

@@ -118,7 +118,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     num_with_gps = 0
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
-    files = SourceFiles(source, options.max_file_bytes)
+    files = SourceFiles(source, options.max_file_bytes, is_planned=True)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
         shard = RecordBlocks(file)
         for row in planned_rows(table):

@@ -239,7 +239,7 @@ def _with_bars(column: str) -> str:
 
 def _names_in(folder: Folder, path: str) -> Head:
     """Return the names in the bytes of a file whose format is not read."""
-    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read", folder.url_of(path)), folder.open(path) as file:
         head: bytes = file.read(_HEAD_BYTES)
         is_whole = not file.read(1)
     texts = dict.fromkeys(text.decode("utf-8", "replace") for text in _IN_BYTES.findall(head))

@@ -62,7 +62,7 @@ def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int,
     """
     found: dict[str, Entry] = {}
     for parent in dict.fromkeys(posixpath.dirname(shard.path) for shard in shards):
-        with os_errors_as("list the dataset", f"{folder.url}/{parent}".rstrip("/")):
+        with os_errors_as("list the dataset", folder.url_of(parent).rstrip("/")):
             found |= {posixpath.join(parent, entry.name): entry for entry in folder.scan(parent)}
     for shard in shards:
         entry = found.get(shard.path)

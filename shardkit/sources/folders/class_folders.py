@@ -212,7 +212,7 @@ class ClassFolders(Source):
             return  # a symbolic link to a folder above: its files are listed already
         folders = []
         prefix = f"{path}/" if path else ""
-        with os_errors_as("list the folder", f"{self.folder.url}/{path}"):
+        with os_errors_as("list the folder", self.folder.url_of(path)):
             entries = self.folder.scan(path)
         if are_of_dataset(entries):
             return  # a dataset that was written into a folder of the source earlier

@@ -153,7 +153,7 @@ def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
     prefixes = [f"{name}/" for name in child_folders(folder, excluded) if split_of_folder(name)]
     found = []
     for prefix in ["", *prefixes]:
-        with os_errors_as("list the folder", f"{folder.url}/{prefix}"):
+        with os_errors_as("list the folder", folder.url_of(prefix)):
             entries = folder.scan(prefix.rstrip("/"))
         found += [prefix + entry.name for entry in entries if entry.name in NAMES and not entry.is_folder]
     return found

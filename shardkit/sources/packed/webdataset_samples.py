@@ -181,7 +181,7 @@ def divide_tar(folder: Folder, tar: Tar) -> list[Tar]:
     """
     if tar.archive is not None or not isinstance(unfiltered(folder), LocalFolder):
         return [tar]
-    with os_errors_as("read the archive", f"{folder.url}/{tar.path}"):
+    with os_errors_as("read the archive", folder.url_of(tar.path)):
         found = folder.stat(tar.path)
         if found is None or found.num_bytes < 2 * PIECE_MEMBERS * _HEADER_BYTES:
             return [tar]

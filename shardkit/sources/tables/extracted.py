@@ -287,7 +287,7 @@ def _refuse_missing(folder: Folder, name: str) -> None:
 
 def _read(folder: Folder, name: str) -> bytes:
     _refuse_missing(folder, name)
-    with os_errors_as("read the source", f"{folder.url}/{name}"):
+    with os_errors_as("read the source", folder.url_of(name)):
         return folder.read(name)
 
 

@@ -116,7 +116,10 @@ def test_a_column_of_groups_needs_no_regular_expression():
 def test_a_dataset_of_another_source_is_refused(num_files, num_bad_boxes, classes, refused):
     existing = ExistingDataset("out", num_files, num_bad_boxes, frozenset(classes))
     if refused:
-        with pytest.raises(DataError, match=r"out: .*source's files have changed.*overwrite=True"):
+        with pytest.raises(
+            DataError,
+            match=r"out: .*source's files, or the options.*overwrite=True",
+        ):
             refuse(ConvertOptions(), listing([None] * 5), existing=existing)
     else:
         refuse(ConvertOptions(), listing([None] * 5), existing=existing)

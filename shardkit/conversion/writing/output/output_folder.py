@@ -27,7 +27,7 @@ _DATASET_FILES = {naming.MANIFEST, *_LISTS, naming.RUN_LOG, DATASET_INFO, FEATUR
 
 _FOLDERS_LOOKED_INTO = 10
 
-SOURCE_CHANGED = "the source's files have changed"
+SOURCE_CHANGED = "the source's files, or the options that select and read them, have changed"
 REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not removed yet
 
 

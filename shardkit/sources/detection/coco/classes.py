@@ -83,7 +83,7 @@ def gives_several(folder: Folder, paths: Sequence[str]) -> bool:
 
 def _first_annotations(folder: Folder, path: str, window: int = _WINDOW) -> bytes | None:
     """Return the beginning of the list of annotations; None if the file has none."""
-    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read", folder.url_of(path)), folder.open(path) as file:
         rest = b""
         while block := file.read(BLOCK):
             text: bytes = rest + block

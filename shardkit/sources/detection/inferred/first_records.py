@@ -57,7 +57,7 @@ def _first(folder: Folder, path: str, inside: str | None) -> list[Any]:
 def _json_members(folder: Folder, path: str) -> dict[str | None, list[Any]]:
     """Return the first records of each member of a JSON file's object; those of its array by None."""
     made: dict[str | None, list[Any]] = {}
-    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read", folder.url_of(path)), folder.open(path) as file:
         if _starts_with_array(file):
             return {None: _first(folder, path, "")}
     found = read_records(folder, path, _members)
@@ -91,7 +91,7 @@ def _places_in_xml(folder: Folder, path: str) -> list[str]:
     """Return the names of elements that repeat in the beginning of an XML file, with those above them."""
     counts: dict[str, int] = {}
     opened: list[str] = []
-    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read", folder.url_of(path)), folder.open(path) as file:
         try:
             events = iterparse(file, events=("start", "end"), forbid_dtd=True)
             for event, element in itertools.islice(events, _NUM_EVENTS):

@@ -156,7 +156,7 @@ def read_lists(folder: Folder, path: str) -> dict[str, list[ListEntry]]:
         chosen = {_WHOLE_LIST: "train", **({"test": "test"} if "test" in there else {})}
     splits: dict[str, list[ListEntry]] = {}
     for name, split in chosen.items():
-        with os_errors_as("read", f"{folder.url}/{path}"):
+        with os_errors_as("read", folder.url_of(path)):
             text = folder.read(join(path, there[name])).decode("utf-8-sig", "surrogateescape")
         for number, line in enumerate(text.split("\n"), 1):
             if stem := line.strip():

@@ -200,7 +200,7 @@ def darknet_data(folder: Folder) -> str | None:
 
 
 def _read_darknet(folder: Folder, path: str) -> dict[str, str]:
-    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read", folder.url_of(path)), folder.open(path) as file:
         text = file.read(_MAX_DARKNET_BYTES).decode("utf-8-sig", "replace")
     pairs = (line.partition("=") for line in text.split("\n") if "=" in line)
     return {key.strip(): value.strip() for key, _, value in pairs}

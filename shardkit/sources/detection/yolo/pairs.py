@@ -100,7 +100,7 @@ def _in_folder(folder: Folder, path: str, skipped: dict[str, int]) -> Iterator[t
 
 
 def _in_list(folder: Folder, path: str, base: str, problems: list[RecordProblem]) -> Iterator[tuple[str, Entry]]:
-    with os_errors_as("read", f"{folder.url}/{path}"):
+    with os_errors_as("read", folder.url_of(path)):
         text = folder.read(path).decode("utf-8-sig", "surrogateescape")
     lines = [(number, line.strip().replace("\\", "/")) for number, line in enumerate(text.split("\n"), 1)]
     lines = [(number, line) for number, line in lines if line]

@@ -117,7 +117,7 @@ def _details(folder: Folder, path: str, decoder: json.JSONDecoder) -> Iterator[d
 
 def _columns(folder: Folder, path: str) -> Iterator[dict[str, Any]]:
     """Yield the records of arrays of one length; a shorter array has the names of the classes."""
-    with os_errors_as("read the table", f"{folder.url}/{path}"):
+    with os_errors_as("read the table", folder.url_of(path)):
         content = json.loads(folder.read_at_most(path, _MAX_BYTES))
     arrays = {name: value for name, value in content.items() if isinstance(value, list)}
     length = max(map(len, arrays.values()))

@@ -137,7 +137,7 @@ def encoding_of(folder: Folder, path: str) -> str:
     Raises:
         MachineError: The disk or the network failed.
     """
-    with os_errors_as("read the table", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read the table", folder.url_of(path)), folder.open(path) as file:
         head: bytes = file.read(READ_BYTES)
     if head.isascii() or b"\0" in head or head.startswith((UTF_8_MARK, *UTF_16_MARKS)):
         return UTF_8

@@ -93,7 +93,7 @@ def divide_text(folder: Folder, path: str, rule: RecordRule) -> list[TextPiece]:
     Raises:
         MachineError: The disk or the network failed.
     """
-    with os_errors_as("read the table", f"{folder.url}/{path}"):
+    with os_errors_as("read the table", folder.url_of(path)):
         found = folder.stat(path)
         # Each piece of an archive's member would unpack the whole member.
         if (

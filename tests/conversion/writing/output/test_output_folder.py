@@ -212,7 +212,10 @@ def described(labels=("cat", "dog"), layout="class folders", **options):
         ({"seed": 1, "resize": 256}, "resize was not given and is 256, seed was 0 and is 1"),
         ({"name": "pets"}, "name was dataset and is pets"),
         ({"layout": "csv"}, "the layout was class folders and is csv"),
-        ({"labels": ("cat", "cow")}, "the source's files have changed, the classes have changed"),
+        (
+            {"labels": ("cat", "cow")},
+            f"{outputs.SOURCE_CHANGED}, the classes have changed",
+        ),
         ({"classes": ("dog", "cat")}, "the classes have changed"),
     ],
 )
