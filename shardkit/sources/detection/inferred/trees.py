@@ -63,14 +63,14 @@ def rows_of(file: BinaryIO, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
     text = io.TextIOWrapper(file, "utf-8-sig", errors="backslashreplace", newline="")
     rows: Iterator[tuple[int, list[str]]]
     names: list[str] | None = None
+    first = text.readline()
     if kind in TABLES:
-        first = text.readline()
         delimiter = max("\t,;|", key=first.count)
         reader = csv.reader(itertools.chain([first], text), delimiter=delimiter)
         rows = ((reader.line_num, [field.strip() for field in row]) for row in reader)
     else:
-        lines = list(enumerate(text, 1))
-        names = list(_BBGT) if any(_IS_BBGT in line for _, line in lines[:1]) else None
+        names = list(_BBGT) if _IS_BBGT in first else None
+        lines = enumerate(itertools.chain([first], text), 1)
         plain = ((number, line) for number, line in lines if not line.startswith(_COMMENTS))
         rows = ((number, fields_of(line)) for number, line in plain if line.strip())
     for number, row in rows:
