@@ -289,7 +289,7 @@ def test_a_pipeline_that_is_run_again_after_a_failure_plans_the_rows_that_it_has
         with pytest.raises(ZeroDivisionError):
             pipeline.run().wait_until_finish()
     (tmp_path / "label").write_text("b")
-    with pytest.raises(Exception, match=r"holds an interrupted conversion that differs: the source's files have chang"):
+    with pytest.raises(Exception, match=r"holds an interrupted conversion that differs: the source's files, or the op"):
         pipeline.run().wait_until_finish()
     (tmp_path / "label").write_text("a")
     pipeline.run().wait_until_finish()
