@@ -3,12 +3,14 @@
 python sample_data/make_samples.py [FOLDER]
 
 The other layouts are made by ``make_tables.py``, ``make_detection.py`` and ``make_packed.py``, which this script calls.
-``shapes/``: 240 images of four drawn shapes, easy to learn. ``broken/``: every kind of bad image, among good and odd
-ones. Deterministic: the same pixels on every run (the bytes may change with the versions of Pillow's codecs). Without
-FOLDER the files are written next to this script, where they are kept under version control.
+``shapes/``: 240 images of four drawn shapes, easy to learn: no two look nearly the same, and none has to be encoded
+again. ``broken/``: every kind of bad image, among good and odd ones. Deterministic: the same pixels on every run (the
+bytes may change with the versions of Pillow's codecs). Without FOLDER the files are written next to this script, where
+they are kept under version control. shardkit must be installed.
 """
 
 import io
+import itertools
 import math
 import random
 import struct
@@ -21,18 +23,19 @@ import make_packed
 import make_tables
 from PIL import Image, ImageDraw
 
+from shardkit.images.inspection import check_fully
+from shardkit.images.perceptual_hash import MIN_SIDE
+from shardkit.images.similar.near_pairs import RADIUS
+
 NUM_PER_SHAPE = 60
-SMALLEST, LARGEST = 48, 200  # pixels a side
+SMALLEST, LARGEST = MIN_SIDE, 200  # pixels a side; smaller images have no perceptual hash
 SUPERSAMPLING = 4  # drawn so much larger, then reduced: smooth edges
 MIN_CONTRAST = 110  # of 255: least difference in brightness between a shape and its background
+SHADES = 30  # of 255: largest difference in brightness between the background and a disc
 NOISE = 18  # of 255: peak
-PERIOD = 20  # one image in so many is turned by EXIF, another one is grey
-# EXIF orientation of a camera held askew: how its stored picture is made out of the upright one.
-UNTURNED = {
-    3: Image.Transpose.ROTATE_180,
-    6: Image.Transpose.ROTATE_90,
-    8: Image.Transpose.ROTATE_270,
-}
+PERIOD = 20  # two images in so many are grey
+# Bits in which hashes differ at least; the rounding of another JPEG codec changes a few.
+LEAST_DISTANCE = RADIUS + 4
 
 Point = tuple[float, float]
 
@@ -69,10 +72,16 @@ def _colours(rng: random.Random) -> list[tuple[int, int, int]]:
             return pair
 
 
-def draw_shape(shape: str, rng: random.Random, width: int, height: int) -> Image.Image:
-    """Draw one shape near the middle of an RGB image."""
+def draw_shape(shape: str, rng: random.Random, width: int, height: int, num_discs: int = 0) -> Image.Image:
+    """Draw one shape near the middle of an RGB image, above discs in shades of the background."""
     background, colour = _colours(rng)
     image = Image.new("RGB", (width * SUPERSAMPLING, height * SUPERSAMPLING), background)
+    draw = ImageDraw.Draw(image)
+    for _ in range(num_discs):
+        radius = rng.uniform(0.15, 0.5) * min(image.size)
+        x, y, lighter = rng.uniform(0, image.width), rng.uniform(0, image.height), rng.uniform(-SHADES, SHADES)
+        shade = tuple(max(0, min(255, round(level + lighter))) for level in background)
+        draw.ellipse((x - radius, y - radius, x + radius, y + radius), fill=shade)
     radius = min(image.size) * rng.uniform(0.32, 0.43)
     x = image.width / 2 + rng.uniform(-0.3, 0.3) * (image.width / 2 - radius)
     y = image.height / 2 + rng.uniform(-0.3, 0.3) * (image.height / 2 - radius)
@@ -80,7 +89,7 @@ def draw_shape(shape: str, rng: random.Random, width: int, height: int) -> Image
         (round(x + radius * across), round(y + radius * down))
         for across, down in corners_of(shape, rng.uniform(-0.25, 0.25))
     ]
-    ImageDraw.Draw(image).polygon(outline, fill=colour)
+    draw.polygon(outline, fill=colour)
     return image.reduce(SUPERSAMPLING)
 
 
@@ -107,25 +116,31 @@ def encode(image: Image.Image, kind: str, **options: object) -> bytes:
 def make_shapes() -> dict[str, bytes]:
     """Return the files of ``shapes/`` by key: two in three are noisy JPEGs, the third is a PNG."""
     files: dict[str, bytes] = {}
+    hashes: list[int] = []
     for shape in ("circle", "square", "triangle", "star"):
         for number in range(NUM_PER_SHAPE):
-            rng = random.Random(f"{shape}/{number}")
-            width = rng.randint(SMALLEST, LARGEST)
-            height = min(LARGEST, max(SMALLEST, round(width * rng.uniform(3 / 4, 4 / 3))))
-            image = draw_shape(shape, rng, width, height)
-            kind, ending = ("PNG", "png") if number % 3 == 2 else ("JPEG", "jpg")
-            options: dict[str, object] = {}
-            if kind == "JPEG":
-                image = add_noise(image, rng)
-                options["quality"] = 80
-            if number % PERIOD == 0:
-                orientation = rng.choice(list(UNTURNED))
-                image = image.transpose(UNTURNED[orientation])
-                options["exif"] = exif(orientation)
-            elif number % PERIOD in {7, 8}:
-                image = image.convert("L")
-            files[f"{shape}/{shape}_{number:03d}.{ending}"] = encode(image, kind, **options)
+            name = f"{shape}/{shape}_{number:03d}"
+            for attempt in itertools.count():
+                ending, data = make_shape(shape, number, random.Random(f"{shape}/{number}/{attempt}"))
+                bits = int.from_bytes(check_fully(data)[2] or b"", "big")
+                if all((bits ^ other).bit_count() >= LEAST_DISTANCE for other in hashes):
+                    break
+            hashes.append(bits)
+            files[f"{name}.{ending}"] = data
     return files
+
+
+def make_shape(shape: str, number: int, rng: random.Random) -> tuple[str, bytes]:
+    """Return the ending and the bytes of one image."""
+    width = rng.randint(SMALLEST, LARGEST)
+    height = min(LARGEST, max(SMALLEST, round(width * rng.uniform(3 / 4, 4 / 3))))
+    image = draw_shape(shape, rng, width, height, num_discs=3)
+    is_png = number % 3 == 2
+    if not is_png:
+        image = add_noise(image, rng)
+    if number % PERIOD in {7, 8}:
+        image = image.convert("L")
+    return ("png", encode(image, "PNG")) if is_png else ("jpg", encode(image, "JPEG", quality=80))
 
 
 def _chunk(kind: bytes, payload: bytes) -> bytes:

@@ -7,6 +7,7 @@ tests/reader/test_readme_snippets.py the program that trains, on what the first 
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -100,7 +101,15 @@ def test_they_print_no_warning_and_what_to_do_next(checkout):
     printed = (checkout / "printed.txt").read_text()
     assert "Warn" not in printed
     assert "Error" not in printed
+    assert re.search(r"\nrejected: none\n[^\n]* images/s[^\n]*\n\nNext:\n", printed)
     assert "Next:\n  shardkit verify OUT --deep\n  shardkit info OUT\n" in printed
+
+
+def test_the_first_command_finds_nothing_to_say_about_the_sample(checkout):
+    printed = (checkout / "printed.txt").read_text()
+    # No note stands between the rate of the first command and what to do next.
+    first = printed[: printed.index("\nNext:\n")]
+    assert re.search(r"\n4 classes: [^\n]*\nrejected: none\n[^\n]* images/s[^\n]*\n\Z", first), first
 
 
 def test_the_commands_that_are_printed_next_run_there(checkout, monkeypatch):
