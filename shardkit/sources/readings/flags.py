@@ -1,0 +1,123 @@
+"""The short form of an origin, as flags have it.
+
+path:1                          the second folder below the root; path:-1 the one that holds the image
+name:^([a-z]+)_                 the first group of a regular expression in the name; tree:REGEX searches the path
+labels.csv:diagnosis            a column of a table; columns are separated by commas, tables by ';'
+train.txt=train,val.txt=test    lists of images, and what each stands for
+coco:annotations/*.json         files of a format; the format alone searches for its usual files
+masks/{stem}_m.png              a file of each image
+=cat                            one value of all images
+"""
+
+import re
+from collections.abc import Collection
+
+from shardkit.errors import CallError
+from shardkit.naming import printable
+from shardkit.sources.readings.values import (
+    Annotation,
+    Column,
+    Constant,
+    Listed,
+    Origin,
+    Paired,
+    PathPart,
+    PathRegex,
+)
+
+_NUMBER = re.compile(r"-?[0-9]+")
+_FORMAT = re.compile(r"([a-z][a-z0-9-]*)(?::(.*))?", re.DOTALL)
+# In the order of the page; a test compares them with the formats that exist.
+FORMATS: Collection[str] = (
+    "coco",
+    "voc",
+    "yolo",
+    "kitti",
+    "labelme",
+    "label-studio",
+    "cvat",
+    "box-json",
+    "box-text",
+    "box-table",
+    "wider-face",
+)
+_FORMS = (
+    "path:0 (a folder's name), name:REGEX (in the file's name), TABLE:COLUMN, LIST=VALUE,…, FORMAT:FILES such as "
+    "coco:annotations/*.json, or a template such as masks/{stem}.png"
+)
+
+
+def parse_origin(text: str, where: str, fact: str) -> Origin:
+    """Return the origin that a flag says in short.
+
+    Args:
+        text: The flag's value.
+        where: What messages call the flag.
+        fact: The fact that it gives.
+
+    Raises:
+        CallError: It is none.
+    """
+    kind, separator, rest = text.partition(":")
+    if separator and kind == "path":
+        if not _NUMBER.fullmatch(rest):
+            msg = f"{where}: path: is followed by the number of a folder, such as path:0 or path:-1; found {rest!r}"
+            raise CallError(msg)
+        return PathPart(int(rest))
+    if separator and kind in {"name", "tree"} and rest:
+        return PathRegex(_compiled(rest, where), of="name" if kind == "name" else "path")
+    found = _FORMAT.fullmatch(text)
+    if found and found[1] in FORMATS:
+        return Annotation(found[1], tuple(filter(None, (found[2] or "").split(";"))))
+    if fact == "mask" or "{" in text:
+        return Paired(text)
+    if text.startswith("="):
+        return Constant(text[1:])
+    if pairs := _lists(text):
+        return Listed(pairs)
+    # The last colon: gs://bucket/labels.csv:class.
+    files, separator, columns = text.rpartition(":")
+    if separator and files and columns:
+        return Column(tuple(columns.split(",")), tuple(files.split(";")))
+    msg = f"{where}: {printable(text)!r} is no origin; write {_FORMS}"
+    raise CallError(msg)
+
+
+def _lists(text: str) -> dict[str, str]:
+    pairs = [one.rpartition("=") for one in text.split(",")]
+    return {path: value for path, _, value in pairs} if all(path and value for path, _, value in pairs) else {}
+
+
+def _compiled(regex: str, where: str) -> str:
+    try:
+        pattern = re.compile(regex)
+    except re.error as error:
+        msg = f"{where}: {printable(regex)!r} is not a regular expression: {error.msg}; correct it"
+        raise CallError(msg) from None
+    if not pattern.groups:
+        msg = f"{where}: {printable(regex)!r} has no group; put what is the value in parentheses"
+        raise CallError(msg)
+    return regex
+
+
+def origin_text(origin: Origin) -> str:
+    """Return an origin as a flag has it, or as YAML would, if no flag can say all of it."""
+    match origin:
+        case PathPart(path=path, map=map_):
+            return f"path:{path}" + _more(map_)
+        case PathRegex(regex=regex, of=of, map=map_):
+            return f"{'name' if of == 'name' else 'tree'}:{regex}" + _more(map_)
+        case Column(column=column, files=files):
+            return f"{';'.join(files)}:{','.join(column)}"
+        case Listed(lists=lists):
+            return ",".join(f"{path}={value}" for path, value in lists.items())
+        case Annotation(format=name, files=files):
+            return f"{name}:{';'.join(files)}" if files else name
+        case Paired(pair=pair):
+            return pair
+        case Constant(constant=constant):
+            return f"={constant}"
+
+
+def _more(map_: object) -> str:
+    return " with a map" if map_ else ""

@@ -1,0 +1,222 @@
+"""A reading: a frozen value that says which files are examples, and where the facts of each example come from.
+
+There are seven origins of a fact. What they cannot say belongs into a table that the user writes; the set is not to
+grow. The names of fields are those in YAML, see `text`.
+
+Paths and globs are relative to SOURCE, keys to `Images.root`. A glob is one of .gitignore's, as for `ignore`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal, TypeAlias
+
+# How a text names an image: as its path below `base`; as the end of its path; as its name; as its name without ending.
+Match = Literal["path", "end", "name", "stem"]
+# A class; several; the column of several with a 1, or columns with a 1; or numbers for regression.
+LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
+Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]
+Missing = Literal["reject", "negative", "ignore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Which files are examples.
+
+    Attributes:
+        root: Folder that keys start at, the same as in all further fields; '' for SOURCE.
+        include: Globs of the examples.
+        exclude: Globs of images that are none, and are counted.
+        unlabelled: Globs of images without a label on purpose: stored with label -1.
+        unnamed: What happens to images that no record of the label's files names: rejected, or left out and counted.
+    """
+
+    root: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    unlabelled: tuple[str, ...] = ()
+    unnamed: Literal["reject", "ignore"] = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class PathPart:
+    """A folder of an image's path.
+
+    Attributes:
+        path: Number of the folder: 0 is the first one below the root, -1 the one that holds the image.
+        map: Value of each name; None: the example has none. Other names stand for themselves, but for a split.
+    """
+
+    path: int
+    map: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PathRegex:
+    """A group of a regular expression that is searched in an image's name or path.
+
+    Attributes:
+        regex: The expression.
+        group: Number or name of the group.
+        of: What is searched: the name with its ending, or the path below the root.
+        map: Value of each text, as in PathPart.
+    """
+
+    regex: str
+    group: int | str = 1
+    of: Literal["name", "path"] = "name"
+    map: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table, or several.
+
+    Attributes:
+        column: The column; several for several labels or numbers.
+        files: Globs of the tables, which are read as one.
+        key: The column that names the image; '' to find it.
+        match: How it does; None to find out.
+        base: Folder that its paths start at; '' for the root.
+        strip: Replacements ``OLD=NEW`` of the beginning of its paths.
+        splits: Split of the records of a file, by file.
+        map: Value of each text, as in PathPart.
+        opener: How the file is opened, such as its delimiter and sheet; found if it is not given.
+    """
+
+    column: tuple[str, ...]
+    files: tuple[str, ...]
+    key: str = ""
+    match: Match | None = None
+    base: str = ""
+    strip: tuple[str, ...] = ()
+    map: Mapping[str, str | None] = field(default_factory=dict)
+    opener: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Lists of images, one name a line, each of which stands for a value.
+
+    Attributes:
+        lists: Value of the images in each list, by its path.
+        match: How a line names an image; None to find out.
+        base: Folder that paths start at; '' for the root.
+        rest: Value of the images in no list; None: they have none.
+    """
+
+    lists: Mapping[str, str]
+    match: Match | None = None
+    base: str = ""
+    rest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """Files of a format for annotations: COCO, Pascal VOC, YOLO, ….
+
+    Attributes:
+        format: Name of the format.
+        files: Globs of the files.
+        images: Folder that the names of images in the files start at; '' for the root.
+        match: How they name images; None to find out.
+        options: Further settings, by the names that the format gives them.
+    """
+
+    format: str
+    files: tuple[str, ...]
+    images: str = ""
+    match: Match | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A file of each image, by a template of its path: ``{0}/masks/{stem}_mask.png``.
+
+    Attributes:
+        pair: The template below the root. ``{0}`` and ``{-1}`` are folders of the image's path, ``{dir}`` is all of them,
+            ``{stem}`` is its name without ending, ``{name}`` its name.
+        image: Template of the image's stem: ``{stem}_sat`` takes ``_sat`` off it first.
+        palette: File that says what the colours or numbers of masks mean; '' for none.
+    """
+
+    pair: str
+    image: str = "{stem}"
+    palette: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """One value of all images."""
+
+    constant: str
+
+
+Origin: TypeAlias = PathPart | PathRegex | Column | Listed | Annotation | Paired | Constant
+ORIGINS: tuple[type[Any], ...] = (PathPart, PathRegex, Column, Listed, Annotation, Paired, Constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Where labels come from, and what they are.
+
+    Attributes:
+        origin: Where they come from.
+        kind: What they are; None to find out from a table's values.
+        separator: Text between several classes in one value; '' for none.
+        minus_one: What -1 means in columns of 0 and 1; None: such a value is an error.
+    """
+
+    origin: Origin
+    kind: LabelKind | None = None
+    separator: str = ""
+    minus_one: Literal["negative", "positive", "drop"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a source is read.
+
+    Attributes:
+        images: Which files are examples.
+        label: Where labels come from; None for images without labels, or with boxes or masks only.
+        split: Where splits come from; None: the source has none.
+        group: Where the group comes from whose examples stay in one split.
+        boxes: Where boxes come from.
+        mask: Where masks come from.
+        features: Where further features come from, by name.
+        classes: Class names in label order; () to sort those that occur.
+        without_annotation: What happens to an image without record of boxes or class: rejected, stored as one without
+            objects, or left out and counted.
+        ignore: Globs of files that are not read.
+        archives: Archives that are read as folders.
+        version: Version of this form.
+    """
+
+    images: Images = Images()
+    label: Labels | None = None
+    split: Origin | None = None
+    group: Origin | None = None
+    boxes: Annotation | None = None
+    mask: Paired | Annotation | None = None
+    features: Mapping[str, Origin] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+    without_annotation: Missing = "reject"
+    ignore: tuple[str, ...] = ()
+    archives: tuple[str, ...] = ()
+    version: int = 1
+
+    def facts(self) -> Iterator[tuple[str, Origin]]:
+        """Yield each fact that the reading gives, by its name in YAML, and its origin."""
+        if self.label is not None:
+            yield "label", self.label.origin
+        for name in ("split", "group", "boxes", "mask"):
+            if (origin := getattr(self, name)) is not None:
+                yield name, origin
+        for name, origin in self.features.items():
+            yield f"features.{name}", origin
+
+
+def field_names(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of a value's fields, the one that tells its kind first."""
+    return tuple(one.name for one in fields(kind))
