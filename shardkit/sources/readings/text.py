@@ -15,9 +15,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
@@ -35,10 +35,8 @@ def to_data(reading: Reading) -> dict[str, Any]:
     """Return a reading as mappings, lists and scalars, which YAML and JSON write."""
     data = _data(reading)
     if reading.label is not None:
-        data["label"] = {
-            **_data(reading.label.origin),
-            **{k: v for k, v in _data(reading.label).items() if k != "origin"},
-        }
+        labels = _data(reading.label)
+        data["label"] = labels.pop("origin") | labels
     return {"version": reading.version, **data}
 
 
@@ -69,9 +67,8 @@ def to_yaml(reading: Reading) -> str:
     """Return a reading as YAML, without the key ``reading``."""
     import yaml
 
-    return str(
-        yaml.safe_dump(to_data(reading), sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
-    )
+    data = to_data(reading)
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None))
 
 
 def from_data(data: Any, where: str) -> Reading:
@@ -110,7 +107,7 @@ def from_data(data: Any, where: str) -> Reading:
             raise CallError(msg)
         features = given["features"].items()
         given["features"] = {name: _origin(one, f"{where}: features.{name}", "feature") for name, one in features}
-    return _valid(Reading, given, where)
+    return cast("Reading", _valid(Reading, given, where))
 
 
 def _labels(value: Any, where: str) -> Labels:
@@ -121,7 +118,7 @@ def _labels(value: Any, where: str) -> Labels:
         raise CallError(msg)
     own = {name: value[name] for name in _OF_LABELS if name in value}
     origin = _origin({name: one for name, one in value.items() if name not in _OF_LABELS}, where, "label")
-    return _valid(Labels, {"origin": origin, **own}, where)
+    return cast("Labels", _valid(Labels, {"origin": origin, **own}, where))
 
 
 def _origin(value: Any, where: str, fact: str) -> Any:
@@ -130,7 +127,6 @@ def _origin(value: Any, where: str, fact: str) -> Any:
     firsts = {field_names(kind)[0]: kind for kind in ORIGINS}
     kinds = [kind for name, kind in firsts.items() if isinstance(value, Mapping) and name in value]
     if len(kinds) != 1:
-        # `format: coco` may say the same as another first field, no two others can.
         msg = f"{where}: an origin has exactly one of {', '.join(firsts)}; found {_shown(value)}"
         raise CallError(msg)
     if fact == "boxes" and kinds[0] is not Annotation:
@@ -166,9 +162,9 @@ def _listed(name: str, value: Any) -> Any:
 
 
 @cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     # Values of YAML arrive as text: its reader takes `no` and `on` for truth values, which are classes, too.
-    return TypeAdapter(kind, config=None if is_dataclass(kind) else ConfigDict())
+    return TypeAdapter(kind)
 
 
 def _refuse_unknown(value: Mapping[Any, Any], kind: type[Any], where: str) -> None:
@@ -177,7 +173,8 @@ def _refuse_unknown(value: Mapping[Any, Any], kind: type[Any], where: str) -> No
         if name not in names:
             close = closest(name, names)
             msg = f"{where}: {printable(name)!r} is not one of {', '.join(names)}"
-            raise CallError(f"{msg}; did you mean {close}?" if close else msg)
+            msg += f"; did you mean {close}?" if close else ""
+            raise CallError(msg)
 
 
 def _is_null(value: Any) -> bool:

@@ -8,7 +8,7 @@ Paths and globs are relative to SOURCE, keys to `Images.root`. A glob is one of 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 # How a text names an image: as its path below `base`; as the end of its path; as its name; as its name without ending.
 Match = Literal["path", "end", "name", "stem"]
@@ -134,8 +134,8 @@ class Paired:
     """A file of each image, by a template of its path: ``{0}/masks/{stem}_mask.png``.
 
     Attributes:
-        pair: The template below the root. ``{0}`` and ``{-1}`` are folders of the image's path, ``{dir}`` is all of them,
-            ``{stem}`` is its name without ending, ``{name}`` its name.
+        pair: The template below the root. ``{0}`` and ``{-1}`` are folders of the image's path, ``{dir}`` is all
+            of them, ``{stem}`` is its name without ending, ``{name}`` its name.
         image: Template of the image's stem: ``{stem}_sat`` takes ``_sat`` off it first.
         palette: File that says what the colours or numbers of masks mean; '' for none.
     """
