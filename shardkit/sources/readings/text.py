@@ -138,7 +138,7 @@ def _origin(value: Any, where: str, fact: str) -> Any:
     return _valid(kinds[0], value, where)
 
 
-def _valid(kind: type[Any], value: Any, where: str) -> Any:
+def _valid(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, Mapping):
         msg = f"{where}: write a mapping of {', '.join(field_names(kind))}; found {_shown(value)}"
         raise CallError(msg)
