@@ -12,6 +12,7 @@ import pyarrow as pa
 from shardkit.reject_reasons import BAD_NAME
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
+from shardkit.sources.readings.values import Reading
 from shardkit.storage import Entry, Folder
 
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
@@ -236,6 +237,19 @@ class Source(abc.ABC):
     def claims(self) -> tuple[Claim, ...]:
         """What the files in the source that name images say about them."""
         return ()
+
+    @property
+    def reading(self) -> Reading | None:
+        """How the source is read, as a value; None if its layout is not a reading."""
+        return None
+
+    def check_accounts(self, skipped: Mapping[str, int]) -> None:
+        """Check that every file is accounted for, by the counts of all listings.
+
+        Raises:
+            DataError: Some are not, and the user has said how the source is read.
+        """
+        del skipped
 
     @property
     def removed_before(self) -> tuple[str, ...]:

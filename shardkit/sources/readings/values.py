@@ -78,9 +78,8 @@ class Column:
         match: How it does; None to find out.
         base: Folder that its paths start at; '' for the root.
         strip: Replacements ``OLD=NEW`` of the beginning of its paths.
-        splits: Split of the records of a file, by file.
+        fold: Whether names are compared without case, and without the form of letters with accents.
         map: Value of each text, as in PathPart.
-        opener: How the file is opened, such as its delimiter and sheet; found if it is not given.
     """
 
     column: tuple[str, ...]
@@ -89,24 +88,26 @@ class Column:
     match: Match | None = None
     base: str = ""
     strip: tuple[str, ...] = ()
+    fold: bool = False
     map: Mapping[str, str | None] = field(default_factory=dict)
-    opener: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Lists of images, one name a line, each of which stands for a value.
+    """Lists of images, one name a line, each of which stands for a value; or tables that another fact is read from.
 
     Attributes:
         lists: Value of the images in each list, by its path.
         match: How a line names an image; None to find out.
         base: Folder that paths start at; '' for the root.
+        fold: As in Column.
         rest: Value of the images in no list; None: they have none.
     """
 
     lists: Mapping[str, str]
     match: Match | None = None
     base: str = ""
+    fold: bool = False
     rest: str | None = None
 
 

@@ -11,6 +11,7 @@ from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
+from shardkit.sources.readings.values import Reading
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.storage import Folder
 
@@ -82,6 +83,15 @@ class WrappedSource(Source):
     def claims(self) -> tuple[Claim, ...]:
         """See Source."""
         return self.inner.claims
+
+    @property
+    def reading(self) -> Reading | None:
+        """See Source."""
+        return self.inner.reading
+
+    def check_accounts(self, skipped: Mapping[str, int]) -> None:
+        """See Source."""
+        self.inner.check_accounts(skipped)
 
     @property
     def removed_before(self) -> tuple[str, ...]:

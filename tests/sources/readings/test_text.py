@@ -30,7 +30,7 @@ READINGS = [
         Labels(Column(("dx",), ("a.csv", "b.csv"), "file", "stem", "raw", ("C:\\x=",)), "class"),
         split=Listed({"train.txt": "train"}, "name", rest="test"),
         group=PathRegex(r"^(p[0-9]+)_", of="name"),
-        features={"age": Column(("age",), ("m.csv",), opener={"delimiter": ";"}), "site": Constant("north")},
+        features={"age": Column(("age",), ("m.csv",), fold=True), "site": Constant("north")},
     ),
     Reading(
         boxes=Annotation("coco", ("annotations/*.json",), "train2017", options={"task": "instances"}),

@@ -38,7 +38,7 @@ class InferredFiles(FilesOfImages):
     Attributes:
         folder: Root of the source.
         kind: Ending of the files.
-        reading: How they are read.
+        boxes: How they are read.
         places: The folders of the files.
         column: The field of the class; None if there is nothing to choose.
         groups: The root, whose files are one group.
@@ -46,7 +46,7 @@ class InferredFiles(FilesOfImages):
 
     folder: Folder
     kind: str
-    reading: Reading
+    boxes: Reading
     places: tuple[str, ...]
     column: str | None = None
     groups: tuple[str, ...] = ("",)
@@ -68,17 +68,17 @@ class InferredFiles(FilesOfImages):
     def describe(self) -> str:
         """See Source."""
         of_class = f"class: {printable(self.column)}" if self.column else f"all of the class {ONE_CLASS!r}"
-        return f"{self.folder.url}: read every *{self.kind}: boxes: {self.reading.describe()}; {of_class}"
+        return f"{self.folder.url}: read every *{self.kind}: boxes: {self.boxes.describe()}; {of_class}"
 
     def parse(self, data: bytes) -> Annotation | str:
         """See PairedFiles."""
         tree = tree_of(data, self.kind)
         if isinstance(tree, str):
             return tree
-        if not self.reading.is_of(tree):
+        if not self.boxes.is_of(tree):
             return "it has other fields than the first files"
         image = JsonImage(number=1)
-        self.reading.parse(image, tree, self.column)
+        self.boxes.parse(image, tree, self.column)
         return image
 
 

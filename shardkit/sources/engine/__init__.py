@@ -1,0 +1,16 @@
+"""Execute a reading: strictly, without search and without fallback.
+
+| module | does |
+| --- | --- |
+| `opening` | completes a reading, by looking at its label files, and returns its `Source` |
+| `source` | `ReadingSource`: parts, rows and the proof that every file is accounted for |
+| `drivers` | what enumerates the examples: `TreeDriver` lists the images of folders |
+| `tables` | `TableDriver`: the records of tables, in pieces; tables that are joined by key |
+| `facts` | facts that are added to a row by its key: from its path, from lists and tables, masks |
+| `matching` | from the text that names an image to its key |
+| `accounting` | which files need no fact, and which files nothing explains |
+
+Exactly one driver enumerates: that of the boxes, else that of the label, if its origin is files; else the folders. It
+needs no memory that grows with the data. The other facts are looked up by key; those from files are read once in each
+process.
+"""

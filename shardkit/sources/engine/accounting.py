@@ -1,0 +1,92 @@
+"""Account for the files of a source: which ones need no fact, and which ones nothing explains."""
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from shardkit.errors import DataError
+from shardkit.naming import counted, first_of, printable
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.listing import ending
+from shardkit.sources.walking import files_below, is_image, join, parent_of
+from shardkit.storage import Folder
+
+UNEXPLAINED = "not explained: "  # begins the phrase that counts such files by folder and ending
+_SHOWN = 5  # paths in the message
+_PROSE_ENDINGS = frozenset(
+    {
+        *(".md", ".rst", ".pdf", ".html", ".htm", ".doc", ".docx", ".rtf", ".bib", ".tex"),
+        *(".py", ".ipynb", ".sh", ".bat", ".m", ".r", ".js", ".css", ".c", ".h", ".cpp", ".java"),
+        *(".log", ".toml", ".cfg", ".ini", ".lock", ".gitignore", ".url", ".lnk", ".torrent"),
+        *(".pt", ".pth", ".h5", ".hdf5", ".ckpt", ".onnx", ".pb", ".tflite", ".keras", ".safetensors", ".weights"),
+        *(".md5", ".sha1", ".sha256", ".db", ".cache"),
+    }
+)
+_PROSE_STEMS = ("readme", "license", "licence", "copying", "citation", "changelog", "authors", "notice", "requirements")
+# Next to an image of the same stem: what it was developed from, and notes of programs.
+_SIDECARS = frozenset(
+    {".xmp", ".aae", ".thm", ".cr2", ".cr3", ".nef", ".arw", ".dng", ".raf", ".orf", ".rw2", ".psd", ".xcf", ".mov"}
+)
+
+
+class Accounting:
+    """What needs no fact in a source."""
+
+    def __init__(self, used: Sequence[str], above: str = "") -> None:
+        """Compile the globs.
+
+        Args:
+            used: Globs of the files that facts come from, below the source.
+            above: Folder below the source that paths start at.
+        """
+        self._used = [IgnoreGlob(f"/{one.lstrip('/')}") for one in used]
+        self._above = above
+
+    def explains(self, path: str) -> bool:
+        """Return whether a file that is no image is explained by its name."""
+        name = posixpath.basename(path).lower()
+        kind = ending(name)
+        is_prose = kind in _PROSE_ENDINGS or name.startswith(_PROSE_STEMS)
+        whole = join(self._above, path)
+        return is_prose or kind in _SIDECARS or any(glob.matches(whole) for glob in self._used)
+
+    def count(self, path: str, skipped: dict[str, int]) -> None:
+        """Count a file if nothing explains it."""
+        if not self.explains(path):
+            phrase = f"{UNEXPLAINED}{printable(join(self._above, parent_of(path))) or '.'}/*{ending(path)}"
+            skipped[phrase] = skipped.get(phrase, 0) + 1
+
+
+def check_accounts(tree: Folder, root: str, accounting: Accounting, skipped: Mapping[str, int]) -> None:
+    """Check that every file is explained.
+
+    Args:
+        tree: The source.
+        root: Folder below it that examples are in.
+        accounting: What is explained.
+        skipped: Counts of all parts.
+
+    Raises:
+        DataError: Some files are not; the message has their number by folder and ending, examples and the remedy.
+    """
+    counts = {
+        phrase.removeprefix(UNEXPLAINED): count for phrase, count in skipped.items() if phrase.startswith(UNEXPLAINED)
+    }
+    if not counts:
+        return
+    kinds = [f"{glob} ({count:,})" for glob, count in sorted(counts.items(), key=lambda one: -one[1])]
+    examples = [printable(path) for path in islice(_unexplained(tree, root, accounting), _SHOWN)]
+    globs = ", ".join(repr(f"/{glob.removeprefix('./')}") for glob in sorted(counts)[:_SHOWN])
+    msg = (
+        f"{tree.url}: the reading does not explain {counted(sum(counts.values()), 'file')}: "
+        f"{first_of(kinds, _SHOWN)}; such as {', '.join(examples)}; name the fact that they give, or leave them out by "
+        f"`ignore: [{globs}]` in the reading, or --ignore"
+    )
+    raise DataError(msg)
+
+
+def _unexplained(tree: Folder, root: str, accounting: Accounting) -> Iterator[str]:
+    for path, entry in files_below(tree, ""):
+        is_example = is_image(entry.name) and (not root or path.startswith(f"{root}/"))
+        if not is_example and not accounting.explains(path):
+            yield path

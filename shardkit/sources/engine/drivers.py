@@ -1,0 +1,169 @@
+"""What enumerates the examples of a reading; `TreeDriver` lists the images of folders."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from shardkit.naming import printable
+from shardkit.sources.engine.accounting import Accounting
+from shardkit.sources.folders.image_tree import image_rows
+from shardkit.sources.listing import ListingRow, count_skipped, is_ignored
+from shardkit.sources.walking import ancestors, are_of_dataset, children, is_dataset, is_image, join
+from shardkit.storage import Entry, Folder
+
+# Adds the facts of a key to a row; raises BadRecord.
+Complete = Callable[[ListingRow], ListingRow]
+
+
+class Driver(Protocol):
+    """What enumerates examples. Instances are small and are pickled.
+
+    Attributes:
+        fields: Columns that its rows have besides LISTING_SCHEMA.
+        names_images: Whether its records name the images, so that others may be in the folders.
+        classes: Class names in label order, if its files define them.
+        used: Globs of its files, besides the images.
+    """
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See above."""
+
+    @property
+    def names_images(self) -> bool:
+        """See above."""
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See above."""
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """See above."""
+
+    def parts(self, folder: Folder) -> Sequence[Any]:
+        """Return the parts that are listed in parallel."""
+
+    def rows(self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of a part, with the facts of their keys; count what is left out."""
+
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """Yield the keys that its records name."""
+
+    def listed_folders(self, part: Any) -> Sequence[str]:
+        """See Source."""
+
+    def sliceable_folder(self, part: Any) -> str | None:
+        """See Source."""
+
+    def divided(self, part: Any) -> Sequence[Any]:
+        """See Source."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreePart:
+    """A folder of images; with `recursive`, all below it."""
+
+    path: str
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDriver:
+    """Lists the images of folders.
+
+    Attributes:
+        depth: Number of levels of folders that are parts: those that facts are taken from.
+        excluded: Path that is not listed, because it is the output; None for none.
+        rejects_others: Whether pictures in formats that are not read are rejected, not counted.
+        counts_empty: Whether a folder of the last level without an image is counted.
+        accounting: Globs of the files that are explained, and the folder below the source that paths start at: other
+            files are counted as not explained. None: no file is counted so.
+    """
+
+    depth: int = 1
+    excluded: str | None = None
+    rejects_others: bool = True
+    counts_empty: bool = True
+    accounting: tuple[tuple[str, ...], str] | None = None
+
+    fields = ()
+    names_images = False
+    classes = None
+    used = ()
+
+    def parts(self, folder: Folder) -> list[TreePart]:
+        """See Driver; the folders at `depth`, and those above for the images next to them."""
+        return list(self._parts(folder, "", 0))
+
+    def _parts(self, folder: Folder, path: str, depth: int) -> Iterator[TreePart]:
+        if depth == self.depth:
+            yield TreePart(path, recursive=True)
+            return
+        for entry in children(folder, path):
+            inner = join(path, entry.name)
+            if entry.is_folder and inner != self.excluded and not is_dataset(folder, inner):
+                yield from self._parts(folder, inner, depth + 1)
+        yield TreePart(path, recursive=False)
+
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """See Driver."""
+        del folder
+        return iter(())
+
+    def listed_folders(self, part: TreePart) -> tuple[str]:
+        """See Driver."""
+        return (part.path,)
+
+    def sliceable_folder(self, part: TreePart) -> str | None:
+        """See Driver."""
+        return part.path if part.recursive else None
+
+    def divided(self, part: TreePart) -> list[TreePart]:
+        """See Driver."""
+        return [part]
+
+    def rows(self, folder: Folder, part: TreePart, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See Driver; files sorted by name, folder by folder."""
+
+        def row(path: str, entry: Entry) -> ListingRow:
+            return complete(ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns))
+
+        above = tuple(folder.resolve(one) for one in ancestors(part.path))
+        files = self._files(folder, part.path, above, recursive=part.recursive)
+        if self.accounting is not None:
+            files = _accounted(files, Accounting(*self.accounting), skipped)
+        is_empty = True
+        for one in image_rows(files, None, row, skipped, rejects_others=self.rejects_others):
+            is_empty = False
+            yield one
+        if is_empty and part.recursive and self.counts_empty:
+            count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
+
+    def _files(
+        self, folder: Folder, path: str, above: tuple[str, ...], *, recursive: bool
+    ) -> Iterator[tuple[str, Entry]]:
+        here = folder.resolve(path)
+        if here in above:
+            return  # a symbolic link to a folder above: its files are listed already
+        entries = children(folder, path)
+        if are_of_dataset(entries):
+            return  # a dataset that was written into a folder of the source earlier
+        for entry in entries:
+            if not entry.is_folder:
+                yield join(path, entry.name), entry
+        for entry in entries if recursive else ():
+            inner = join(path, entry.name)
+            if entry.is_folder and inner != self.excluded and not is_ignored(entry.name):
+                yield from self._files(folder, inner, (*above, here), recursive=True)
+
+
+def _accounted(
+    files: Iterator[tuple[str, Entry]], accounting: Accounting, skipped: dict[str, int]
+) -> Iterator[tuple[str, Entry]]:
+    for path, entry in files:
+        if not is_image(path):
+            accounting.count(path, skipped)
+        yield path, entry

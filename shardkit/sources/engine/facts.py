@@ -1,0 +1,310 @@
+"""Facts that are added to an example by its key: from its path, from lists and tables, and masks."""
+
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.naming import IMAGE_ENDINGS, printable, split_name_problem, split_of_folder
+from shardkit.reject_reasons import BAD_MASK, BAD_SPLIT, NO_LABEL
+from shardkit.sources.columns import GROUP, MASK_COLOURS, MASK_PATH, UNLABELLED, feature_field
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.listing import BadRecord, ListingRow, ending
+from shardkit.sources.readings.values import Constant, Paired, PathPart, PathRegex
+from shardkit.sources.walking import children, join
+from shardkit.storage import Folder
+
+Values: TypeAlias = Callable[[str], Any]  # from a key to its value; None for none; may raise BadRecord
+
+
+class Fact(Protocol):
+    """A fact, pickled with its source.
+
+    Attributes:
+        fields: The columns that it adds to a row.
+    """
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See above."""
+
+    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+        """Return the function that adds the fact to a row; it raises BadRecord if the row gives no example."""
+
+
+class ByKey(Protocol):
+    """Where a fact's value comes from, by key."""
+
+    def values(self, folder: Folder) -> Values:
+        """Return the function from a key to its value."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfPath:
+    """Values from folders' and files' names.
+
+    Attributes:
+        origin: Which part of the path.
+        is_split: Whether the value is a split: then only words of splits, or those of the map, are values.
+    """
+
+    origin: PathPart | PathRegex | Constant
+    is_split: bool = False
+
+    def values(self, folder: Folder) -> Values:
+        """See ByKey."""
+        origin = self.origin
+        if isinstance(origin, Constant):
+            return lambda _: origin.constant
+        text = partial(_folder, origin.path) if isinstance(origin, PathPart) else _searched(origin)
+        named = partial(_split_named, origin.map, folder) if self.is_split else partial(_mapped, origin.map)
+        return lambda key: None if (found := text(key)) is None else named(found)
+
+
+def _folder(index: int, key: str) -> str | None:
+    folders = key.split("/")[:-1]
+    return folders[index] if -len(folders) <= index < len(folders) else None
+
+
+def _searched(origin: PathRegex) -> Callable[[str], str | None]:
+    pattern, group, of_name = re.compile(origin.regex), origin.group, origin.of == "name"
+    number: int | str = int(group) if isinstance(group, str) and group.isdecimal() else group
+
+    def text(key: str) -> str | None:
+        found = pattern.search(posixpath.basename(key) if of_name else key)
+        return (found[number] or None) if found else None
+
+    return text
+
+
+def _mapped(names: Mapping[str, str | None], text: str) -> str | None:
+    return names.get(text, text)
+
+
+def _split_named(names: Mapping[str, str | None], folder: Folder, text: str) -> str | None:
+    """Return the split of a name.
+
+    Raises:
+        DataError: It is neither in the map nor a word for a split.
+    """
+    if names:
+        if text in names:
+            return names[text]
+    elif split := split_of_folder(text):
+        return split
+    what = "is not in the map of the splits" if names else "is no word for a split"
+    msg = (
+        f"{folder.url}: {printable(text)!r} {what}; add it to the map of `split`, such as "
+        f"map: {{{printable(text)}: test}}, or leave its images out with `exclude`"
+    )
+    raise DataError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFact:
+    """The class of an example.
+
+    Attributes:
+        source: Where it comes from.
+        place: What to say where a label is missing.
+        unlabelled: Globs of the images that have no label on purpose.
+    """
+
+    source: ByKey
+    place: str
+    unlabelled: tuple[IgnoreGlob, ...] = ()
+
+    fields = ()
+
+    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+        """See Fact."""
+        values = self.source.values(folder)
+
+        def add(row: ListingRow) -> ListingRow:
+            label = values(row.key)
+            if label is None and not any(glob.matches(row.key) for glob in self.unlabelled):
+                raise BadRecord(NO_LABEL, self.place)
+            return row._replace(label_name=label)
+
+        return add
+
+
+@dataclass(frozen=True, slots=True)
+class SplitFact:
+    """The split of an example.
+
+    Attributes:
+        source: Where it comes from.
+        place: What to say where it is missing.
+    """
+
+    source: ByKey
+    place: str
+
+    fields = ()
+
+    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+        """See Fact."""
+        values = self.source.values(folder)
+
+        def add(row: ListingRow) -> ListingRow:
+            split = values(row.key)
+            if split is None:
+                raise BadRecord(BAD_SPLIT, self.place)
+            if problem := split_name_problem(split):
+                raise BadRecord(BAD_SPLIT, problem)
+            return row._replace(split=split)
+
+        return add
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFact:
+    """A fact in columns of its own: the group, or a further feature.
+
+    Attributes:
+        fields: The columns.
+        source: Where the values come from: one, or a tuple of as many as there are columns.
+    """
+
+    fields: tuple[pa.Field, ...]
+    source: ByKey
+
+    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+        """See Fact."""
+        values, nulls = self.source.values(folder), (None,) * len(self.fields)
+
+        def add(row: ListingRow) -> ListingRow:
+            value = values(row.key)
+            more = nulls if value is None else value if isinstance(value, tuple) else (value,)
+            return row._replace(extra=(*row.extra, *more))
+
+        return add
+
+
+def group_fact(source: ByKey) -> ColumnFact:
+    """Return the fact that names the examples that stay in one split."""
+    return ColumnFact((GROUP,), source)
+
+
+def text_feature(name: str, source: ByKey) -> ColumnFact:
+    """Return a feature of text."""
+    return ColumnFact((feature_field(name, pa.string()),), source)
+
+
+@dataclass(frozen=True, slots=True)
+class NoLabels:
+    """The mark that examples have no labels at all."""
+
+    fields = (UNLABELLED,)
+
+    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+        """See Fact."""
+        del folder
+        return lambda row: row._replace(extra=(*row.extra, None))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskFact:
+    """The mask of an example, by a template of its path.
+
+    Attributes:
+        origin: The template.
+        colours: What the colours of masks mean, see images.check_mask; '' if masks hold numbers.
+        excluded: Path that is not listed.
+    """
+
+    origin: Paired
+    colours: str = ""
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See Fact."""
+        return (MASK_PATH, MASK_COLOURS) if self.colours else (MASK_PATH,)
+
+    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+        """See Fact."""
+        path_of, files = self.path_of, FilesOfFolders(folder)
+        more = (self.colours,) if self.colours else ()
+
+        def add(row: ListingRow) -> ListingRow:
+            path = path_of(row.key)
+            found = None if path is None else files.find(path)
+            if found is None:
+                what = "its name does not fit the template of images" if path is None else f"there is no {path}"
+                raise BadRecord(NO_LABEL, f"the image has no mask: {printable(what)}; add it, or leave the image out")
+            if len(found) > 1:
+                msg = f"the image has several masks: {printable(found[0])} and {printable(found[1])}; leave one"
+                raise BadRecord(BAD_MASK, msg)
+            return row._replace(extra=(*row.extra, found[0], *more))
+
+        return add
+
+    @property
+    def path_of(self) -> Callable[[str], str | None]:
+        """The function from a key to its mask's path, which may lack the ending; None if the template does not fit."""
+        return partial(_of_template, self.origin.pair, _stem_pattern(self.origin.image))
+
+
+def _stem_pattern(image: str) -> "re.Pattern[str]":
+    before, _, after = image.partition("{stem}")
+    return re.compile(f"{re.escape(before)}(.+){re.escape(after)}", re.DOTALL)
+
+
+def _of_template(template: str, stem: "re.Pattern[str]", key: str) -> str | None:
+    above, name = posixpath.split(key)
+    found = stem.fullmatch(posixpath.splitext(name)[0])
+    if found is None:
+        return None
+    folders = above.split("/") if above else []
+    try:
+        path = _FIELD.sub(lambda field: _value(field[1], folders, above, found[1], name), template)
+    except IndexError:
+        return None
+    return posixpath.normpath(path)
+
+
+_FIELD = re.compile(r"\{(-?[0-9]+|dir|stem|name)\}")
+
+
+def _value(field: str, folders: list[str], above: str, stem: str, name: str) -> str:
+    match field:
+        case "dir":
+            return above
+        case "stem":
+            return stem
+        case "name":
+            return name
+        case _:
+            return folders[int(field)]
+
+
+class FilesOfFolders:
+    """Files by their paths with and without ending; lists each folder once."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Keep the folder."""
+        self._folder = folder
+        self._names: dict[str, dict[str, list[str]]] = {}
+
+    def find(self, path: str) -> list[str] | None:
+        """Return the file at a path, or those images of that path without ending; None if there is none."""
+        above, name = posixpath.split(path)
+        if above not in self._names:
+            names: dict[str, list[str]] = {}
+            for entry in children(self._folder, above):
+                if not entry.is_folder:
+                    names[entry.name] = [join(above, entry.name)]
+            for file in [*names]:
+                if ending(file) in IMAGE_ENDINGS:
+                    stem = posixpath.splitext(file)[0]
+                    names.setdefault(stem, [])
+                    if stem not in {*names[stem]}:
+                        names[stem].append(join(above, file))
+            self._names[above] = names
+        return self._names[above].get(name) or None

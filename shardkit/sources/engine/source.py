@@ -1,0 +1,185 @@
+"""The source of a reading: one class, whatever the reading says."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.naming import printable
+from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.claims.claim import UsedFile
+from shardkit.sources.columns import LISTING_SCHEMA
+from shardkit.sources.engine.accounting import Accounting, check_accounts
+from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.facts import Fact
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.listing import Listing, ListingRow, Source, batched, count_skipped
+from shardkit.sources.readings.flags import origin_text
+from shardkit.sources.readings.values import Reading
+from shardkit.sources.unlisted_images import NamedImages
+from shardkit.sources.walking import files_below, is_image, join
+from shardkit.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class RestPart:
+    """The part of the images that no record names, and of the files that nothing explains."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSource(Source):
+    """A source that is read by a reading.
+
+    Attributes:
+        folder: The folder that keys start at.
+        value: The reading, complete.
+        name: Name of the layout.
+        driver: What enumerates the examples.
+        facts: The facts that are added by key.
+        tree: SOURCE, in which that folder is.
+        used: Globs of the files that facts come from, below SOURCE.
+        excluded: Path that is not listed, because it is the output; None for none.
+        is_strict: Whether a file that nothing explains stops: if the user said the reading.
+        remark: What the user should know besides, beginning with ';'; '' for nothing.
+        class_names: Class names in label order, if the reading has them.
+    """
+
+    folder: Folder
+    value: Reading
+    name: str
+    driver: Driver
+    tree: Folder
+    facts: tuple[Fact, ...] = ()
+    used: tuple[str, ...] = ()
+    excluded: str | None = None
+    is_strict: bool = True
+    remark: str = ""
+    class_names: tuple[str, ...] | None = None
+
+    @property
+    def reading(self) -> Reading:
+        """See Source."""
+        return self.value
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return pa.schema([*LISTING_SCHEMA, *self.driver.fields, *(field for one in self.facts for field in one.fields)])
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source."""
+        return self.class_names or self.driver.classes
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return self.name
+
+    @property
+    def label_files(self) -> tuple[str, ...]:
+        """See Source."""
+        return tuple(join(self.tree.url, path) for path in self.used)
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(UsedFile(path, "labels") for path in self.used)
+
+    @property
+    def takes_splits(self) -> bool:
+        """See Source."""
+        return self.value.split is None
+
+    def describe(self) -> str:
+        """See Source."""
+        facts = "; ".join(f"{name} from {printable(origin_text(origin))}" for name, origin in self.value.facts())
+        return f"{self.folder.url}: read as {self.name}: {facts or 'images without labels'}{self.remark}"
+
+    def parts(self) -> Sequence[Any]:
+        """See Source."""
+        has_rest = self.driver.names_images or bool(self.value.images.root)
+        return [*self.driver.parts(self.folder), *([RestPart()] if has_rest else [])]
+
+    def listed_folders(self, part: Any) -> Sequence[str]:
+        """See Source."""
+        return () if isinstance(part, RestPart) else self.driver.listed_folders(part)
+
+    def sliceable_folder(self, part: Any) -> str | None:
+        """See Source."""
+        return None if isinstance(part, RestPart) else self.driver.sliceable_folder(part)
+
+    def divided(self, part: Any) -> Sequence[Any]:
+        """See Source."""
+        return [part] if isinstance(part, RestPart) else self.driver.divided(part)
+
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See Source."""
+        skipped: dict[str, int] = {}
+        if isinstance(part, RestPart):
+            rows = self._rest(skipped)
+        else:
+            rows = self.driver.rows(self.folder, part, self._complete(), skipped)
+        num = len(self.schema) - len(LISTING_SCHEMA)
+        # Rejected rows lack the columns of the facts that were not looked up.
+        padded = (
+            row._replace(extra=(*row.extra, *(None,) * (num - len(row.extra)))) if row.extra else row
+            for row in self._chosen(rows, skipped)
+        )
+        yield from batched(self.schema, padded, batch_rows, skipped)
+
+    def _complete(self) -> Complete:
+        """Return the function that adds all facts to a row."""
+        adders = [fact.adder(self.folder) for fact in self.facts]
+
+        def complete(row: ListingRow) -> ListingRow:
+            for add in adders:
+                row = add(row)
+            return row
+
+        return complete
+
+    def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of examples; count what the reading excludes."""
+        images = self.value.images
+        include, exclude = [*map(IgnoreGlob, images.include)], [*map(IgnoreGlob, images.exclude)]
+        if not include and not exclude:
+            yield from rows
+            return
+        for row in rows:
+            if glob := next((one for one in exclude if one.matches(row.key)), None):
+                count_skipped(skipped, f"excluded by {printable(glob.text)}")
+            elif include and not any(one.matches(row.key) for one in include):
+                count_skipped(skipped, "images that the reading does not include")
+            else:
+                yield row
+
+    def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
+        root = self.value.images.root
+        left_out = () if self.excluded is None else (self.excluded,)
+        if root and self.is_strict:
+            outside = Accounting(self.used)
+            for path, _ in files_below(self.tree, "", (root,)):
+                outside.count(path, skipped)
+        if not self.driver.names_images:
+            return
+        named, accounting = NamedImages(self.driver.keys(self.folder)), Accounting(self.used, root)
+        num = 0
+        for path, entry in files_below(self.folder, "", left_out):
+            if not is_image(entry.name):
+                if self.is_strict:
+                    accounting.count(path, skipped)
+            elif path not in named:
+                num += 1
+                if self.value.images.unnamed == "reject":
+                    message = f"no record names the image; add one, or leave it out (images: {{exclude: [{path}]}})"
+                    yield ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
+        if num and self.value.images.unnamed == "ignore":
+            count_skipped(skipped, f"image{'s' * (num > 1)} that no record names", num)
+
+    def check_accounts(self, skipped: Mapping[str, int]) -> None:
+        """See Source."""
+        if self.is_strict:
+            check_accounts(self.tree, self.value.images.root, Accounting(self.used), skipped)

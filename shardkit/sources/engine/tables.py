@@ -1,0 +1,289 @@
+"""Tables and lists: the records that name the images, as what enumerates examples or as values by key."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.naming import counted, printable
+from shardkit.sources.columns import LINE
+from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.facts import Values
+from shardkit.sources.engine.matching import ImageNames, Matching, image_paths
+from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
+from shardkit.sources.tables.columns import Columns
+from shardkit.sources.tables.formats.records import TableFile, TablePart
+from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.tables.paths import KeyBuilder, root_of
+from shardkit.sources.walking import join
+from shardkit.storage import Folder
+
+# Values by key that this process has read, by what identifies them: a worker lists many parts of one source.
+_READ: dict[tuple[str, str], Any] = {}
+_MAX_READ = 8
+
+
+class PiecePart(NamedTuple):
+    """A part of a table.
+
+    Attributes:
+        file: Number of the table.
+        piece: Its part.
+    """
+
+    file: int
+    piece: TablePart
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Tables that are read as one.
+
+    Attributes:
+        files: The tables.
+        columns: The roles of their columns; their indexes are those of the first table.
+        matching: How they name images.
+        keys: How paths become keys, if they are paths.
+        splits: The split of the records of each table; () if tables give none.
+        excluded: Path that is not listed, because it is the output; None for none.
+        identity: Text that tells these from other tables of the same source.
+    """
+
+    files: tuple[TableFile, ...]
+    columns: Columns
+    matching: Matching
+    keys: KeyBuilder
+    splits: tuple[str, ...] = ()
+    excluded: str | None = None
+    identity: str = ""
+
+    def rows(self, folder: Folder, file: int, piece: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of a part of a table; a rejected one for a record that gives no example."""
+        table = self.files[file]
+        columns = self.columns.reordered(table.columns)
+        row_of = columns.rows(table.name, self._key_of(folder))
+        split = self.splits[file] if self.splits else None
+        for record in table.records(piece):
+            if kind := columns.why_left_out(record):
+                count_skipped(skipped, kind)
+                continue
+            row = row_of(record)
+            yield row if split is None else row._replace(split=split)
+
+    def all_rows(self, folder: Folder) -> Iterator[ListingRow]:
+        """Yield the rows of all records."""
+        for number, table in enumerate(self.files):
+            for piece in table.parts():
+                yield from self.rows(folder, number, piece, {})
+
+    def _key_of(self, folder: Folder) -> Callable[[object], str]:
+        if self.matching.is_plain:
+            return self.keys.key
+        names = _once(folder, self.identity, lambda: ImageNames(image_paths(folder, self.excluded), self.matching))
+
+        def key(value: object) -> str:
+            text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+            found: str | None = names.find(text) if isinstance(text, str) and text.strip() else None
+            if found is not None:
+                return found
+            return self.keys.key(value)  # the check reports that it is missing
+
+        return key
+
+
+def _once(folder: Folder, identity: str, read: Callable[[], Any]) -> Any:
+    key = (folder.url, identity)
+    if key not in _READ:
+        while len(_READ) >= _MAX_READ:
+            _READ.pop(next(iter(_READ)), None)
+        _READ[key] = read()
+    return _READ[key]
+
+
+@dataclass(frozen=True, slots=True)
+class TableDriver:
+    """Enumerates the records of tables.
+
+    Attributes:
+        tables: The tables.
+        used: Their paths.
+    """
+
+    tables: Tables
+    used: tuple[str, ...]
+
+    names_images = True
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See Driver."""
+        return (LINE, *self.tables.columns.fields)
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Driver; names of a Hugging Face ClassLabel column, or in the file that names numbers."""
+        return self.tables.columns.labels.class_names or None
+
+    def parts(self, folder: Folder) -> list[PiecePart]:
+        """See Driver."""
+        del folder
+        return [PiecePart(i, piece) for i, file in enumerate(self.tables.files) for piece in file.parts()]
+
+    def divided(self, part: PiecePart) -> Sequence[PiecePart]:
+        """See Driver; pieces of CSV, TSV and JSON Lines."""
+        if not isinstance(part.piece, int):
+            return [part]
+        return [PiecePart(part.file, piece) for piece in self.tables.files[part.file].divided(part.piece)]
+
+    def listed_folders(self, part: PiecePart) -> tuple[()]:
+        """See Driver."""
+        del part
+        return ()
+
+    def sliceable_folder(self, part: PiecePart) -> None:
+        """See Driver."""
+        del part
+
+    def rows(
+        self, folder: Folder, part: PiecePart, complete: Complete, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """See Driver; does not look up whether images exist."""
+        for row in self.tables.rows(folder, part.file, part.piece, skipped):
+            if row.reason is not None:
+                yield row
+                continue
+            try:
+                yield complete(row)
+            except BadRecord as error:
+                line = f"{self.tables.files[part.file].name}, line {row.extra[0]}"
+                nulls = (None,) * (len(self.fields) - 1)
+                yield row._replace(
+                    label_name=None, reason=error.reason, message=f"{line}: {error}", extra=(row.extra[0], *nulls)
+                )
+
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """See Driver."""
+        return (row.key for row in self.tables.all_rows(folder) if _names_image(row))
+
+
+def _names_image(row: ListingRow) -> bool:
+    return row.reason is None or bool(row.message and row.message.startswith(row.key))
+
+
+@dataclass(frozen=True, slots=True)
+class OfTables:
+    """Values of columns by key; all are kept in memory, some 300 bytes for each image.
+
+    Attributes:
+        tables: The tables.
+        what: What the values are.
+    """
+
+    tables: Tables
+    what: str = field(default="label")  # label, split, group or feature
+
+    def values(self, folder: Folder) -> Values:
+        """See ByKey."""
+        found: dict[str, Any] = _once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
+
+        def value(key: str) -> Any:
+            one = found.get(key)
+            if isinstance(one, BadRecord):
+                raise one
+            return one
+
+        return value
+
+    def _read(self, folder: Folder) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for row in self.tables.all_rows(folder):
+            value = self._of(row)
+            if row.key in found and found[row.key] != value and not isinstance(value, BadRecord):
+                names = " and ".join(printable(one.name) for one in self.tables.files)
+                msg = (
+                    f"{names}: {shown(row.key)} has two values, {shown(found[row.key])} and {shown(value)}; correct "
+                    "one, or remove it"
+                )
+                raise DataError(msg)
+            found.setdefault(row.key, value)
+        return found
+
+    def _of(self, row: ListingRow) -> Any:
+        if row.reason is not None:
+            return BadRecord(row.reason, row.message or "")
+        if self.what == "split":
+            return row.split
+        if self.what == "label" and self.tables.columns.labels.field is None:
+            return row.label_name
+        return tuple(row.extra[1:])
+
+
+class ListLine(NamedTuple):
+    """A line of a list, and the value of its list."""
+
+    path: str
+    line: int
+    text: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfLists:
+    """Values of lists by key: each list stands for one.
+
+    Attributes:
+        folder: The folder that the lists' paths start at.
+        lists: Path and value of each list.
+        matching: How lines name images.
+        rest: Value of the images in no list; None if they have none.
+        excluded: Path that is not listed; None for none.
+    """
+
+    folder: Folder
+    lists: tuple[tuple[str, str], ...]
+    matching: Matching
+    rest: str | None = None
+    excluded: str | None = None
+
+    def lines(self) -> Iterator[ListLine]:
+        """Yield the lines that are not empty and no comments."""
+        from shardkit.sources.lists.records import read_fields
+
+        for path, value in self.lists:
+            for fields in read_fields(self.folder, path, "\n"):
+                if not fields.values[0].startswith("#"):
+                    yield ListLine(path, fields.line, fields.values[0], value)
+
+    def values(self, folder: Folder) -> Values:
+        """See ByKey."""
+        found: dict[str, str] = _once(folder, f"lists: {self.lists} {self.matching}", lambda: self._read(folder))
+        return lambda key: found.get(key, self.rest)
+
+    def _read(self, folder: Folder) -> dict[str, str]:
+        names = None if self.matching.is_plain else ImageNames(image_paths(folder, self.excluded), self.matching)
+        found: dict[str, ListLine] = {}
+        for line in self.lines():
+            key = names.find(line.text) if names else self.matching.of_text(line.text)
+            other = found.get(key) if key else None
+            if key and other and other.value != line.value:
+                msg = (
+                    f"{join(self.folder.url, line.path)}, line {line.line}: {printable(line.text)!r} is in "
+                    f"{printable(other.path)}, too (line {other.line}); leave it in one of them"
+                )
+                raise DataError(msg)
+            if key:
+                found.setdefault(key, line)
+        return {key: line.value for key, line in found.items()}
+
+
+def key_builder(folder: Folder, matching: Matching, tables_folder: Folder, prefixes: Any) -> KeyBuilder:
+    """Return how paths of tables become keys below a folder."""
+    root = f"{join(folder.url.rstrip('/'), matching.base)}/"
+    return KeyBuilder(root, table_folder=root_of(tables_folder), prefixes=prefixes)
+
+
+def without_images(count: int) -> str:
+    """Return the phrase for records that name no image."""
+    return f"{counted(count, 'record')} without image"
