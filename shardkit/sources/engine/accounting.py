@@ -80,7 +80,7 @@ def check_accounts(tree: Folder, root: str, accounting: Accounting, skipped: Map
     msg = (
         f"{tree.url}: the reading does not explain {counted(sum(counts.values()), 'file')}: "
         f"{first_of(kinds, _SHOWN)}; such as {', '.join(examples)}; name the fact that they give, or leave them out by "
-        f"`ignore: [{globs}]` in the reading, or --ignore"
+        f"`ignore: [{globs}]` in the reading"
     )
     raise DataError(msg)
 

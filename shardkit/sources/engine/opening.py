@@ -8,6 +8,7 @@ from typing import Any, cast
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import first_of, printable
 from shardkit.options.values import LabelType
+from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.drivers import Driver, TreeDriver
@@ -307,7 +308,7 @@ class _Binding:
             columns = first_of([*map(repr, file.columns)], _SHOWN)
             msg = (
                 f"{file.url}: none of its columns {columns} names images in {self.folder.url}; name the column with "
-                "`key` in the reading, or --image-column, and the folder of the images with `images: root`, or --root"
+                f"{named('image_column')}, and the folder of the images with {named('root')}"
             )
             raise DataError(msg)
         return best
