@@ -24,19 +24,13 @@ from itertools import islice
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
+from shardkit.naming import counted
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.detection.paired_files import FolderPair
 from shardkit.sources.detection.paired_texts import PairedTexts, texts_in
-from shardkit.sources.detection.rows import (
-    NUMBER,
-    Annotation,
-    Object,
-    counted,
-    detection_schema,
-    encodable,
-    number_problem,
-)
+from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.formats.record import NUMBER, ImageRecord, Object, encodable, number_problem
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.walking import children, files_in, folders_in, is_folder, is_image, join
 from shardkit.storage import Folder
@@ -58,7 +52,7 @@ _MAX_FOLDERS = 12  # folders next to each other that may hold images and texts
 _NUM_MATCHED = 8  # texts whose images are looked up
 
 
-def _visdrone(line: str, found: Annotation) -> Object | str | None:
+def _visdrone(line: str, found: ImageRecord) -> Object | str | None:
     """Return the object of a line, why it is bad, or None if it is left out."""
     fields = line.rstrip(",").split(",")
     if len(fields) != _VISDRONE_FIELDS:
@@ -74,7 +68,7 @@ def _visdrone(line: str, found: Annotation) -> Object | str | None:
     return {"bbox": [top, left, top + height, left + width], "label_name": _CLASSES[int(category) - 1]}
 
 
-def _dota(line: str, found: Annotation) -> Object | str | None:
+def _dota(line: str, found: ImageRecord) -> Object | str | None:
     """Return the object of a line, why it is bad, or None if it is part of the header."""
     del found
     fields = line.split()
@@ -87,7 +81,7 @@ def _dota(line: str, found: Annotation) -> Object | str | None:
     return {"bbox": _around(fields), "label_name": encodable(fields[_NUM_CORNERS])}
 
 
-def _icdar(line: str, found: Annotation) -> Object | str | None:
+def _icdar(line: str, found: ImageRecord) -> Object | str | None:
     """Return the text of a line, why it is bad, or None if it is left out."""
     fields = line.split(",", _NUM_CORNERS)
     if problem := number_problem(map(str.strip, fields[:_NUM_CORNERS])):
@@ -106,7 +100,7 @@ def _around(fields: Sequence[str]) -> list[float]:
     return [min(ys), min(xs), max(ys), max(xs)]
 
 
-def _wider_person(line: str, found: Annotation) -> Object | str | None:
+def _wider_person(line: str, found: ImageRecord) -> Object | str | None:
     """Return the person of a line, why it is bad, or None if it is left out."""
     fields = line.split()
     if len(fields) == 1 and not found.objects and fields[0].isdecimal():
@@ -177,7 +171,7 @@ class _Format:
     title: str
     folders: tuple[str, ...]
     are_lines: Callable[[Sequence[str]], bool]
-    object_of: Callable[[str, Annotation], Object | str | None]
+    object_of: Callable[[str, ImageRecord], Object | str | None]
     note: str
 
 
@@ -219,7 +213,7 @@ class BoxTexts(PairedTexts):
         """See PairedTexts."""
         return _stem_of(stem)
 
-    def object_of(self, line: str, found: Annotation) -> Object | str | None:
+    def object_of(self, line: str, found: ImageRecord) -> Object | str | None:
         """See PairedTexts."""
         return _FORMATS[self.title].object_of(line, found)
 

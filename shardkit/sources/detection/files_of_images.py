@@ -4,17 +4,16 @@ Programs write no file for an image without shapes, so images without a file are
 whether they are background or not yet labelled.
 """
 
-import json
 import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.detection.paired_files import GroupFiles, PairedFiles
-from shardkit.sources.detection.rows import Annotation, rejected_file, rejected_image
+from shardkit.sources.detection.rows import rejected_file, rejected_image
 from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, encodable_path, ending, rejected_row
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.unlisted_images import images_count
@@ -113,12 +112,12 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
         folders = (*image.split("/")[-2::-1], *path.split("/")[-2::-1])
         return next(filter(None, map(split_of_name, folders)), None)
 
-    def refusal(self, found: Annotation) -> str | None:
+    def refusal(self, found: ImageRecord) -> str | None:
         """Return why an image is not read, as the end of a sentence about its file; None if it is."""
         del found
         return None
 
-    def where_to_find(self, found: Annotation) -> str:
+    def where_to_find(self, found: ImageRecord) -> str:
         """Return what to do if there is no image."""
         del found
         return "restore it"
@@ -140,14 +139,14 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
         """See PairedFiles; the file's image is found by what the file says."""
         path, entry = pair
         parsed = self.read(path, entry)
-        found = files.finder.find(path, parsed.image if isinstance(parsed, Annotation) else "")
+        found = files.finder.find(path, parsed.image if isinstance(parsed, ImageRecord) else "")
         split = self.split_of(path, found[0] if found else path)
-        if isinstance(parsed, Annotation) and found:
+        if isinstance(parsed, ImageRecord) and found:
             if message := self.refusal(parsed):
                 yield rejected_image(found[0], split, found[1], BAD_ANNOTATION, f"{printable(path)} {message}")
             else:
                 yield from self.image_rows(files, found[0], split, found[1], parsed)
-        elif isinstance(parsed, Annotation):
+        elif isinstance(parsed, ImageRecord):
             message = f"its image {printable(parsed.image)!r} is neither where the file says nor next to it; "
             yield rejected_file(path, split, message + self.where_to_find(parsed))
         elif found:
@@ -161,13 +160,3 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
 
 def _stem(path: str) -> str:
     return posixpath.splitext(posixpath.basename(path))[0]
-
-
-def json_of(data: bytes) -> Any:
-    """Return the value of a JSON file, or why it cannot be parsed; a phrase that begins with ``it``."""
-    try:
-        return json.loads(data)
-    except RecursionError:
-        return "it is nested too deeply"
-    except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
-        return f"it is not JSON: {error}"

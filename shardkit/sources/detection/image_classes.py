@@ -13,7 +13,8 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA
 from shardkit.sources.detection.files_of_images import FilesOfImages, walk
 from shardkit.sources.detection.paired_files import GroupFiles
-from shardkit.sources.detection.rows import Annotation, rejected_image
+from shardkit.sources.detection.rows import rejected_image
+from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, count_skipped, unicode_problem
 from shardkit.sources.tables.column_names import is_split
 from shardkit.storage import Entry, Folder
@@ -41,7 +42,7 @@ class ImageClasses:
 
     @classmethod
     def of(
-        cls, url: str, attribute: str | None, images: Sequence[Annotation], *, is_chosen: bool = False
+        cls, url: str, attribute: str | None, images: Sequence[ImageRecord], *, is_chosen: bool = False
     ) -> "ImageClasses | None":
         """Return the classes that an attribute of some images gives; None for no attribute.
 
@@ -62,7 +63,7 @@ class ImageClasses:
         """What is read, for descriptions."""
         return f"{'several classes' if self.has_several else 'one class'} per image from {self.attribute!r}"
 
-    def problem(self, found: Annotation) -> tuple[str, str] | None:
+    def problem(self, found: ImageRecord) -> tuple[str, str] | None:
         """Return the reason and the end of the message, if an image cannot be read."""
         num = len(found.attributes.get(self.attribute, ()))
         if has_shapes(found) and not self.is_chosen:
@@ -72,7 +73,7 @@ class ImageClasses:
         return BAD_LABEL if num else NO_LABEL, f"has {num or 'no'} classes of {self.attribute!r}; give it one"
 
 
-def has_shapes(found: Annotation) -> bool:
+def has_shapes(found: ImageRecord) -> bool:
     """Return whether a file has shapes, good, bad or left out."""
     return bool(found.objects or found.problems or found.left_out)
 
@@ -102,12 +103,12 @@ class BoxesOrClasses(FilesOfImages):
         path: str,
         split: str | None,
         image: Entry,
-        found: Annotation | str,
+        found: ImageRecord | str,
     ) -> Iterator[ListingRow]:
         """See PairedFiles."""
         classes = self.image_classes
         if classes is None or isinstance(found, str) or unicode_problem(path):
-            if isinstance(found, Annotation) and found.attributes:
+            if isinstance(found, ImageRecord) and found.attributes:
                 count_skipped(files.skipped, f"classes of whole images ({', '.join(found.attributes)})")
             yield from super().image_rows(files, path, split, image, found)
             return
@@ -119,12 +120,12 @@ class BoxesOrClasses(FilesOfImages):
         yield ListingRow(path, split, label, image.num_bytes, image.mtime_ns, extra=extra)
 
 
-def first_images(source: FilesOfImages, folder: Folder) -> list[Annotation]:
+def first_images(source: FilesOfImages, folder: Folder) -> list[ImageRecord]:
     """Return what the first files of a source say, taken evenly from all; only one with shapes, if there is one."""
     pairs = walk(folder, source.annotation_ending).pairs
     images = []
     for path, entry in pairs[:: 1 + len(pairs) // _FIRST]:
-        if isinstance(found := source.read(path, entry), Annotation):
+        if isinstance(found := source.read(path, entry), ImageRecord):
             if has_shapes(found):
                 return [found]
             images.append(found)

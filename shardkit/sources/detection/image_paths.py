@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem, split_of_folder
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.detection.rows import encodable
+from shardkit.sources.formats.record import encodable
 from shardkit.sources.listing import BadRecord, ending
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions

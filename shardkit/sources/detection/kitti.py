@@ -14,18 +14,12 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import split_of_folder
+from shardkit.naming import counted, split_of_folder
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import FolderPair
 from shardkit.sources.detection.paired_texts import PairedTexts, has_lines
-from shardkit.sources.detection.rows import (
-    NUMBER,
-    Annotation,
-    Object,
-    counted,
-    detection_schema,
-    number_problem,
-)
+from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.formats.record import NUMBER, ImageRecord, Object, number_problem
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.walking import folders_in, is_folder, join
 from shardkit.storage import Folder
@@ -58,7 +52,7 @@ class Kitti(PairedTexts):
 
     note = "DontCare regions and 3D values are left out"
 
-    def object_of(self, line: str, found: Annotation) -> Object | str | None:
+    def object_of(self, line: str, found: ImageRecord) -> Object | str | None:
         """See PairedTexts."""
         fields = line.split()
         if fields[0] == _DONT_CARE:

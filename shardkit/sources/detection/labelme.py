@@ -17,9 +17,11 @@ from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.files_of_images import first_files, json_of, walk
+from shardkit.sources.detection.files_of_images import first_files, walk
 from shardkit.sources.detection.image_classes import BoxesOrClasses, ImageClasses, first_images, has_shapes
-from shardkit.sources.detection.rows import Annotation, Object, detection_schema, encodable
+from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.formats.record import ImageRecord, Object, encodable
+from shardkit.sources.formats.vendors.readers import json_of
 from shardkit.sources.listing import RecordProblem, count_skipped
 from shardkit.sources.walking import looks_like, read_head
 from shardkit.storage import Folder
@@ -35,7 +37,7 @@ _FLAGS = "flags"  # of the whole image
 
 
 @dataclass(slots=True)
-class LabelmeImage(Annotation):
+class LabelmeImage(ImageRecord):
     """Content of a file.
 
     Attributes:
@@ -170,7 +172,7 @@ class Labelme(BoxesOrClasses):
         del image
         return split_of_folder(path.partition("/")[0]) if self.with_splits else None
 
-    def refusal(self, found: Annotation) -> str | None:
+    def refusal(self, found: ImageRecord) -> str | None:
         """See FilesOfImages."""
         if self.image_classes is not None or not found.attributes or found.objects:
             return None
@@ -179,7 +181,7 @@ class Labelme(BoxesOrClasses):
             "classes of images, write a CSV file of image,label and give it as SOURCE"
         )
 
-    def where_to_find(self, found: Annotation) -> str:
+    def where_to_find(self, found: ImageRecord) -> str:
         """See FilesOfImages."""
         if isinstance(found, LabelmeImage) and found.has_image:
             return "the file itself holds the image: labelme_export_json writes it"

@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.claims.claim import UsedFile
-from shardkit.sources.detection.rows import Annotation, annotated_rows, image_row, rejected_image
+from shardkit.sources.detection.rows import annotated_rows, image_row, rejected_image
+from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, count_skipped, ending, rejected_row, unicode_problem
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
@@ -165,7 +166,7 @@ class PairedFiles(CountingSource, Generic[G, P]):
         return iter(())
 
     @abc.abstractmethod
-    def parse(self, data: bytes) -> Annotation | str:
+    def parse(self, data: bytes) -> ImageRecord | str:
         """Parse an annotation file, or return why it cannot be parsed; a phrase that begins with ``it``."""
 
     def folders_of(self, group: G) -> Sequence[str]:
@@ -199,7 +200,7 @@ class PairedFiles(CountingSource, Generic[G, P]):
         covered = {path for group in self.groups for path in self.folders_of(group)}
         return count_unlisted_images(self.folder, self.unlisted, below=below, covered=covered)
 
-    def read(self, path: str, entry: Entry) -> Annotation | str:
+    def read(self, path: str, entry: Entry) -> ImageRecord | str:
         """Read and parse an annotation file, or return the message of an image whose file cannot be used."""
         data = read_label_file(self.folder, path, entry.num_bytes, self.max_bytes)
         found = data if isinstance(data, str) else self.parse(data)
@@ -209,7 +210,7 @@ class PairedFiles(CountingSource, Generic[G, P]):
         return found
 
     def image_rows(
-        self, files: GroupFiles[G, P], path: str, split: str | None, image: Entry, found: Annotation | str
+        self, files: GroupFiles[G, P], path: str, split: str | None, image: Entry, found: ImageRecord | str
     ) -> Iterator[ListingRow]:
         """Yield the rows of an image and its bad objects; `found` is what `read` returned."""
         if isinstance(found, str):

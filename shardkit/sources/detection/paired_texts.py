@@ -8,7 +8,8 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
-from shardkit.sources.detection.rows import Annotation, Object, rejected_file, rejected_image
+from shardkit.sources.detection.rows import rejected_file, rejected_image
+from shardkit.sources.formats.record import ImageRecord, Object
 from shardkit.sources.listing import ListingRow
 from shardkit.sources.walking import files_in, join, read_head
 from shardkit.storage import Folder
@@ -48,7 +49,7 @@ class PairedTexts(PairedFiles[FolderPair, str]):
         """See the class."""
 
     @abc.abstractmethod
-    def object_of(self, line: str, found: Annotation) -> Object | str | None:
+    def object_of(self, line: str, found: ImageRecord) -> Object | str | None:
         """Return the object of a line, why it is bad, or None if it is none; `found` counts what is left out."""
 
     def image_stem(self, stem: str) -> str:
@@ -64,12 +65,12 @@ class PairedTexts(PairedFiles[FolderPair, str]):
         ]
         return f"{self.folder.url}: read {'; '.join(read)}; note: {self.note}"
 
-    def parse(self, data: bytes) -> Annotation | str:
+    def parse(self, data: bytes) -> ImageRecord | str:
         """See PairedFiles."""
         lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
         if len(lines) > MAX_OBJECTS + 1:
             return f"it has {len(lines):,} lines, more than {MAX_OBJECTS:,}"
-        found = Annotation()
+        found = ImageRecord()
         for number, raw in enumerate(lines, 1):
             line = raw.decode("utf-8", "replace").strip()
             made = self.object_of(line, found) if line else None

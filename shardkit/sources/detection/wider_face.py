@@ -18,13 +18,14 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem
+from shardkit.naming import IMAGE_ENDINGS, counted, printable, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME
 from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords
 from shardkit.sources.detection.image_paths import ImagePaths
-from shardkit.sources.detection.rows import Object, counted, detection_schema, image_row
+from shardkit.sources.detection.rows import detection_schema, image_row
+from shardkit.sources.formats.record import Object
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, encodable_path, ending, rejected_row
 from shardkit.sources.tables.formats.lines import Line, read_lines
 from shardkit.sources.unlisted_images import count_unlisted_images, count_unnamed, images_count

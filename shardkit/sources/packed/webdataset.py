@@ -16,14 +16,13 @@ from shardkit.archives.tar_members import BrokenTar, TarMember, buffered
 from shardkit.archives.unpacking import COMPRESSED_TARS
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder, split_of_path
+from shardkit.naming import IMAGE_ENDINGS, counted, printable, split_of_folder, split_of_path
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
     BadRecord,
     Listing,

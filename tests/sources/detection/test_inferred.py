@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from shardkit.sources.detection.inferred.trees import rows_of
+from shardkit.sources.formats.inferred.trees import rows_of
 from shardkit.testing import write_tree
 
 from ...cli.calling import call

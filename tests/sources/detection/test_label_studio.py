@@ -4,7 +4,7 @@ import math
 import pytest
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources.detection.label_studio.tasks import image_path
+from shardkit.sources.formats.label_studio import image_path
 from shardkit.testing import listed, opened, read_source, write_tree
 from shardkit.testing.refusals import command_text
 

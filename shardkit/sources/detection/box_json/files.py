@@ -13,9 +13,7 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
-from shardkit.sources.detection.box_json.formats import FORMATS, Format
 from shardkit.sources.detection.box_json.numbers import fitting_format
-from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage
 from shardkit.sources.detection.image_paths import (
     find_paths,
     image_places,
@@ -24,12 +22,14 @@ from shardkit.sources.detection.image_paths import (
     split_of,
     split_tokens,
 )
+from shardkit.sources.formats.record import ONE_CLASS, ImageRecord
+from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
 from shardkit.storage import Folder
 
-_ENDINGS = tuple(dict.fromkeys(one for row in FORMATS for one in row.endings))
+_ENDINGS = tuple(dict.fromkeys(one for row in VENDORS for one in row.endings))
 _TRIED = 8  # files of a folder that are tested
 _FIRST = 1000  # images that decide how a file is read
 _MAX_INNER = 16  # folders below a folder of label files, or of images, that are searched
@@ -60,7 +60,7 @@ class JsonFile(AnnotationFile):
         has_split_name: Whether its name or its folder's names a split; else the images' folders do.
     """
 
-    format: Format
+    format: JsonFormat
     attribute: str | None
     column: str | None
     has_several: bool
@@ -77,12 +77,12 @@ class JsonFile(AnnotationFile):
         return f"boxes{of_class}{remark}"
 
 
-def format_of(folder: Folder, path: str) -> Format | None:
+def format_of(folder: Folder, path: str) -> JsonFormat | None:
     """Return the format of a file, judging by its name and its beginning; None if it is another one."""
     if not path.lower().endswith(_ENDINGS):
         return None
     head = read_head(folder, path)
-    return next((row for row in FORMATS if row.fits(posixpath.basename(path), head)), None)
+    return next((row for row in VENDORS if row.fits(posixpath.basename(path), head)), None)
 
 
 def find_json_files(folder: Folder) -> list[str]:
@@ -118,7 +118,7 @@ def _label_files(folder: Folder, names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def open_json_file(
-    folder: Folder, path: str, kind: Format, options: SourceOptions, *, may_leave: bool
+    folder: Folder, path: str, kind: JsonFormat, options: SourceOptions, *, may_leave: bool
 ) -> tuple[Folder, JsonFile]:
     """Decide how to read a file, from its first 1,000 images; return the folder that keys start at, and the file.
 
@@ -165,7 +165,7 @@ def open_json_file(
 
 
 def classes_of(
-    url: str, images: Sequence[JsonImage], chosen: Sequence[str], *, has_own_fields: bool = False
+    url: str, images: Sequence[ImageRecord], chosen: Sequence[str], *, has_own_fields: bool = False
 ) -> tuple[str | None, str | None]:
     """Return the attribute of images that gives their classes, None for boxes; and what gives the boxes' classes."""
     attributes = {name: None for image in images for name in image.attributes}

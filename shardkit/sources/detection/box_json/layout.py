@@ -18,10 +18,10 @@ from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJE
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import ImageRecords, read_records
 from shardkit.sources.detection.box_json.files import JsonFile, find_json_files, format_of, open_json_file
-from shardkit.sources.detection.box_json.formats import FORMATS, Format
-from shardkit.sources.detection.box_json.records import JsonImage
 from shardkit.sources.detection.box_json.single_files import find_single_files, open_single_files
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
 from shardkit.sources.listing import (
     BadRecord,
     ListingRow,
@@ -40,7 +40,7 @@ __all__ = ["BoxJson", "has_box_json", "open_box_json"]
 
 
 @dataclass(frozen=True, slots=True)
-class BoxJson(ImageRecords[JsonFile, JsonImage]):
+class BoxJson(ImageRecords[JsonFile, ImageRecord]):
     """A source of such files.
 
     Attributes:
@@ -81,7 +81,7 @@ class BoxJson(ImageRecords[JsonFile, JsonImage]):
             )
         return f"{self.files_folder.url}: read {'; '.join(read)}"
 
-    def records(self, file: JsonFile) -> Iterator[JsonImage]:
+    def records(self, file: JsonFile) -> Iterator[ImageRecord]:
         """See ImageRecords."""
         index = NameIndex(self.folder) if file.paths.by_name else None
         for record in read_records(self.files_folder, file.path, partial(file.format.images, column=file.column)):
@@ -92,13 +92,15 @@ class BoxJson(ImageRecords[JsonFile, JsonImage]):
                     record.bad = record.bad or str(error)
             yield record
 
-    def key(self, file: JsonFile, record: JsonImage) -> str:
+    def key(self, file: JsonFile, record: ImageRecord) -> str:
         """See ImageRecords."""
         if record.bad:
             raise BadRecord(BAD_ANNOTATION, f"{record.bad}; correct the file, or write it again")
         return record.image if file.paths.by_name else file.paths.key(record.image)
 
-    def record_rows(self, file: JsonFile, record: JsonImage, key: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def record_rows(
+        self, file: JsonFile, record: ImageRecord, key: str, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
         """See ImageRecords."""
         name, split = f"{encodable_path(file.path)}, record {record.number}", file.split
         num_objects = len(record.objects)
@@ -123,7 +125,7 @@ class BoxJson(ImageRecords[JsonFile, JsonImage]):
             row = image_row(key, split, None, record.objects, record.size, record.number)
             yield from annotated_rows(row, record, file.path, skipped)
 
-    def _class_row(self, file: JsonFile, record: JsonImage, key: str, name: str, split: str | None) -> ListingRow:
+    def _class_row(self, file: JsonFile, record: ImageRecord, key: str, name: str, split: str | None) -> ListingRow:
         labels = record.attributes.get(file.attribute or "", [])
         if self._has_several:
             return ListingRow(key, split, None, UNMEASURED, 0, extra=(labels, record.number))
@@ -157,13 +159,13 @@ def open_box_json(opening: Opening) -> Source:
     if not paths and path is None and (title := find_single_files(folder)):
         return open_single_files(folder, title, opening.options.label_columns)
     if not paths:
-        titles = ", ".join(one.title for one in FORMATS)
+        titles = ", ".join(one.title for one in VENDORS)
         msg = f"{folder.url if path is None else f'{folder.url}/{path}'}: none of these formats was found: {titles}"
         raise DataError(msg)
     return open_files(opening, paths, None, BoxJson)
 
 
-def open_files(opening: Opening, paths: Sequence[str], kind: Format | None, source: type["BoxJson"]) -> "BoxJson":
+def open_files(opening: Opening, paths: Sequence[str], kind: JsonFormat | None, source: type["BoxJson"]) -> "BoxJson":
     """Open files of one format.
 
     Args:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from shardkit.errors import DataError
 from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import upright_size
-from shardkit.sources.detection.box_json.formats import Format
-from shardkit.sources.detection.box_json.records import JsonImage
 from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.vendors.formats import JsonFormat
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.walking import read_sample
 from shardkit.storage import Folder
@@ -23,7 +23,9 @@ _MAX_BYTES = 64 << 20  # 64 MiB of an image that is opened
 _MIN_SHARE = 0.1  # of the boxes that tell what the numbers are; a few may be errors
 
 
-def fitting_format(url: str, root: Folder, paths: ImagePaths, kind: Format, images: Sequence[JsonImage]) -> Format:
+def fitting_format(
+    url: str, root: Folder, paths: ImagePaths, kind: JsonFormat, images: Sequence[ImageRecord]
+) -> JsonFormat:
     """Return the format with the parser that the first boxes fit.
 
     Many boxes are narrower than they are far from the left: as corners, these would be exchanged. As sizes, many boxes
@@ -67,7 +69,7 @@ def _are_many(found: Iterable[bool]) -> bool:
     return sum(values) >= max(1, _MIN_SHARE * len(values))
 
 
-def _beyond(root: Folder, paths: ImagePaths, images: Sequence[JsonImage]) -> Iterator[bool]:
+def _beyond(root: Folder, paths: ImagePaths, images: Sequence[ImageRecord]) -> Iterator[bool]:
     """Yield whether each box of a few images reaches beyond its image, by more than a pixel."""
     step = max(1, len(images) // _NUM_SAMPLED)
     for image in images[::step][:_NUM_SAMPLED]:

@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shardkit.layouts import LAYOUTS
-from shardkit.sources.detection.box_json.fields import Box, Fields, at, corner_and_size, text_at
 from shardkit.sources.detection.box_json.files import classes_of
-from shardkit.sources.detection.box_json.formats import Format
-from shardkit.sources.detection.box_json.parsers import parse_bdd
-from shardkit.sources.detection.box_json.records import JsonImage, around, dict_of, items, list_of
-from shardkit.sources.detection.files_of_images import first_files, json_of
+from shardkit.sources.detection.files_of_images import first_files
 from shardkit.sources.detection.image_classes import BoxesOrClasses, ImageClasses, first_images
-from shardkit.sources.detection.rows import Annotation, detection_schema, encodable
+from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.formats.record import ImageRecord, encodable
+from shardkit.sources.formats.vendors.fields import Box, Fields, at, corner_and_size, text_at
+from shardkit.sources.formats.vendors.formats import JsonFormat
+from shardkit.sources.formats.vendors.parsers import parse_bdd
+from shardkit.sources.formats.vendors.readers import around, dict_of, items, json_of, list_of
 from shardkit.sources.walking import looks_like, read_head
 from shardkit.storage import Folder
 
 
-def _parse_supervisely(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def _parse_supervisely(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Supervisely's objects; rectangles and polygons have their points."""
     del column
     for tag in map(dict_of, list_of(record.get("tags"))):
@@ -41,7 +42,7 @@ def _parse_supervisely(image: JsonImage, record: dict[str, Any], column: str | N
         image.add(f"object {place}", given.get("classTitle"), sides)
 
 
-def _parse_frame(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def _parse_frame(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """BDD100K's first frame: a file of an image has no other."""
     parse_bdd(image, {"name": record.get("name"), "labels": at(record, ("frames", 0, "objects"))}, column)
 
@@ -60,7 +61,7 @@ _DARWIN = Fields(
 )
 
 
-def _parse_darwin(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def _parse_darwin(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """V7 Darwin's annotations; those with a `tag` are classes of the whole image."""
     _DARWIN.parse(image, record, column)
     tags = [one for one in map(dict_of, list_of(record.get("annotations"))) if isinstance(one.get("tag"), dict)]
@@ -72,7 +73,7 @@ def _parse_darwin(image: JsonImage, record: dict[str, Any], column: str | None) 
 _FORMATS = {
     one.title: one
     for one in (
-        Format(
+        JsonFormat(
             "Supervisely's JSON of an image",
             (".json",),
             b"{",
@@ -87,7 +88,7 @@ _FORMATS = {
             _parse_supervisely,
             "boxes enclose polygons",
         ),
-        Format(
+        JsonFormat(
             "BDD100K's JSON of an image",
             (".json",),
             b"{",
@@ -95,7 +96,7 @@ _FORMATS = {
             items,
             _parse_frame,
         ),
-        Format(
+        JsonFormat(
             "FUNSD's JSON of a form",
             (".json",),
             b"{",
@@ -103,7 +104,7 @@ _FORMATS = {
             items,
             _FORM.parse,
         ),
-        Format(
+        JsonFormat(
             "DeepFashion2's JSON of an image",
             (".json",),
             b"{",
@@ -111,7 +112,7 @@ _FORMATS = {
             items,
             _ITEMS.parse,
         ),
-        Format(
+        JsonFormat(
             "V7 Darwin's JSON of an image",
             (".json",),
             b"{",
@@ -151,14 +152,14 @@ class BoxJsonFiles(BoxesOrClasses):
             f"{self.folder.url}: read *.json, {self.title}: {self.image_classes.read if self.image_classes else boxes}"
         )
 
-    def parse(self, data: bytes) -> Annotation | str:
+    def parse(self, data: bytes) -> ImageRecord | str:
         """See PairedFiles."""
         record = json_of(data)
         if isinstance(record, str):
             return record
         if not looks_like(data, _FORMATS[self.title].words[0], start=b"{"):  # without objects it has no other word
             return f"it is not {self.title}"
-        image = JsonImage(number=1)
+        image = ImageRecord(number=1)
         _FORMATS[self.title].parse(image, dict_of(record), None)
         return image
 
@@ -176,7 +177,7 @@ def open_single_files(folder: Folder, title: str, chosen: Sequence[str]) -> BoxJ
         CallError: Several attributes may be the classes.
     """
     source = BoxJsonFiles(folder, title)
-    images = [one for one in first_images(source, folder) if isinstance(one, JsonImage)]
+    images = [one for one in first_images(source, folder) if isinstance(one, ImageRecord)]
     if not chosen and not any(image.attributes for image in images):
         return source
     attribute, _ = classes_of(folder.url, images, chosen)

@@ -10,9 +10,9 @@ from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.detection.box_tables.columns import columns_without_header, is_box_table
 from shardkit.sources.detection.image_paths import split_of, split_tokens
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.formats.box_tables.columns import columns_without_header, is_box_table
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
 from shardkit.sources.tables.formats.csv_opening import open_csv

@@ -21,13 +21,13 @@ from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.columns import LINE
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFiles
-from shardkit.sources.detection.box_tables.boxes import ONE_CLASS
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
-from shardkit.sources.detection.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
 from shardkit.sources.detection.other_exports import holds_other_export
 from shardkit.sources.detection.rows import detection_schema, image_row
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
+from shardkit.sources.formats.record import ONE_CLASS
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.name_index import NameIndex

@@ -14,18 +14,11 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.annotation_files import AnnotationFile
-from shardkit.sources.detection.box_tables.boxes import (
-    LARGEST_FRACTION,
-    ONE_CLASS,
-    coordinates,
-    has_box,
-    list_form,
-    number,
-)
-from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm, find_columns
 from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near, paths_by_names
-from shardkit.sources.detection.rows import encodable
+from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
+from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm, find_columns
+from shardkit.sources.formats.record import ONE_CLASS, encodable
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.csv_files import split_records

@@ -16,8 +16,8 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA
-from shardkit.sources.detection.coco.columns import CocoColumns, JoinedAnnotations
 from shardkit.sources.detection.coco.files import AnnotationFiles, CocoFile
+from shardkit.sources.formats.coco.columns import CocoColumns, JoinedAnnotations
 from shardkit.sources.json_stream import BLOCK
 from shardkit.sources.listing import ListingRow, RecordProblem, rejected_row
 from shardkit.sources.walking import children, join, parent_of, read_head

@@ -8,10 +8,10 @@ from typing import BinaryIO
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.detection.coco.columns import CocoColumns
 from shardkit.sources.detection.coco.moved_images import are_moved
 from shardkit.sources.detection.image_paths import nearby_places, paths_by_names, places_of, split_of
 from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.formats.coco.columns import CocoColumns
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import NameIndex

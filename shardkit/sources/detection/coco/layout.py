@@ -35,12 +35,6 @@ from shardkit.sources.detection.coco.classes import (
     refuse_kind,
     scanned,
 )
-from shardkit.sources.detection.coco.columns import (
-    CocoColumns,
-    JoinedAnnotations,
-    annotation_name,
-    read_coco,
-)
 from shardkit.sources.detection.coco.files import (
     AnnotationFiles,
     CocoFile,
@@ -53,6 +47,12 @@ from shardkit.sources.detection.coco.files import (
 from shardkit.sources.detection.coco.moved_images import find_moved
 from shardkit.sources.detection.coco.panoptic import open_panoptic
 from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.formats.coco.columns import (
+    CocoColumns,
+    JoinedAnnotations,
+    annotation_name,
+    read_coco,
+)
 from shardkit.sources.listing import (
     Listing,
     ListingRow,

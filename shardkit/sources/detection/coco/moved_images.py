@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.detection.coco.columns import CocoColumns
+from shardkit.sources.formats.coco.columns import CocoColumns
 from shardkit.sources.name_index import NameIndex, agreeing_most, written_path
 from shardkit.storage import Folder
 

@@ -19,10 +19,11 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_SPLIT
 from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords, read_records
-from shardkit.sources.detection.cvat.images import TAGS, CvatImage, TracksError, read_images
 from shardkit.sources.detection.cvat.tags import DEFAULT, open_tags
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
-from shardkit.sources.detection.rows import annotated_rows, detection_schema, encodable, image_row
+from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
+from shardkit.sources.formats.cvat import TAGS, CvatImage, TracksError, read_images
+from shardkit.sources.formats.record import encodable
 from shardkit.sources.listing import ListingRow, RecordProblem, Source, encodable_path, rejected_row
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import files_in, join, looks_like, read_head

@@ -6,12 +6,12 @@ from typing import Any
 
 from shardkit.layouts import LAYOUTS
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.box_json.fields import text_at
-from shardkit.sources.detection.box_json.formats import Format
 from shardkit.sources.detection.box_json.layout import BoxJson, open_files
-from shardkit.sources.detection.box_json.records import JsonImage, dict_of
-from shardkit.sources.detection.inferred.trees import records
-from shardkit.sources.detection.rows import encodable
+from shardkit.sources.formats.inferred.trees import records
+from shardkit.sources.formats.record import ImageRecord, encodable
+from shardkit.sources.formats.vendors.fields import text_at
+from shardkit.sources.formats.vendors.formats import JsonFormat
+from shardkit.sources.formats.vendors.readers import dict_of
 
 DEFAULT = "default"  # CVAT's subset of images without one
 
@@ -29,12 +29,12 @@ def open_tags(opening: Opening, paths: list[str]) -> CvatTags:
     Raises:
         DataError: Their images are not found.
     """
-    kind = Format("CVAT's tags", (".xml",), b"", (), partial(records, kind=".xml", inside="image"), _parse)
+    kind = JsonFormat("CVAT's tags", (".xml",), b"", (), partial(records, kind=".xml", inside="image"), _parse)
     source = open_files(opening, paths, kind, CvatTags)
     return CvatTags(source.folder, source.files_folder, source.files, source.is_whole)
 
 
-def _parse(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def _parse(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     del column
     subset = text_at(record, "subset")
     image.image, image.split = text_at(record, "name"), "" if subset.lower() == DEFAULT else subset

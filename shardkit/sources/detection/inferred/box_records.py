@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from shardkit.sources.detection.annotation_files import read_records
-from shardkit.sources.detection.box_json.records import JsonImage
-from shardkit.sources.detection.box_tables.columns import BoxColumns
-from shardkit.sources.detection.inferred.reading import Reading
-from shardkit.sources.detection.inferred.trees import kind_of, records
+from shardkit.sources.formats.box_tables.columns import BoxColumns
+from shardkit.sources.formats.inferred.reading import Reading
+from shardkit.sources.formats.inferred.trees import kind_of, records
+from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.tables.formats.records import Record, TableFile
 
 COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax", "width", "height")  # and the class
@@ -51,7 +51,7 @@ class BoxRecords(TableFile):
         del part, wanted
         read = partial(records, kind=kind_of(self.path), inside=self.inside)
         for number, record in read_records(self.folder, self.path, read):
-            image = JsonImage(number=number)
+            image = ImageRecord(number=number)
             if isinstance(record, dict):
                 self.reading.parse(image, record, self.column)
             else:

@@ -14,15 +14,15 @@ from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.detection.box_json.single_files import format_of_image
 from shardkit.sources.detection.files_of_images import ImageFinder, walk
-from shardkit.sources.detection.inferred.class_names import class_names_in
 from shardkit.sources.detection.inferred.first_records import NUM_RECORDS, other_members, record_lists
 from shardkit.sources.detection.inferred.fitting import Sample, fits, other_scale, sample_images
 from shardkit.sources.detection.inferred.inference import CLASS_WORDS, Candidate, Fields, candidates, is_number
-from shardkit.sources.detection.inferred.reading import BoxField, Reading, name_of, values_at
-from shardkit.sources.detection.inferred.roles import Way, words_of
-from shardkit.sources.detection.inferred.trees import LINES, TABLES, kind_of, tree_of
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.labelme import is_labelme_file
+from shardkit.sources.formats.inferred.class_names import class_names_in
+from shardkit.sources.formats.inferred.reading import BoxField, Reading, name_of, values_at
+from shardkit.sources.formats.inferred.roles import Way, words_of
+from shardkit.sources.formats.inferred.trees import LINES, TABLES, kind_of, tree_of
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.walking import is_image, join, parent_of, read_head
 from shardkit.storage import Folder

@@ -11,7 +11,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from shardkit.sources.detection.annotation_files import read_records
-from shardkit.sources.detection.inferred.trees import LINES, TABLES, as_lists, kind_of, records, tree_of, with_name
+from shardkit.sources.formats.inferred.trees import LINES, TABLES, as_lists, kind_of, records, tree_of, with_name
 from shardkit.sources.json_stream import member_items
 from shardkit.storage import Folder, os_errors_as
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shardkit.errors import DataError
 from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import upright_size
-from shardkit.sources.detection.inferred.reading import Form, sides_of
+from shardkit.sources.formats.inferred.reading import Form, sides_of
 from shardkit.storage import Folder
 
 _MAX_BYTES = 64 << 20  # 64 MiB of an image that is opened

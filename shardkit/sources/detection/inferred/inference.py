@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardkit.sources.detection.inferred.reading import BoxField, Form, label_of, numbers_of, points_of
-from shardkit.sources.detection.inferred.roles import Role, Way, is_of_image, is_turned, role_of, words_of
-from shardkit.sources.detection.rows import NUMBER
+from shardkit.sources.formats.inferred.reading import BoxField, Form, label_of, numbers_of, points_of
+from shardkit.sources.formats.inferred.roles import Role, Way, is_of_image, is_turned, role_of, words_of
+from shardkit.sources.formats.record import NUMBER
 
 _SIDES = 4
 _MIN_SHARE = 0.9  # of the objects that have a field of all

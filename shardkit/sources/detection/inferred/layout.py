@@ -13,18 +13,18 @@ from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.box_json.formats import Format
 from shardkit.sources.detection.box_json.layout import BoxJson, open_files
-from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage
 from shardkit.sources.detection.box_tables.layout import united
 from shardkit.sources.detection.box_tables.tables import open_records
 from shardkit.sources.detection.files_of_images import FilesOfImages
 from shardkit.sources.detection.inferred.box_records import COLUMNS, BoxRecords
 from shardkit.sources.detection.inferred.finding import Inferred, find_inferred
-from shardkit.sources.detection.inferred.reading import Reading, name_of
-from shardkit.sources.detection.inferred.trees import records, tree_of
-from shardkit.sources.detection.rows import Annotation, detection_schema, encodable
+from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.formats.inferred.reading import Reading, name_of
+from shardkit.sources.formats.inferred.trees import records, tree_of
+from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, encodable
+from shardkit.sources.formats.vendors.formats import JsonFormat
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.walking import join
@@ -70,14 +70,14 @@ class InferredFiles(FilesOfImages):
         of_class = f"class: {printable(self.column)}" if self.column else f"all of the class {ONE_CLASS!r}"
         return f"{self.folder.url}: read every *{self.kind}: boxes: {self.boxes.describe()}; {of_class}"
 
-    def parse(self, data: bytes) -> Annotation | str:
+    def parse(self, data: bytes) -> ImageRecord | str:
         """See PairedFiles."""
         tree = tree_of(data, self.kind)
         if isinstance(tree, str):
             return tree
         if not self.boxes.is_of(tree):
             return "it has other fields than the first files"
-        image = JsonImage(number=1)
+        image = ImageRecord(number=1)
         self.boxes.parse(image, tree, self.column)
         return image
 
@@ -111,7 +111,7 @@ def open_found(opening: Opening, only: Sequence[str] | None = None, without: str
         return InferredFiles(opening.folder, found.kind, reading, found.places, column)
     if found.has_box_each:
         return _open_table(opening, found, reading, column)
-    kind = Format(
+    kind = JsonFormat(
         f"{found.kind[1:].upper()} of boxes",
         (found.kind,),
         b"",

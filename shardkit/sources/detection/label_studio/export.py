@@ -13,7 +13,7 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
-from shardkit.sources.detection.label_studio.tasks import Task, choices_of, has_box, image_path, is_region, parse_task
+from shardkit.sources.formats.label_studio import Task, choices_of, has_box, image_path, is_region, parse_task
 from shardkit.sources.json_stream import top_level_items
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import files_in, looks_like, read_head

@@ -27,8 +27,8 @@ from shardkit.sources.detection.label_studio.export import (
     open_export,
     read_tasks,
 )
-from shardkit.sources.detection.label_studio.tasks import Task, has_box, image_path, is_region, is_turned, read_regions
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
+from shardkit.sources.formats.label_studio import Task, has_box, image_path, is_region, is_turned, read_regions
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, encodable_path, rejected_row
 from shardkit.sources.unlisted_images import count_unnamed, images_count
 from shardkit.sources.walking import join

@@ -14,7 +14,7 @@ from defusedxml.ElementTree import fromstring
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.detection.rows import Annotation, Size
+from shardkit.sources.formats.record import ImageRecord, Size
 from shardkit.sources.listing import RecordProblem
 
 OBJECT_FIELDS = (
@@ -26,7 +26,7 @@ _MAX_TAGS = 24 * MAX_OBJECTS  # an ordinary object has 20; as elements these tak
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
 
 
-def parse_annotation(data: bytes) -> Annotation | str:
+def parse_annotation(data: bytes) -> ImageRecord | str:
     """Parse a file, or return why it cannot be parsed.
 
     Document types and entities are refused: a small file could expand to gigabytes, or open other files.
@@ -46,13 +46,13 @@ def parse_annotation(data: bytes) -> Annotation | str:
     found = root.findall("object")
     if len(found) > MAX_OBJECTS:
         return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
-    annotation = Annotation(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
+    annotation = ImageRecord(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
     for number, one in enumerate(found, 1):
         _add_object(annotation, one, f"object {number}")
     return annotation
 
 
-def _add_object(annotation: Annotation, one: Element, name: str) -> None:
+def _add_object(annotation: ImageRecord, one: Element, name: str) -> None:
     label_name = _text(one, "name")
     if not label_name:
         message = "it has no <name>; add its class, or remove it"

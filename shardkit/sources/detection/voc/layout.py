@@ -18,7 +18,7 @@ from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.files_of_images import FilesOfImages, ImageFiles
 from shardkit.sources.detection.paired_files import PairedFiles
-from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file, rejected_image
+from shardkit.sources.detection.rows import detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.voc.annotation import OBJECT_FIELDS, parse_annotation
 from shardkit.sources.detection.voc.image_folders import (
     IN_NO_LIST,
@@ -30,6 +30,7 @@ from shardkit.sources.detection.voc.image_folders import (
     read_lists,
 )
 from shardkit.sources.detection.voc.rival_folders import without_boxes
+from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, RecordProblem, Source, count_skipped, encodable_path, rejected_row
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
@@ -98,7 +99,7 @@ class Voc(PairedFiles[VocFolder, str]):
         found = self.read(xml_path, xml)
         images = files.images[image_stem or pair]
         chosen = images[0]
-        if isinstance(found, Annotation):
+        if isinstance(found, ImageRecord):
             chosen = next((one for one in images if posixpath.basename(one.name) == found.image), images[0])
         for image in images:
             path = join(files.group.images, image.name)
@@ -124,7 +125,7 @@ class Voc(PairedFiles[VocFolder, str]):
                 continue
             path = join(group.annotations, xml.name)
             parsed = self.read(path, xml)
-            filename = parsed.image if isinstance(parsed, Annotation) else ""
+            filename = parsed.image if isinstance(parsed, ImageRecord) else ""
             image_stem = stem_of.get(filename)
             # Files may have been renamed: then <filename> counts, unless that image has an XML file of its stem.
             if image_stem is not None and image_stem not in files.annotations and image_stem not in named:

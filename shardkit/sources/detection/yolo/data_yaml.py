@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from shardkit.errors import DataError
-from shardkit.sources.detection.rows import encodable
+from shardkit.sources.formats.record import encodable
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder, os_errors_as
 

@@ -16,23 +16,16 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
+from shardkit.naming import counted, printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
-from shardkit.sources.detection.rows import (
-    Annotation,
-    Object,
-    counted,
-    detection_schema,
-    number_problem,
-    rejected_file,
-    rejected_image,
-)
+from shardkit.sources.detection.rows import detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
+from shardkit.sources.formats.record import ImageRecord, Object, number_problem
 from shardkit.sources.listing import ListingRow, rejected_row
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import join, parent_of
@@ -121,15 +114,15 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
         if label and (message := files.ambiguity(path, label_path)):
             yield rejected_image(path, files.group.split, image, NO_LABEL, message)
             return
-        found = self.read(label_path, label) if label else Annotation(size=(0, 0))
+        found = self.read(label_path, label) if label else ImageRecord(size=(0, 0))
         yield from self.image_rows(files, path, files.group.split, image, found)
 
-    def parse(self, data: bytes) -> Annotation | str:
+    def parse(self, data: bytes) -> ImageRecord | str:
         """See PairedFiles."""
         if why := too_many(data):
             return why
         objects, problems = parse_labels(data, self.names, self.found.num_keypoint_fields)
-        found = Annotation(size=(0, 0), objects=objects)
+        found = ImageRecord(size=(0, 0), objects=objects)
         for line, what in problems:
             found.add_line_problem(line, what)
         return found

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from shardkit.errors import DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
-from shardkit.sources.detection.rows import encodable
 from shardkit.sources.folders.masks.by_content import are_black_and_white
 from shardkit.sources.folders.masks.pairs import VISTAS_VERSION
 from shardkit.sources.folders.masks.part import COLOUR_FILES, Part
+from shardkit.sources.formats.record import encodable
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.walking import children, file_or_folder, read_label_file
 from shardkit.storage import Folder

@@ -24,11 +24,10 @@ from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Record, read_record
 from shardkit.errors import DataError, RecordError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import WORK_FOLDER, printable
+from shardkit.naming import WORK_FOLDER, counted, printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
 from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
-from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, RecordProblem, Source, batched, rejected_row
 from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes, record_fields
 from shardkit.storage import Folder, os_errors_as

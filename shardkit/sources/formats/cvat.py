@@ -19,7 +19,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.detection.rows import Annotation, Size
+from shardkit.sources.formats.record import ImageRecord, Size
 from shardkit.sources.listing import RecordProblem, count_skipped
 from shardkit.sources.walking import join
 
@@ -29,7 +29,7 @@ _Points = list[tuple[float, float]]
 
 
 @dataclass(slots=True)
-class CvatImage(Annotation):
+class CvatImage(ImageRecord):
     """An image of the file, with its number from 1 and its subset as written; '' for none."""
 
     number: int = 0

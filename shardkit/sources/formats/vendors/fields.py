@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardkit.sources.detection.box_json.records import JsonImage, Sides, dict_of, is_finite, list_of
+from shardkit.sources.formats.record import ImageRecord, Sides, is_finite
+from shardkit.sources.formats.vendors.readers import dict_of, list_of
 
 Way = tuple[str | int, ...]  # names and indexes that lead into a value, from the outside to the inside
 UNIT = (0, 0)  # the size of boxes in fractions of the image's sides
@@ -91,8 +92,8 @@ class Fields:
     without_box: str = ""
     key: str = ""
 
-    def parse(self, image: JsonImage, record: dict[str, Any], column: str | None = None) -> None:
-        """Fill in an image; the parser of a `Format`."""
+    def parse(self, image: ImageRecord, record: dict[str, Any], column: str | None = None) -> None:
+        """Fill in an image; the parser of a `JsonFormat`."""
         del column
         image.image = text_at(record, *self.image)
         if self.are_fractions:

@@ -6,11 +6,10 @@ from enum import Enum
 from typing import Any
 
 from shardkit.naming import printable
-from shardkit.sources.detection.box_json.fields import UNIT, centre_and_size, corner_and_size
-from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage, Sides
-from shardkit.sources.detection.inferred.roles import Way
-from shardkit.sources.detection.inferred.trees import BOX
-from shardkit.sources.detection.rows import NUMBER, encodable
+from shardkit.sources.formats.inferred.roles import Way
+from shardkit.sources.formats.inferred.trees import BOX
+from shardkit.sources.formats.record import NUMBER, ONE_CLASS, ImageRecord, Sides, encodable
+from shardkit.sources.formats.vendors.fields import UNIT, centre_and_size, corner_and_size
 
 _MIN_POINTS = 2
 _TRUE = {"1", "true", "yes"}
@@ -186,8 +185,8 @@ class Reading:
         objects = values_at([record], self.objects) if self.objects else [record]
         return (numbers for given in objects if (numbers := self.box.numbers(given)) is not None)
 
-    def parse(self, image: JsonImage, record: Any, column: str | None) -> None:
-        """Fill in an image; the parser of a `Format`."""
+    def parse(self, image: ImageRecord, record: Any, column: str | None) -> None:
+        """Fill in an image; the parser of a `JsonFormat`."""
         if any(str(record.get(name)).lower() in _TRUE for name in record if name.lower() in _SKIPPED):
             image.is_skipped = True
         if self.image is not None:

@@ -3,80 +3,19 @@
 import csv
 import io
 import json
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, BinaryIO
 
 from shardkit.errors import DataError
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.detection.rows import Annotation, encodable
+from shardkit.sources.formats.record import Sides, is_finite
 from shardkit.sources.json_stream import LONGEST, top_level_items
-from shardkit.sources.listing import RecordProblem, count_skipped
 
-ONE_CLASS = "object"  # the class of every box of a file without classes
 _DECODER = json.JSONDecoder()
-_MAX_SIDE = 2**31
 _FIELDS_OF_ROW = 9  # of MOT: frame, object, left, top, width, height, flag, class, visibility
 _FIELD = 16 << 20  # 16 Mi characters of a CSV field; an outline of many points is long
 # Of a region in VIA's JSON, and the columns of its CSV.
 _OF_REGION = (("shape_attributes", "region_shape_attributes"), ("region_attributes", "region_attributes"))
-Sides = tuple[Any, Any, Any, Any]  # xmin, ymin, xmax, ymax
-
-
-@dataclass(slots=True)
-class JsonImage(Annotation):
-    """What a file says about an image.
-
-    Attributes:
-        number: The record's number in the file, or that of its line, from 1.
-        split: The split's name as written; '' for none.
-        columns: Names of what gives classes to boxes: attributes of regions, or labelling jobs.
-        bad: Why the record cannot be read; '' if it can.
-        is_skipped: Whether the record says that nobody labelled the image.
-    """
-
-    number: int = 0
-    split: str = ""
-    columns: dict[str, None] = field(default_factory=dict)
-    bad: str = ""
-    is_skipped: bool = False
-
-    def set_size(self, width: Any, height: Any) -> None:
-        """Take the size in pixels that the boxes refer to, if it is one."""
-        if all(isinstance(side, int) and 0 < side < _MAX_SIDE for side in (width, height)):
-            self.size = width, height
-
-    def add(self, name: str, label: Any, sides: Sides | None) -> None:
-        """Add an object, or why it is bad.
-
-        Args:
-            name: The object's name in messages.
-            label: Its class.
-            sides: Its box; None if it has none that can be read.
-        """
-        if not isinstance(label, str | int) or isinstance(label, bool) or not str(label).strip():
-            self._problem(name, BAD_ANNOTATION, "the box has no class; add it, or remove the box")
-        elif sides is None or not all(map(is_finite, sides)):
-            self._problem(name, BAD_BOX, "the coordinates of a box must be finite numbers")
-        else:
-            xmin, ymin, xmax, ymax = map(float, sides)
-            self.objects.append(
-                {"bbox": [ymin, xmin, ymax, xmax], "label_name": encodable(str(label).strip()), "name": name}
-            )
-
-    def leave_out(self, what: str) -> None:
-        """Count a shape that is not read, by a phrase for the user."""
-        count_skipped(self.left_out, what)
-
-    def _problem(self, name: str, reason: str, message: str) -> None:
-        self.problems.append(RecordProblem(f"record {self.number}, {name}", reason, message))
-
-
-def is_finite(side: Any) -> bool:
-    """Return whether a value of JSON is a finite number."""
-    return isinstance(side, int | float) and not isinstance(side, bool) and abs(side) < math.inf
 
 
 def dict_of(value: Any) -> dict[str, Any]:
@@ -183,3 +122,13 @@ def _json(text: Any) -> Any:
         return json.loads(text)
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+def json_of(data: bytes) -> Any:
+    """Return the value of a JSON file, or why it cannot be parsed; a phrase that begins with ``it``."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        return "it is nested too deeply"
+    except ValueError as error:  # not JSON, not UTF-8, or a number of thousands of digits
+        return f"it is not JSON: {error}"

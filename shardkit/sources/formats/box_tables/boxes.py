@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm
+from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
+from shardkit.sources.formats.record import ONE_CLASS
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.tables.formats.values import shown
 
 # Fractions reach a little beyond 1 in tables that were converted; a box of pixels is wider.
 LARGEST_FRACTION = 2.0
-ONE_CLASS = "object"  # the class of every box of a table without classes
 _MIN_SHARE = 0.1  # of a table's first boxes that tell what four numbers are
 _NAMES = ("xmin", "ymin", "xmax", "ymax")
 _LIST_FORMS = {BoxForm.LIST, BoxForm.LIST_OF_CORNERS, BoxForm.LIST_OF_SIZE}

@@ -3,9 +3,9 @@
 from typing import Any
 
 from shardkit.naming import counted, split_of_folder
-from shardkit.sources.detection.box_json.fields import UNIT, Box, Fields, at, corner_and_size, text_at
-from shardkit.sources.detection.box_json.records import JsonImage, around, dict_of, list_of
-from shardkit.sources.detection.rows import encodable
+from shardkit.sources.formats.record import ImageRecord, encodable
+from shardkit.sources.formats.vendors.fields import UNIT, Box, Fields, at, corner_and_size, text_at
+from shardkit.sources.formats.vendors.readers import around, dict_of, list_of
 
 _FRACTIONS = Box(("bounding_box",), "", corner_and_size)
 _PIXELS = Box(("bounding_box",), "left top width height", corner_and_size)
@@ -14,7 +14,7 @@ _AUTOML = Fields(
 )
 
 
-def parse_fiftyone(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_fiftyone(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in a sample of FiftyOne: fields of classes, and fields of boxes in fractions of the image's sides.
 
     A tag that is a split is the sample's split. A sample whose field of boxes is null was not labelled.
@@ -38,7 +38,7 @@ def parse_fiftyone(image: JsonImage, record: dict[str, Any], column: str | None)
         image.bad = f"its field {encodable(column)!r} is empty, so nobody labelled it"
 
 
-def parse_automl(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_automl(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Azure's AutoML: `label` is a class, several classes, or boxes in fractions of the image's sides."""
     del column
     label = record.get("label")
@@ -49,7 +49,7 @@ def parse_automl(image: JsonImage, record: dict[str, Any], column: str | None) -
         _AUTOML.parse(image, record)
 
 
-def parse_labelbox(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_labelbox(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Labelbox's data row: boxes and polygons in pixels, or answers to questions about the image."""
     del column
     image.image = text_at(record, "data_row", "external_id") or text_at(record, "data_row", "global_key")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from shardkit.sources.detection.inferred.roles import words_of
+from shardkit.sources.formats.inferred.roles import words_of
 
 _TABLES = {"categories", "category", "classes", "class", "labels", "label", "names", "cats"}
 _NAMES = ("name", "label", "title", "class", "category", "value")

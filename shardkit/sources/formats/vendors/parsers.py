@@ -1,9 +1,10 @@
-"""The parsers of the formats: descriptions of their records, or functions that fill a `JsonImage` from a record."""
+"""The parsers of the formats: descriptions of their records, or functions that fill a `ImageRecord` from a record."""
 
 from collections.abc import Callable
 from typing import Any
 
-from shardkit.sources.detection.box_json.fields import (
+from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, Sides, encodable
+from shardkit.sources.formats.vendors.fields import (
     UNIT,
     Box,
     Fields,
@@ -12,8 +13,7 @@ from shardkit.sources.detection.box_json.fields import (
     corners,
     text_at,
 )
-from shardkit.sources.detection.box_json.records import ONE_CLASS, JsonImage, Sides, around, dict_of, list_of
-from shardkit.sources.detection.rows import encodable
+from shardkit.sources.formats.vendors.readers import around, dict_of, list_of
 
 _LTWH = "left top width height"
 _XYWH = "x y width height"
@@ -30,14 +30,14 @@ _BDD = Fields(
 )
 
 
-def parse_bdd(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_bdd(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in BDD100K's or Scalabel's frame: labels with box2d; lanes and areas have poly2d instead."""
     _BDD.parse(image, record, column)
     for name, value in dict_of(record.get("attributes")).items():
         image.attributes[name] = [encodable(str(value))]
 
 
-def parse_via(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_via(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """VIA's regions, of version 1 (an object by number) and 2 (an array)."""
     image.image = text_at(record, "filename")
     for name, value in dict_of(record.get("file_attributes")).items():
@@ -82,7 +82,7 @@ def _via_box(kind: Any, shape: dict[str, Any]) -> Sides | None:
         return None
 
 
-def parse_crowd_human(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_crowd_human(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """CrowdHuman's full boxes; regions of tag mask or with the flag ignore are no people to learn."""
     del column
     image.image = text_at(record, "ID")
@@ -93,7 +93,7 @@ def parse_crowd_human(image: JsonImage, record: dict[str, Any], column: str | No
         image.add(f"box {place}", given.get("tag"), Box(("fbox",), "", corner_and_size).read(given))
 
 
-def parse_manifest(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_manifest(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """SageMaker Ground Truth's and Rekognition's lines: each job has a value and NAME-metadata."""
     image.image = text_at(record, "source-ref")
     for name in (one.removesuffix("-metadata") for one in record if one.endswith("-metadata")):
@@ -112,7 +112,7 @@ def parse_manifest(image: JsonImage, record: dict[str, Any], column: str | None)
 _OF_JOB = Box((), _LTWH, corner_and_size)
 
 
-def _add_job(image: JsonImage, value: dict[str, Any], classes: dict[str, Any]) -> None:
+def _add_job(image: ImageRecord, value: dict[str, Any], classes: dict[str, Any]) -> None:
     size = dict_of(next(iter(list_of(value.get("image_size"))), None))
     image.set_size(size.get("width"), size.get("height"))
     for place, given in enumerate(map(dict_of, value["annotations"]), 1):
@@ -120,7 +120,7 @@ def _add_job(image: JsonImage, value: dict[str, Any], classes: dict[str, Any]) -
         image.add(f"box {place}", classes.get(str(given.get("class_id"))), box)
 
 
-def parse_mot(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_mot(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in a frame of MOT; rows with the flag 0 are left out, as the challenge's evaluation does."""
     del column
     image.image = text_at(record, "frame")
@@ -136,7 +136,7 @@ CREATEML = Fields(("image",), ("annotations",), ("label",), Box(("coordinates",)
 EDGE_IMPULSE = Fields(("path",), ("boundingBoxes",), ("label",), Box((), _XYWH, corner_and_size), noun="box")
 
 
-def parse_dataturks(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_dataturks(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Dataturks' shapes, as points in fractions of the image's sides."""
     del column
     image.image, image.size = text_at(record, "content"), UNIT
@@ -157,7 +157,7 @@ _VERTEX = Fields(
 )
 
 
-def parse_vertex(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_vertex(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Vertex AI's lines: boxes in fractions of the image's sides, or classes of the image."""
     _VERTEX.parse(image, record, column)
     image.split = text_at(record, "dataItemResourceLabels", "aiplatform.googleapis.com/ml_use")
@@ -173,7 +173,7 @@ _CUSTOM_VISION = Fields(
 )
 
 
-def parse_custom_vision(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_custom_vision(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Azure Custom Vision's tagged images: regions in fractions of the image's sides, or tags of the image."""
     _CUSTOM_VISION.parse(image, record, column)
     if not list_of(record.get("regions")):
@@ -184,19 +184,19 @@ def parse_custom_vision(image: JsonImage, record: dict[str, Any], column: str | 
 _OF_OBJECTS = ("categories", "category", "category_name", "label", "labels", "class", "name", "category_id")
 
 
-def parse_hugging_face(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_hugging_face(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in a line of Hugging Face's metadata.jsonl: objects as an object of arrays or an array of objects."""
     del column
     _add_objects(image, record, corner_and_size)
 
 
-def parse_hugging_face_corners(image: JsonImage, record: dict[str, Any], column: str | None) -> None:
+def parse_hugging_face_corners(image: ImageRecord, record: dict[str, Any], column: str | None) -> None:
     """Fill in the same, with boxes that are given by two corners."""
     del column
     _add_objects(image, record, corners)
 
 
-def _add_objects(image: JsonImage, record: dict[str, Any], sides: Callable[..., Sides | None]) -> None:
+def _add_objects(image: ImageRecord, record: dict[str, Any], sides: Callable[..., Sides | None]) -> None:
     image.image = text_at(record, "file_name")
     objects = record.get("objects")
     if isinstance(objects, dict):

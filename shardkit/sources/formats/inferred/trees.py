@@ -15,10 +15,9 @@ from defusedxml.ElementTree import fromstring, iterparse
 
 from shardkit.errors import DataError
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.detection.box_json.records import lines, list_of
-from shardkit.sources.detection.files_of_images import json_of
-from shardkit.sources.detection.inferred.roles import Way
-from shardkit.sources.detection.rows import NUMBER
+from shardkit.sources.formats.inferred.roles import Way
+from shardkit.sources.formats.record import NUMBER
+from shardkit.sources.formats.vendors.readers import json_of, lines, list_of
 from shardkit.sources.json_stream import top_level_items
 from shardkit.sources.walking import is_image
 

@@ -1,6 +1,6 @@
 """The formats of such files: how each is recognised, and how its records are parsed.
 
-To add one, describe its records by `Fields`, or write a parser, and enter a row in `FORMATS`.
+To add one, describe its records by `Fields`, or write a parser, and enter a row in `VENDORS`.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO
 
-from shardkit.sources.detection.box_json.exports import parse_automl, parse_fiftyone, parse_labelbox
-from shardkit.sources.detection.box_json.parsers import (
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.vendors.exports import parse_automl, parse_fiftyone, parse_labelbox
+from shardkit.sources.formats.vendors.parsers import (
     CREATEML,
     EDGE_IMPULSE,
     parse_bdd,
@@ -23,14 +24,14 @@ from shardkit.sources.detection.box_json.parsers import (
     parse_vertex,
     parse_via,
 )
-from shardkit.sources.detection.box_json.records import JsonImage, items, lines, members, rows_by_frame, rows_by_image
+from shardkit.sources.formats.vendors.readers import items, lines, members, rows_by_frame, rows_by_image
 from shardkit.sources.walking import looks_like
 
 _JSON, _LINES = (".json",), (".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class JsonFormat:
     """A format.
 
     Attributes:
@@ -39,7 +40,7 @@ class Format:
         start: The first character of a file that is not blank; '' for any.
         words: Patterns that are all in the beginning of a file.
         read: Yields the numbered records of a file that is open, whose URL it is told for messages.
-        parse: Fills a JsonImage from a record; takes the name of what gives the boxes' classes, None for the only one.
+        parse: Fills in an image from a record; takes the name of what gives the boxes' classes, None for the only one.
         remark: What the user should know about what is read; '' for nothing.
         parse_corners: The parser for boxes that are two corners, in a format whose boxes are usually a corner and a
             size; None if no file has such boxes.
@@ -51,19 +52,19 @@ class Format:
     start: bytes
     words: tuple[bytes, ...]
     read: Callable[[BinaryIO, str], Iterator[tuple[int, Any]]]
-    parse: Callable[[JsonImage, dict[str, Any], str | None], None]
+    parse: Callable[[ImageRecord, dict[str, Any], str | None], None]
     remark: str = ""
-    parse_corners: Callable[[JsonImage, dict[str, Any], str | None], None] | None = None
+    parse_corners: Callable[[ImageRecord, dict[str, Any], str | None], None] | None = None
     has_own_fields: bool = False
 
     def fits(self, name: str, head: bytes | None) -> bool:
         """Return whether a file is of this format, judging by its name and its beginning."""
         return name.lower().endswith(self.endings) and looks_like(head, *self.words, start=self.start)
 
-    def images(self, file: BinaryIO, url: str, column: str | None) -> Iterator[JsonImage]:
+    def images(self, file: BinaryIO, url: str, column: str | None) -> Iterator[ImageRecord]:
         """Yield the images of a file."""
         for number, record in self.read(file, url):
-            image = JsonImage(number=number)
+            image = ImageRecord(number=number)
             if isinstance(record, dict):
                 self.parse(image, record, column)
             else:
@@ -77,9 +78,11 @@ _MOT = rb"\A[0-9]+,[0-9]+(?:,-?[0-9.]+){4},[01],(?:-1,-1,-1|[0-9]+,[0-9.]+)\s*$"
 _LABELBOX = (rb'"data_row"\s*:', rb'"projects"\s*:')
 _AROUND = "boxes enclose polygons, circles and ellipses"
 # Sharp signs before common ones.
-FORMATS = (
-    Format("CrowdHuman's boxes", (".odgt",), b"{", (rb'"gtboxes"', rb'"ID"'), lines, parse_crowd_human, "full boxes"),
-    Format(
+VENDORS = (
+    JsonFormat(
+        "CrowdHuman's boxes", (".odgt",), b"{", (rb'"gtboxes"', rb'"ID"'), lines, parse_crowd_human, "full boxes"
+    ),
+    JsonFormat(
         "a manifest of SageMaker or Rekognition",
         (".manifest", *_LINES),
         b"{",
@@ -87,10 +90,10 @@ FORMATS = (
         lines,
         parse_manifest,
     ),
-    Format("Vertex AI's JSON Lines", _LINES, b"{", (rb'"imageGcsUri"',), lines, parse_vertex),
-    Format("Labelbox's data rows", (".jsonl", ".ndjson"), b"{", _LABELBOX, lines, parse_labelbox, _AROUND),
-    Format("Labelbox's array of data rows", _JSON, b"[", _LABELBOX, items, parse_labelbox, _AROUND),
-    Format(
+    JsonFormat("Vertex AI's JSON Lines", _LINES, b"{", (rb'"imageGcsUri"',), lines, parse_vertex),
+    JsonFormat("Labelbox's data rows", (".jsonl", ".ndjson"), b"{", _LABELBOX, lines, parse_labelbox, _AROUND),
+    JsonFormat("Labelbox's array of data rows", _JSON, b"[", _LABELBOX, items, parse_labelbox, _AROUND),
+    JsonFormat(
         "FiftyOne's samples",
         _JSON,
         b"{",
@@ -100,11 +103,11 @@ FORMATS = (
         has_own_fields=True,
     ),
     # Other files of image_url and label are tables.
-    Format("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parse_automl),
-    Format(
+    JsonFormat("Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:', rb'"topX"\s*:'), lines, parse_automl),
+    JsonFormat(
         "Azure's AutoML", (".jsonl",), b"{", (rb'"image_url"\s*:\s*"azureml:', rb'"label"\s*:'), lines, parse_automl
     ),
-    Format(
+    JsonFormat(
         "Dataturks' JSON Lines",
         _LINES,
         b"{",
@@ -112,7 +115,7 @@ FORMATS = (
         lines,
         parse_dataturks,
     ),
-    Format(
+    JsonFormat(
         "Hugging Face's metadata with objects",
         (".jsonl",),
         b"{",
@@ -122,7 +125,7 @@ FORMATS = (
         "as x, y, width, height",
         parse_hugging_face_corners,
     ),
-    Format(
+    JsonFormat(
         "a project of VIA",
         _JSON,
         b"{",
@@ -131,8 +134,8 @@ FORMATS = (
         parse_via,
         _AROUND,
     ),
-    Format("VIA's JSON", _JSON, b"{", (_VIA, rb'"regions"'), items, parse_via, _AROUND),
-    Format(
+    JsonFormat("VIA's JSON", _JSON, b"{", (_VIA, rb'"regions"'), items, parse_via, _AROUND),
+    JsonFormat(
         "VIA's CSV",
         (".csv",),
         b"",
@@ -141,7 +144,7 @@ FORMATS = (
         parse_via,
         _AROUND,
     ),
-    Format(
+    JsonFormat(
         "Edge Impulse's boxes",
         (".labels",),
         b"{",
@@ -149,7 +152,7 @@ FORMATS = (
         partial(members, inside="boundingBoxes"),
         EDGE_IMPULSE.parse,
     ),
-    Format(
+    JsonFormat(
         "Edge Impulse's list of files",
         (".labels",),
         b"{",
@@ -157,8 +160,10 @@ FORMATS = (
         partial(items, inside="files"),
         EDGE_IMPULSE.parse,
     ),
-    Format("CreateML's JSON", _JSON, b"[", (rb'"coordinates"', rb'"annotations"', rb'"image"'), items, CREATEML.parse),
-    Format(
+    JsonFormat(
+        "CreateML's JSON", _JSON, b"[", (rb'"coordinates"', rb'"annotations"', rb'"image"'), items, CREATEML.parse
+    ),
+    JsonFormat(
         "Azure Custom Vision's list",
         _JSON,
         b"[",
@@ -166,9 +171,9 @@ FORMATS = (
         items,
         parse_custom_vision,
     ),
-    Format("MOT's rows", ("gt.txt",), b"", (_MOT,), rows_by_frame, parse_mot, "classes as numbers"),
-    Format("BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parse_bdd),
-    Format(
+    JsonFormat("MOT's rows", ("gt.txt",), b"", (_MOT,), rows_by_frame, parse_mot, "classes as numbers"),
+    JsonFormat("BDD100K's JSON", _JSON, b"[", (rb'"name"\s*:', rb'"labels"\s*:', rb'"box2d"'), items, parse_bdd),
+    JsonFormat(
         "Scalabel's JSON",
         _JSON,
         b"{",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
-from shardkit.sources.detection.rows import encodable
+from shardkit.sources.formats.record import encodable
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem, ending
 

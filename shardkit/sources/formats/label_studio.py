@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.detection.rows import Annotation, encodable
+from shardkit.sources.formats.record import ImageRecord, encodable
 from shardkit.sources.listing import RecordProblem, ending
 from shardkit.sources.name_index import UPLOAD_PREFIX
 
@@ -168,7 +168,7 @@ def is_turned(results: Iterable[Result]) -> bool:
     return any(result.value.get("image_rotation") not in {None, 0} for result in results)
 
 
-def read_regions(results: Sequence[Result], name: str) -> Annotation:
+def read_regions(results: Sequence[Result], name: str) -> ImageRecord:
     """Return an object for each label of each region, and what is wrong with others.
 
     Args:
@@ -176,7 +176,7 @@ def read_regions(results: Sequence[Result], name: str) -> Annotation:
         name: Name of the task in its file.
     """
     size = _image_size(results)
-    found = Annotation(size=size)
+    found = ImageRecord(size=size)
     # <Labels> with <Rectangle>: the same region twice, once without labels.
     labelled = {result.region for result in results if labels_of(result.value)}
     for number, result in enumerate(results, 1):

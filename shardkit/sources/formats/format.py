@@ -1,0 +1,42 @@
+"""`Format`: what each format of annotations gives to the engine."""
+
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from shardkit.sources.formats.record import ImageRecord
+
+Options: TypeAlias = Mapping[str, str]  # of a reading's `Annotation`
+
+
+class Format(Protocol):
+    """A format: a value of its module, which is pickled by name.
+
+    A file that cannot be parsed raises DataError. A bad record says why, and the bad objects of an image are problems
+    of its record.
+
+    Attributes:
+        name: As in readings.
+        has_many: Whether one file has many images; else each file is about one.
+        object_fields: Further fields of each object.
+    """
+
+    name: str
+    has_many: bool
+    object_fields: tuple[pa.Field, ...] = ()
+
+    def sniff(self, head: bytes) -> bool:
+        """Return whether a file is of this format, by its beginning."""
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """Yield what a file says about its images, in the file's order; `name` is the file in messages."""
+
+    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
+        """Yield the names of the images, as written: the cheap pass."""
+        return (record.image for record in self.records(file, name, options) if record.image)
+
+    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
+        """Return the names of classes by the numbers that give their order; {} if the file does not order them."""
+        del file, name, options
+        return {}
