@@ -5,7 +5,7 @@ only when they are used: the command line answers Ctrl-C as soon as this module 
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from shardkit.api.adopting import adopt
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shardkit.conversion.writing.appending.append import AppendOutcome
     from shardkit.conversion.writing.conversion import Outcome
     from shardkit.dataset.manifest import Manifest
+    from shardkit.fetch import Skip
     from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
     from shardkit.programs.checkpoints import check_checkpoints
     from shardkit.records import Examples
@@ -128,13 +129,30 @@ def diff(a: str, b: str, *, num_keys: int = 5) -> "DatasetDiff":
     return diff_datasets(read_manifest(a), read_manifest(b), num_keys=num_keys)
 
 
-def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  # noqa: A001 - read as shardkit.open
+def open(  # noqa: A001 - read as shardkit.open
+    dataset: str,
+    split: str,
+    *,
+    where: str | None = None,
+    fold: tuple[int, int] | None = None,
+    take: int | None = None,
+    training: bool = True,
+    on_corrupt: "Literal['error', 'skip'] | Skip" = "error",
+    seed: int = 0,
+) -> "Examples":
     """Open the examples of a split as a sequence, without TensorFlow; needs Pillow for pictures.
 
     Args:
         dataset: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
         split: Name of the split.
         where: A condition on the index, such as ``"label_name = 'cat' and height >= 64"``; None for all examples.
+        fold: (index, count) for cross-validation: with ``training=False`` the examples of one of `count` folds, with
+            ``training=True`` those of all others. None for all examples.
+        take: Number of examples to keep, always the same ones; None for all.
+        training: See `fold`.
+        on_corrupt: "error" stops at a damaged record and names it; "skip", or a ``shardkit.fetch.Skip``, replaces it by
+            another example of its class, the same one as ``shardkit.reader`` with the same seed.
+        seed: The sampler's seed, which decides what replaces a damaged record.
 
     Returns:
         A sequence of mappings: ``examples[0]["label"]``, ``examples["cats/1.jpg"].image()``. It has length, slices and
@@ -143,9 +161,18 @@ def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  
     Raises:
         shardkit.errors.DataError: The dataset or an index is missing or damaged.
         shardkit.errors.UnknownNameError: There is no such split.
-        shardkit.errors.CallError: The condition is wrong.
+        shardkit.errors.CallError: An argument is wrong.
     """
     from shardkit.arguments.checks import folder
     from shardkit.records import Examples
 
-    return Examples(folder("dataset", dataset), split, where)
+    return Examples(
+        folder("dataset", dataset),
+        split,
+        where,
+        fold=fold,
+        take=take,
+        training=training,
+        on_corrupt=on_corrupt,
+        seed=seed,
+    )

@@ -7,3 +7,7 @@ A fetch is a function of the seed and the place, so every number of workers, and
 examples. Nothing here imports TensorFlow: what decodes an image is passed in. `table` has the examples of a split,
 `memory` what is held of them.
 """
+
+from shardkit.fetch.damaged_records import Skip
+
+__all__ = ["Skip"]

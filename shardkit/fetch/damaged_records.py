@@ -1,4 +1,4 @@
-"""The damaged records that a reader has met and replaced."""
+"""What to do about damaged records, and those that were met and replaced."""
 
 import threading
 from dataclasses import dataclass
@@ -6,9 +6,31 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.arguments.checks import normalise_fields, whole_number
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import RecordError
 from shardkit.naming import printable
 from shardkit.options.words import convert_again
+
+MAX_SKIPPED_RECORDS = 100
+
+
+@suggest_arguments(example="reader.Skip(max_records=100)")
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Replace damaged records by others instead of stopping.
+
+    Attributes:
+        max_records: Largest number of different damaged records that are replaced; the reader stops at the next one.
+
+    Raises:
+        CallError: The number is not a whole number of at least 0.
+    """
+
+    max_records: int = MAX_SKIPPED_RECORDS
+
+    def __post_init__(self) -> None:
+        normalise_fields(self, {"max_records": whole_number(0)})
 
 
 @dataclass(frozen=True, slots=True)

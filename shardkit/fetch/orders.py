@@ -63,9 +63,23 @@ def make_order(
         if not table.has_class:
             raise no_class_to_sample()
         return SampledOrder(sampling_by_name(table.label, classes, sampling, seed), seed)
-    if blocks is not None:
-        check_blocks(global_batch_size, blocks)
-        # In a selection, the first example of each shard, without the shards that have none.
-        starts = table.starts if table.record is None else np.unique(np.searchsorted(table.record, table.starts))
-        return BlockwiseOrder(blocks.layout(starts), seed, global_batch_size)
-    return FullOrder(table.num_examples, seed)
+    # In a selection, the first example of each shard, without the shards that have none.
+    starts = table.starts if table.record is None else np.unique(np.searchsorted(table.record, table.starts))
+    return natural_order(starts, seed=seed, global_batch_size=global_batch_size, blocks=blocks)
+
+
+def natural_order(
+    starts: npt.NDArray[np.int64], *, seed: int, global_batch_size: int, blocks: BlockOrder | None
+) -> Order:
+    """Return the order that reads every example once per epoch.
+
+    Args:
+        starts: int64[num_shards + 1], the first example of each shard, and the number of all.
+        seed: Seed of the order.
+        global_batch_size: Examples of a step over all workers.
+        blocks: The block order; None for the full order.
+    """
+    if blocks is None:
+        return FullOrder(int(starts[-1]), seed)
+    check_blocks(global_batch_size, blocks)
+    return BlockwiseOrder(blocks.layout(starts), seed, global_batch_size)

@@ -7,25 +7,14 @@ import numpy as np
 
 from shardkit.arguments.checks import folder, one_of, optional, text, weights, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
-from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.errors import CallError, DataError
+from shardkit.fetch.orders import make_order, natural_order
+from shardkit.fetch.table.records import load_table
+from shardkit.fetch.table.selection import SELECTION_CHECKS, select
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP, check_worker_index
-from shardkit.order.sampling import sampling_by_name
-from shardkit.order.training import (
-    BlockOrder,
-    BlockwiseOrder,
-    FullOrder,
-    Order,
-    SampledOrder,
-    check_blocks,
-    check_order,
-    no_class_to_sample,
-    sampling_in_blocks,
-)
+from shardkit.order.training import BlockOrder, Order, check_order
 from shardkit.records.sampler import Sampler, check_step
-from shardkit.records.sequence import Examples
 
 OrderName: TypeAlias = Literal["full", "block"] | BlockOrder
 Sampling: TypeAlias = Literal["natural", "class_balanced"] | Mapping[str, float]
@@ -40,6 +29,7 @@ _CHECKS = {
     "num_steps": optional(whole_number(1, MAX_STEP)),
     "sampling": weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced"),
     "where": optional(text),
+    **SELECTION_CHECKS,
 }
 
 
@@ -55,7 +45,7 @@ def _make_sampler(dataset: str, **given: Any) -> Sampler:
         **call,
         "order": given["order"],
     }
-    return Sampler(_make_order(dataset, manifest, call, blocks), call)
+    return Sampler(_make_order(manifest, call, blocks), call)
 
 
 def _block_order(found: Any) -> BlockOrder | None:
@@ -64,35 +54,23 @@ def _block_order(found: Any) -> BlockOrder | None:
     return BlockOrder() if one_of("full", "block")("order", found) == "block" else None
 
 
-def _make_order(dataset: str, manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder | None) -> Order:
-    sampling, seed, global_batch_size = call["sampling"], call["seed"], call["global_batch_size"]
-    has_class = manifest.features.get(LABEL) == CLASS_LABEL
-    if sampling != "natural" and not has_class:
-        raise no_class_to_sample()
-    if sampling != "natural" and blocks is not None:
-        raise sampling_in_blocks()
-    counts = [shard.num_examples for shard in manifest.split(call["split"]).shards]
-    examples = None
-    # The order of all examples follows from the manifest, and no index is read.
-    if call["where"] is not None or sampling != "natural":
-        examples = Examples(dataset, call["split"], call["where"], columns=["label"])
-        counts = examples.shard_counts
-    num_examples = sum(counts)
-    if not num_examples:
-        if call["where"] is None:
-            raise DataError(f"{manifest.root.url}: split {call['split']!r} has no examples")
-        raise CallError(f"where={call['where']!r} is met by none of the examples of the split")
-    order: Order
-    if examples is not None and sampling != "natural":
-        labels = examples.index["label"].fill_null(-1).to_numpy()
-        order = SampledOrder(sampling_by_name(labels, manifest.classes, sampling, seed), seed)
-    elif blocks is not None:
-        check_blocks(global_batch_size, blocks)
-        starts = np.concatenate(([0], np.cumsum([count for count in counts if count]))).astype(np.int64)
-        order = BlockwiseOrder(blocks.layout(starts), seed, global_batch_size)
+def _make_order(manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder | None) -> Order:
+    batch: dict[str, Any] = {name: call[name] for name in ("seed", "global_batch_size")}
+    selection = {name: call[name] for name in ("where", "fold", "take")}
+    is_selected = any(value is not None for value in selection.values())
+    counts = [shard.num_examples for shard in manifest.split(call["split"]).shards if shard.num_examples]
+    if counts and not is_selected and call["sampling"] == "natural":
+        # The order of all examples follows from the manifest, and no index is read.
+        num_examples, order = sum(counts), natural_order(np.cumsum([0, *counts]), blocks=blocks, **batch)
     else:
-        order = FullOrder(num_examples, seed)
-    check_order(order, num_examples, global_batch_size, is_selected=call["where"] is not None)
+        table = select(load_table(manifest, call["split"]), training=True, **selection)
+        num_examples, sampling = table.num_examples, call["sampling"]
+        made = make_order(
+            table, manifest.classes, training=True, shares=None, blocks=blocks, sampling=sampling, **batch
+        )
+        assert made is not None  # noqa: S101 - in training there is one
+        order = made
+    check_order(order, num_examples, call["global_batch_size"], is_selected=is_selected)
     return order
 
 
@@ -121,8 +99,10 @@ def sampler(
     order: OrderName = "full",
     sampling: Sampling = "natural",
     where: str | None = None,
+    fold: tuple[int, int] | None = None,
+    take: int | None = None,
 ) -> Sampler:
-    """Return the order of training as indices of ``shardkit.open(dataset, split, where=where)``, without TensorFlow.
+    """Return the order of training as indices of the sequence of ``shardkit.open``, without TensorFlow.
 
     The global batches are those of ``shardkit.reader.make_dataset_fn`` with the same arguments, for any number of
     workers. For PyTorch it is a ``sampler``, its ``batches`` a ``batch_sampler``; ``grain()`` gives Grain's.
@@ -143,7 +123,9 @@ def sampler(
             together.
         sampling: "natural" returns every example once per epoch, "class_balanced" every class equally often; or weights
             by class name.
-        where: A condition on the index; the indices are those of the sequence with the same condition.
+        where: A condition on the index; give it, `fold` and `take` to ``shardkit.open``, too.
+        fold: (index, count): the examples of all folds but one, for cross-validation; see ``shardkit.open``.
+        take: Number of examples to keep, always the same ones.
 
     Raises:
         shardkit.errors.DataError: The dataset or an index is missing or damaged.
@@ -162,4 +144,6 @@ def sampler(
         order=order,
         sampling=sampling,
         where=where,
+        fold=fold,
+        take=take,
     )

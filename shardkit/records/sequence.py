@@ -1,8 +1,9 @@
 """The examples of a split as a sequence, read record by record without TensorFlow.
 
 Of the indexes it keeps offsets, lengths and keys: about 100 bytes for each example. A record is read when it is asked
-for, and both of its CRCs are checked. No file stays open, so a sequence works in forked and spawned processes; pickled,
-it is the dataset's path, and the process that unpickles it reads the indexes again.
+for, and both of its CRCs are checked; a damaged one is an error, or is replaced as in the reader. No file stays open,
+so a sequence works in forked and spawned processes; pickled, it is the dataset's path, and the process that unpickles
+it reads the indexes again.
 """
 
 import bisect
@@ -11,13 +12,13 @@ import itertools
 import operator
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shardkit.arguments.checks import optional, text
+from shardkit.arguments.checks import flag, optional, refused, text, whole_number
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index.file import SCHEMA
 from shardkit.dataset.index.shards import parse_columns, read_indexes, shard_errors
@@ -25,10 +26,15 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.manifest.pinning import pinned
 from shardkit.dataset.record_files import Found, RecordFiles
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
+from shardkit.fetch.damaged_records import DamagedRecords, Skip
+from shardkit.hashing import MAX_SEED
 from shardkit.records.example import Example, example_figure
 from shardkit.records.html import figures
 from shardkit.records.key_lookup import KeyLookup, similar_keys
 from shardkit.records.record import Schema, damaged
+
+if TYPE_CHECKING:
+    from shardkit.fetch.table.records import RecordTable
 
 _LOCATING = ["offset", "length"]
 # Rows that an iteration reads at once: few at first, so that the first example comes soon.
@@ -49,23 +55,18 @@ class Examples(Sequence[Example]):
         split: str,
         where: str | None = None,
         *,
+        fold: tuple[int, int] | None = None,
+        take: int | None = None,
+        training: bool = True,
+        on_corrupt: str | Skip = "error",
+        seed: int = 0,
         columns: Sequence[str] = (),
         num_shards: int | None = None,
     ) -> None:
-        """Read the indexes of a split.
+        """Read the indexes of a split; see `shardkit.open`.
 
-        Args:
-            dataset: The dataset's folder or its manifest.json; local, s3:// or gs://.
-            split: Name of the split.
-            where: A condition on the index, such as ``"label_name = 'cat' and height >= 64"``; None for all examples.
-            columns: Further columns of the index to keep, see `index`.
-            num_shards: Number of shards, the first ones that are not empty; None for all.
-
-        Raises:
-            DataError: The dataset or an index is missing or damaged.
-            UnknownNameError: There is no such split.
-            CallError: The condition is wrong.
-            MachineError: The disk or the network failed.
+        Besides, `columns` are further columns of the index to keep, see `index`; and `num_shards` is the number of
+        shards, the first ones that are not empty, or None for all.
         """
         text("split", split)
         optional(text)("where", where)
@@ -73,17 +74,38 @@ class Examples(Sequence[Example]):
         self.split = split
         # A process that unpickles the sequence may have another working directory.
         place = dataset if "://" in dataset else os.path.abspath(os.path.expanduser(dataset))
-        self._call = (place, split, where, tuple(columns), num_shards)
-        condition = None if where is None else Condition(where)
+        chosen = {"where": where, "fold": fold, "take": take, "training": flag("training", training)}
+        self._call = {
+            "dataset": place,
+            "split": split,
+            **chosen,
+            "on_corrupt": on_corrupt,
+            "seed": whole_number(0, MAX_SEED)("seed", seed),
+            "columns": tuple(columns),
+            "num_shards": num_shards,
+        }
+        max_corrupt, selected = _max_corrupt(on_corrupt), None
+        if fold is not None or take is not None or max_corrupt is not None:
+            selected = _selected(self.manifest, split, chosen)
+        self._recovery = None
+        if selected is not None and max_corrupt is not None:
+            from shardkit.fetch.recovery import RecordRecovery
+            from shardkit.fetch.sources import Sources
+
+            self._recovery = RecordRecovery(selected, DamagedRecords(max_corrupt), seed, Sources(selected))
+        condition = None if where is None or selected is not None else Condition(where)
         names = list(dict.fromkeys(["key", *columns]))
         wanted = list(dict.fromkeys([*_LOCATING, *names, *(condition.columns if condition else ())]))
         shards = [shard for shard in self.manifest.split(split).shards if shard.num_examples][:num_shards]
         root = self.manifest.root
-        tables, records, offsets, lengths = [], [], [], []
+        tables, records, offsets, lengths, first = [], [], [], [], 0
         for shard, raw in zip(shards, read_indexes(root, shards), strict=True):
             table = parse_columns(root, shard, raw, wanted)
             numbers = np.arange(len(table))
-            if condition is not None:
+            if selected is not None and selected.record is not None:
+                numbers = selected.record[slice(*np.searchsorted(selected.record, [first, first + len(table)]))] - first
+                first, table = first + len(table), table.take(numbers)
+            elif condition is not None:
                 mask = condition.mask(table)
                 table, numbers = table.filter(mask), numbers[mask.to_numpy(zero_copy_only=False)]
             tables.append(table.select(names))
@@ -232,6 +254,9 @@ class Examples(Sequence[Example]):
             yield self._example(row, shard, data)
 
     def _example(self, row: int, shard: int, data: Found) -> Example:
+        if self._recovery is not None and not isinstance(data, bytes):
+            row, data = self._recovery.replace(row, is_undecodable=False)
+            shard = bisect.bisect_right(self._starts, row) - 1
         path, record = self._paths[shard], self._record.item(row)
         if isinstance(data, RecordError):
             raise damaged(self.manifest.root, path, record, self._table["key"][row].as_py(), data) from None
@@ -242,13 +267,29 @@ class Examples(Sequence[Example]):
         return Example(data, self._schema, path, record, self._offset.item(row), key)
 
 
-def _reopened(
-    call: tuple[str, str, str | None, tuple[str, ...], int | None], digest: str, chosen: range | npt.NDArray[np.int64]
-) -> Examples:
-    dataset, split, where, columns, num_shards = call
+def _max_corrupt(on_corrupt: Any) -> int | None:
+    """Return the number of damaged records to replace; None to stop at the first."""
+    if isinstance(on_corrupt, Skip):
+        return on_corrupt.max_records
+    if not isinstance(on_corrupt, str) or on_corrupt not in {"error", "skip"}:
+        raise refused("on_corrupt", "'error', 'skip' or a shardkit.fetch.Skip", on_corrupt)
+    return Skip().max_records if on_corrupt == "skip" else None
+
+
+def _selected(manifest: Manifest, split: str, chosen: dict[str, Any]) -> "RecordTable":
+    # Folds load much, which looking at a few examples does not need.
+    from shardkit.fetch.table.records import load_table
+    from shardkit.fetch.table.selection import SELECTION_CHECKS, select
+
+    checked = {name: check(name, chosen[name]) for name, check in SELECTION_CHECKS.items()}
+    return select(load_table(manifest, split), **chosen | checked)
+
+
+def _reopened(call: dict[str, Any], digest: str, chosen: range | npt.NDArray[np.int64]) -> Examples:
+    dataset = call["dataset"]
     path = f"{pinned(dataset)[0]}@sha256:{digest}"  # the dataset may have grown since
     try:
-        examples = Examples(path, split, where, columns=columns, num_shards=num_shards)
+        examples = Examples(**call | {"dataset": path})
     except ManifestError:
         root = read_manifest(dataset).root  # if there is none any more, this says so
         msg = f"{root.url}: the dataset was replaced after these examples were opened; open it again"

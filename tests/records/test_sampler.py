@@ -1,4 +1,4 @@
-"""`shardkit.sampler` without TensorFlow; tests/reader/orders/test_sampler_order.py compares it with the reader."""
+"""`shardkit.sampler` without TensorFlow; `tests/reader/golden` compares it with the reader."""
 
 import itertools
 import pickle
@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import shardkit
-from shardkit.errors import DataError, MissingExtraError
+import shardkit.fetch
+from shardkit.errors import CallError, DataError, MissingExtraError, RecordError
 from shardkit.order import BlockOrder, permutation
 from shardkit.testing import convert_without_beam, write_class_folders
 
 from ..cli.calling import environment
+from ..fetch.damaging import flip_bits
 
 COUNTS = {"ant": 40, "bee": 31, "cat": 18}
 NUM_EXAMPLES = sum(COUNTS.values())
@@ -157,11 +159,35 @@ def test_grain_is_asked_for_where_it_is_missing(dataset, monkeypatch):
         shardkit.sampler(dataset, "train", global_batch_size=16).grain()
 
 
-def test_sequence_and_sampler_load_no_tensorflow_and_no_beam(dataset):
+@pytest.mark.parametrize("options", [{}, {"fold": (1, 3), "take": 20, "where": "height > 1"}], ids=["all", "selection"])
+def test_sequence_and_sampler_load_no_tensorflow_and_no_beam(dataset, options):
     program = (
-        f"import sys, shardkit; s = shardkit.sampler({dataset!r}, 'train', global_batch_size=16);"
-        f"e = shardkit.open({dataset!r}, 'train')[next(iter(s))]; e['label'];"
+        f"import sys, shardkit; s = shardkit.sampler({dataset!r}, 'train', global_batch_size=16, **{options});"
+        f"e = shardkit.open({dataset!r}, 'train', on_corrupt='skip', **{options})[next(iter(s))]; e['label'];"
         "print([name for name in ('tensorflow', 'keras', 'apache_beam', 'PIL', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("found", ["skp", 3, None])
+def test_another_word_for_on_corrupt_is_refused(dataset, found):
+    with pytest.raises(CallError, match=r"on_corrupt must be 'error', 'skip' or a shardkit.fetch.Skip"):
+        shardkit.open(dataset, "train", on_corrupt=found)
+
+
+def test_a_pickled_sequence_keeps_its_selection_and_what_it_does_about_damage(dataset, tmp_path):
+    damaged = shutil.copytree(dataset, tmp_path / "damaged")
+    options = {"fold": (1, 3), "training": False, "take": 9}
+    place = shardkit.open(str(damaged), "train", **options)[4].location
+    flip_bits(damaged / place.shard, place.offset + 30, 1)
+    examples = shardkit.open(str(damaged), "train", **options, on_corrupt=shardkit.fetch.Skip(1), seed=5)
+    copy = pickle.loads(pickle.dumps(examples))  # noqa: S301 - our own bytes
+    keys = examples.index["key"].to_pylist()
+    for one in (examples, copy):
+        found = [example.key for example in one]
+        assert [at for at in range(9) if found[at] != keys[at]] == [4]
+        assert found[4] == examples[4].key == one[4].key
+        assert found[4] in keys
+    with pytest.raises(RecordError, match="0 are allowed"):
+        shardkit.open(str(damaged), "train", **options, on_corrupt=shardkit.fetch.Skip(0))[4]

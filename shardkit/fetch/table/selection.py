@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.acero as acero
 import pyarrow.compute as pc
 
+from shardkit.arguments.checks import optional, several, whole_number
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.dataset.index.shards import read_columns
@@ -23,6 +24,13 @@ from shardkit.fetch.table.folds import in_fold
 from shardkit.fetch.table.records import RecordTable, take_rows
 
 _Rows = npt.NDArray[np.int64]
+# The index tells whether there are as many.
+SELECTION_CHECKS = {
+    "fold": optional(
+        several(whole_number(), "(index, count), two whole numbers such as (0, 5)", lambda values: len(values) == 2)
+    ),
+    "take": optional(whole_number()),
+}
 
 
 class _Filter(NamedTuple):

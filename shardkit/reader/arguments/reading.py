@@ -25,6 +25,7 @@ from shardkit.arguments.checks import (
 )
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
+from shardkit.fetch.table.selection import SELECTION_CHECKS
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP
 from shardkit.reader.arguments.images import Images, image_size
@@ -277,11 +278,7 @@ _CHECKS: dict[str, Check] = {
     "start_step": whole_number(0, MAX_STEP - 1),
     "order": _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", _order),
     "sampling": weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced"),
-    # The index tells whether there are as many.
-    "fold": optional(
-        several(whole_number(), "(index, count), two whole numbers such as (0, 5)", lambda values: len(values) == 2)
-    ),
-    "take": optional(whole_number()),
+    **SELECTION_CHECKS,
     "features": optional(several(text, "names of stored features, such as ('image', 'label')", bool)),
     "map_fn": optional(_function("features", "seed")),
     "batch_map_fn": optional(_function("element", "seed")),

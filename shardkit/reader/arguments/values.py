@@ -6,31 +6,13 @@ from dataclasses import dataclass
 
 from shardkit.arguments.checks import flag, folder, normalise_fields, optional, refused, text, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
+from shardkit.fetch.damaged_records import MAX_SKIPPED_RECORDS, Skip
 from shardkit.order.training import BlockOrder
 
-MAX_SKIPPED_RECORDS = 100
 CACHE_BYTES = 1 << 40  # 1 TiB
 AUTO_BYTES = 256 << 20  # 256 MiB: the largest split that is held in memory without being asked for
 
 __all__ = ["AUTO_BYTES", "CACHE_BYTES", "MAX_SKIPPED_RECORDS", "BlockOrder", "Cache", "Memory", "Service", "Skip"]
-
-
-@suggest_arguments(example="reader.Skip(max_records=100)")
-@dataclass(frozen=True, slots=True)
-class Skip:
-    """Replace damaged records by others instead of stopping.
-
-    Attributes:
-        max_records: Largest number of different damaged records that are replaced; the reader stops at the next one.
-
-    Raises:
-        CallError: The number is not a whole number of at least 0.
-    """
-
-    max_records: int = MAX_SKIPPED_RECORDS
-
-    def __post_init__(self) -> None:
-        normalise_fields(self, {"max_records": whole_number(0)})
 
 
 @suggest_arguments(example="reader.Cache('cache', max_bytes=500 << 30)")
