@@ -1,28 +1,22 @@
 """From the text that names an image in a label file to the image's key; exact, and without search."""
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.listing import ending, unicode_problem
+from shardkit.sources.listing import ending
 from shardkit.sources.name_index import name_key, written_path
 from shardkit.sources.readings.values import Match
-from shardkit.sources.walking import files_below, join
-from shardkit.storage import Folder
+from shardkit.sources.walking import join
 
-# In this order the first one counts of those that name most images.
-MATCHES: tuple[tuple[Match, bool], ...] = (
-    ("path", False),
-    ("end", False),
-    ("name", False),
-    ("stem", False),
-    ("path", True),
-    ("end", True),
-    ("name", True),
-    ("stem", True),
-)
+T = TypeVar("T", bound=Hashable)
+
+_WORDS: dict[Match, str] = {"path": "path", "end": "end of the path", "name": "name", "stem": "name without ending"}
+# Of those that name most images, the first one counts.
+_ORDER: tuple[tuple[Match, bool], ...] = tuple((match, fold) for fold in (False, True) for match in _WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +42,7 @@ class Matching:
         """Return what is compared of a text."""
         path = written_path(text)
         if self.match == "path":
-            path = join(self.base, path)
+            path = posixpath.normpath(join(self.base, path))
         elif self.match in {"name", "stem"}:
             path = posixpath.basename(path)
         if self.match == "stem" and ending(path) in IMAGE_ENDINGS:
@@ -56,7 +50,7 @@ class Matching:
         return name_key(path) if self.fold else path
 
     def of_image(self, path: str) -> Iterator[str]:
-        """Yield what texts may call an image."""
+        """Yield what texts may call an image, the whole path first."""
         path = name_key(path) if self.fold else path
         if self.match == "path":
             yield path
@@ -68,12 +62,15 @@ class Matching:
             yield posixpath.basename(plain)
         else:
             for whole in (path, plain):
-                parts = whole.split("/")
-                yield from ("/".join(parts[at:]) for at in range(len(parts)))
+                yield whole
+                at = whole.find("/") + 1
+                while at:
+                    yield whole[at:]
+                    at = whole.find("/", at) + 1
 
 
 class ImageNames:
-    """The images below a folder by what texts call them; about 300 bytes for each."""
+    """The images of a source by what texts call them; about 300 bytes for each."""
 
     def __init__(self, paths: Iterable[str], matching: Matching) -> None:
         """Index the images.
@@ -83,36 +80,39 @@ class ImageNames:
             matching: How texts name them.
         """
         self.matching = matching
+        self._whole: dict[str, str] = {}  # an image of that very path comes before those of which it is the end
         self._paths: dict[str, str | tuple[str, ...]] = {}
         for path in paths:
-            for name in matching.of_image(path):
+            names = iter(matching.of_image(path))
+            if matching.match == "end":
+                self._whole.setdefault(next(names), path)
+            for name in names:
                 other = self._paths.get(name)
                 self._paths[name] = path if other is None else (*((other,) if isinstance(other, str) else other), path)
 
-    def find(self, text: str) -> str | None:
+    def find(self, text: str, base: str | None = None) -> str | None:
         """Return the key of the image that a text names; None if there is none.
+
+        Args:
+            text: The text.
+            base: Folder that paths start at; None for that of the matching.
 
         Raises:
             DataError: It names several.
         """
-        found = self._paths.get(self.matching.of_text(text))
+        matching = self.matching if base is None else Matching(self.matching.match, self.matching.fold, base)
+        name = matching.of_text(text)
+        found = self._whole.get(name) or self._paths.get(name)
         if found is None or isinstance(found, str):
             return found
         msg = (
-            f"{printable(text)!r} names {len(found):,} images by their {_WORDS[self.matching.match]}, such as "
-            f"{printable(found[0])} and {printable(found[1])}; {_longer(self.matching)}"
+            f"{printable(text)!r} names {len(found):,} images by their {_WORDS[matching.match]}, such as "
+            f"{printable(found[0])} and {printable(found[1])}; {_remedy(matching)}"
         )
         raise DataError(msg)
 
-    def finder(self, default: Callable[[str], str]) -> Callable[[str], str]:
-        """Return the function from a text to a key; to what another function gives, if no image has the name."""
-        return lambda text: self.find(text) or default(text)
 
-
-_WORDS: dict[Match, str] = {"path": "path", "end": "end of the path", "name": "name", "stem": "name without ending"}
-
-
-def _longer(matching: Matching) -> str:
+def _remedy(matching: Matching) -> str:
     if matching.fold:
         return "write the names as the files have them, and leave out `fold`"
     if matching.match == "stem":
@@ -120,34 +120,56 @@ def _longer(matching: Matching) -> str:
     return "write the folders before the names (match: end, or path)"
 
 
-def image_paths(folder: Folder, excluded: str | None) -> Iterator[str]:
-    """Yield the paths of all images below a folder."""
-    left_out = () if excluded is None else (excluded,)
-    for path, entry in files_below(folder, "", left_out):
-        if ending(entry.name) in IMAGE_ENDINGS and not unicode_problem(path):
-            yield path
+@dataclass(slots=True)
+class Naming:
+    """How some texts name images, and how many of them do."""
+
+    matching: Matching
+    count: int
 
 
-def best_matching(
-    texts: Iterable[str], paths: Iterable[str], base: str, match: Match | None, *, fold: bool
-) -> Matching:
-    """Return how texts name most images.
+def find_matching(
+    texts: Mapping[T, Iterable[str]],
+    images: Callable[[], Iterable[str]],
+    bases: Iterable[str],
+    match: Match | None,
+    *,
+    fold: bool,
+) -> dict[T, Naming]:
+    """Return for each group of texts how they name most images.
 
     Args:
-        texts: The texts.
-        paths: The images.
-        base: Folder that paths in texts start at.
-        match: The only one that counts; None for any.
-        fold: Whether only those count that ignore case.
+        texts: The texts; each group is short.
+        images: Function that lists the images.
+        bases: Folders that paths in texts may start at; the first one counts if several fit as well.
+        match: The only way that counts; None for any.
+        fold: Whether only ways count that ignore case.
     """
-    names, images = list(texts), list(paths)
-    best, most = Matching(match or "path", fold, base), -1
-    for one, folds in MATCHES:
-        if match not in {None, one} or (fold and not folds):
-            continue
-        matching = Matching(one, folds, base)
-        known = {name for path in images for name in matching.of_image(path)}
-        count = sum(matching.of_text(text) in known for text in names)
-        if count > most:
-            best, most = matching, count
-    return best
+    ways = [
+        Matching(way, folds, base)
+        for way, folds in _ORDER
+        if match in {None, way} and (folds or not fold)
+        for base in (bases if way == "path" else ("",))
+    ]
+    named = {group: {way: _names(some, way) for way in ways} for group, some in texts.items()}
+    waiting: dict[Matching, dict[str, list[T]]] = {way: {} for way in ways}
+    for group, of_ways in named.items():
+        for way, names in of_ways.items():
+            for name in names:
+                waiting[way].setdefault(name, []).append(group)
+    counts = dict.fromkeys(((group, way) for group in texts for way in ways), 0)
+    for path in images():
+        for way, of_way in waiting.items():
+            for name in way.of_image(path) if of_way else ():
+                for group in of_way.pop(name, ()):
+                    counts[group, way] += named[group][way][name]
+    best = {group: max(ways, key=lambda way: counts[group, way]) for group in texts}
+    return {group: Naming(way, counts[group, way]) for group, way in best.items()}
+
+
+def _names(texts: Iterable[str], way: Matching) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for text in texts:
+        name = way.of_text(text)
+        names[name] = names.get(name, 0) + 1
+    return names

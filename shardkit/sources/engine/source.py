@@ -1,7 +1,7 @@
 """The source of a reading: one class, whatever the reading says."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from shardkit.sources.columns import LISTING_SCHEMA
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import Fact
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.engine.tables import ImagePaths
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Reading
@@ -39,7 +39,7 @@ class ReadingSource(Source):
         facts: The facts that are added by key.
         tree: SOURCE, in which that folder is.
         used: Globs of the files that facts come from, below SOURCE.
-        excluded: Path that is not listed, because it is the output; None for none.
+        images: Which files are examples.
         is_strict: Whether a file that nothing explains stops: if the user said the reading.
         remark: What the user should know besides, beginning with ';'; '' for nothing.
         class_names: Class names in label order, if the reading has them.
@@ -52,7 +52,7 @@ class ReadingSource(Source):
     tree: Folder
     facts: tuple[Fact, ...] = ()
     used: tuple[str, ...] = ()
-    excluded: str | None = None
+    images: ImagePaths = field(default_factory=ImagePaths)
     is_strict: bool = True
     remark: str = ""
     class_names: tuple[str, ...] | None = None
@@ -142,23 +142,16 @@ class ReadingSource(Source):
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of examples; count what the reading excludes."""
-        images = self.value.images
-        include, exclude = [*map(IgnoreGlob, images.include)], [*map(IgnoreGlob, images.exclude)]
-        if not include and not exclude:
-            yield from rows
-            return
         for row in rows:
-            if glob := next((one for one in exclude if one.matches(row.key)), None):
-                count_skipped(skipped, f"excluded by {printable(glob.text)}")
-            elif include and not any(one.matches(row.key) for one in include):
-                count_skipped(skipped, "images that the reading does not include")
+            if kind := self.images.why_left_out(row.key):
+                count_skipped(skipped, kind)
             else:
                 yield row
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
         root = self.value.images.root
-        left_out = () if self.excluded is None else (self.excluded,)
+        left_out = () if self.images.excluded is None else (self.images.excluded,)
         if root and self.is_strict:
             outside = Accounting(self.used)
             for path, _ in files_below(self.tree, "", (root,)):
@@ -171,7 +164,7 @@ class ReadingSource(Source):
             if not is_image(entry.name):
                 if self.is_strict:
                     accounting.count(path, skipped)
-            elif path not in named:
+            elif path not in named and self.images.why_left_out(path) is None:
                 num += 1
                 if self.value.images.unnamed == "reject":
                     message = f"no record names the image; add one, or leave it out (images: {{exclude: [{path}]}})"

@@ -1,23 +1,26 @@
 """Tables and lists: the records that name the images, as what enumerates examples or as values by key."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.naming import counted, printable
+from shardkit.naming import printable
 from shardkit.sources.columns import LINE
 from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.facts import Values
-from shardkit.sources.engine.matching import ImageNames, Matching, image_paths
-from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
+from shardkit.sources.engine.matching import ImageNames, Matching
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.listing import BadRecord, ListingRow, count_skipped, unicode_problem
+from shardkit.sources.lists.records import read_fields
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.formats.values import shown
-from shardkit.sources.tables.paths import KeyBuilder, root_of
-from shardkit.sources.walking import join
+from shardkit.sources.tables.images.prefixes import PathPrefix, replace_prefix
+from shardkit.sources.tables.paths import KeyBuilder, absolute_form, root_of
+from shardkit.sources.walking import files_below, is_image, join, parent_of
 from shardkit.storage import Folder
 
 # Values by key that this process has read, by what identifies them: a worker lists many parts of one source.
@@ -44,32 +47,38 @@ class Tables:
     Attributes:
         files: The tables.
         columns: The roles of their columns; their indexes are those of the first table.
-        matching: How they name images.
-        keys: How paths become keys, if they are paths.
+        matching: How they name images; a base of '.' is the folder of each table.
+        strip: Replacements of the beginning of their paths.
+        root: Folder that keys start at, below the folder of the tables, or its URL.
+        images: Which files are images that they may name.
+        map: Value of a label's text; other texts stand for themselves.
         splits: The split of the records of each table; () if tables give none.
-        excluded: Path that is not listed, because it is the output; None for none.
         identity: Text that tells these from other tables of the same source.
     """
 
     files: tuple[TableFile, ...]
     columns: Columns
     matching: Matching
-    keys: KeyBuilder
+    strip: tuple[PathPrefix, ...]
+    root: str
+    images: "ImagePaths"
+    map: Mapping[str, str | None]
     splits: tuple[str, ...] = ()
-    excluded: str | None = None
     identity: str = ""
 
     def rows(self, folder: Folder, file: int, piece: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part of a table; a rejected one for a record that gives no example."""
         table = self.files[file]
         columns = self.columns.reordered(table.columns)
-        row_of = columns.rows(table.name, self._key_of(folder))
+        row_of = columns.rows(table.name, self._key_of(folder, table))
         split = self.splits[file] if self.splits else None
         for record in table.records(piece):
             if kind := columns.why_left_out(record):
                 count_skipped(skipped, kind)
                 continue
             row = row_of(record)
+            if self.map and row.label_name is not None:
+                row = row._replace(label_name=self.map.get(row.label_name, row.label_name))
             yield row if split is None else row._replace(split=split)
 
     def all_rows(self, folder: Folder) -> Iterator[ListingRow]:
@@ -78,19 +87,68 @@ class Tables:
             for piece in table.parts():
                 yield from self.rows(folder, number, piece, {})
 
-    def _key_of(self, folder: Folder) -> Callable[[object], str]:
+    def base_of(self, table: TableFile) -> str:
+        """Return the folder that a table's paths start at, below that of the keys."""
+        base = self.matching.base
+        if base != ".":
+            return base
+        above = parent_of(table.path)
+        return above[len(self.root) + 1 :] if self.root and f"{above}/".startswith(f"{self.root}/") else above
+
+    def _key_of(self, folder: Folder, table: TableFile) -> Callable[[object], str]:
+        base = self.base_of(table)
+        start = root_of(table.folder) + (f"{parent_of(table.path)}/" if "/" in table.path else "")
+        keys = KeyBuilder(root_of(folder), table_folder=start, prefixes=self.strip)
+
+        def plain(value: object) -> str:
+            path = keys.key(value)
+            return path if not base or _is_absolute(value) else join(base, path)
+
         if self.matching.is_plain:
-            return self.keys.key
-        names = _once(folder, self.identity, lambda: ImageNames(image_paths(folder, self.excluded), self.matching))
+            return plain if base else keys.key
+        names = _once(folder, self.identity, lambda: ImageNames(self.images.paths(folder), self.matching))
 
         def key(value: object) -> str:
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-            found: str | None = names.find(text) if isinstance(text, str) and text.strip() else None
-            if found is not None:
-                return found
-            return self.keys.key(value)  # the check reports that it is missing
+            found: str | None = None
+            if isinstance(text, str) and text.strip():
+                found = names.find(replace_prefix(text, self.strip), base)
+            return plain(value) if found is None else found  # the check reports that it is missing
 
         return key
+
+
+def _is_absolute(value: object) -> bool:
+    return isinstance(value, str) and (absolute_form(value) is not None or value.startswith("../"))
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePaths:
+    """Which files are images that label files may name.
+
+    Attributes:
+        include: Globs of the examples; () for all.
+        exclude: Globs of images that are none.
+        excluded: Path that is not listed, because it is the output; None for none.
+    """
+
+    include: tuple[IgnoreGlob, ...] = ()
+    exclude: tuple[IgnoreGlob, ...] = ()
+    excluded: str | None = None
+
+    def paths(self, folder: Folder) -> Iterator[str]:
+        """Yield the paths of the images below a folder."""
+        for path, entry in files_below(folder, "", () if self.excluded is None else (self.excluded,)):
+            if is_image(entry.name) and not unicode_problem(path) and self.why_left_out(path) is None:
+                yield path
+
+    def why_left_out(self, path: str) -> str | None:
+        """Return how an image that is no example is counted; None if it is one."""
+        if glob := next((one for one in self.exclude if one.matches(path)), None):
+            return f"excluded by {printable(glob.text)}"
+        if self.include and not any(one.matches(path) for one in self.include):
+            return "images that the reading does not include"
+        return None
 
 
 def _once(folder: Folder, identity: str, read: Callable[[], Any]) -> Any:
@@ -238,19 +296,17 @@ class OfLists:
         lists: Path and value of each list.
         matching: How lines name images.
         rest: Value of the images in no list; None if they have none.
-        excluded: Path that is not listed; None for none.
+        images: Which files are images that they may name.
     """
 
     folder: Folder
     lists: tuple[tuple[str, str], ...]
     matching: Matching
     rest: str | None = None
-    excluded: str | None = None
+    images: ImagePaths = ImagePaths()
 
     def lines(self) -> Iterator[ListLine]:
         """Yield the lines that are not empty and no comments."""
-        from shardkit.sources.lists.records import read_fields
-
         for path, value in self.lists:
             for fields in read_fields(self.folder, path, "\n"):
                 if not fields.values[0].startswith("#"):
@@ -262,7 +318,7 @@ class OfLists:
         return lambda key: found.get(key, self.rest)
 
     def _read(self, folder: Folder) -> dict[str, str]:
-        names = None if self.matching.is_plain else ImageNames(image_paths(folder, self.excluded), self.matching)
+        names = None if self.matching.is_plain else ImageNames(self.images.paths(folder), self.matching)
         found: dict[str, ListLine] = {}
         for line in self.lines():
             key = names.find(line.text) if names else self.matching.of_text(line.text)
@@ -276,14 +332,3 @@ class OfLists:
             if key:
                 found.setdefault(key, line)
         return {key: line.value for key, line in found.items()}
-
-
-def key_builder(folder: Folder, matching: Matching, tables_folder: Folder, prefixes: Any) -> KeyBuilder:
-    """Return how paths of tables become keys below a folder."""
-    root = f"{join(folder.url.rstrip('/'), matching.base)}/"
-    return KeyBuilder(root, table_folder=root_of(tables_folder), prefixes=prefixes)
-
-
-def without_images(count: int) -> str:
-    """Return the phrase for records that name no image."""
-    return f"{counted(count, 'record')} without image"

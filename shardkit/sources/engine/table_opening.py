@@ -1,0 +1,265 @@
+"""Open the tables of a fact: find the column that names images, and how; decide what labels are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, cast
+
+from shardkit.errors import DataError, UnknownNameError
+from shardkit.naming import first_of
+from shardkit.options.values import LabelType
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError
+from shardkit.sources.engine.matching import Matching, Naming, find_matching
+from shardkit.sources.engine.tables import ImagePaths, Tables
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Column, Labels, Listed, Reading
+from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
+from shardkit.sources.tables.columns import Columns
+from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
+from shardkit.sources.tables.labels.kinds import decide_labels
+from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
+from shardkit.sources.tables.layout import open_table_file
+from shardkit.sources.tables.roles import read_prefix
+from shardkit.sources.walking import parent_of
+from shardkit.storage import Folder
+
+NUM_SAMPLED = 1_000  # records by which names are matched with images
+_SHOWN = 5
+_NAMES_SHOWN = 20
+
+
+@dataclass(slots=True)
+class TableOpening:
+    """Opens the tables of one fact.
+
+    Attributes:
+        tree: SOURCE, where the tables' paths start.
+        folder: The folder that keys start at.
+        images: Which files are examples.
+        reading: The reading, which is completed.
+        paths: The tables.
+    """
+
+    tree: Folder
+    folder: Folder
+    images: ImagePaths
+    reading: Reading
+    paths: Sequence[str]
+
+    def open(self, origin: Column, what: str) -> Tables:
+        """Open them; those of the label also give the other facts that are in them.
+
+        Args:
+            origin: Where the fact is.
+            what: The fact.
+
+        Raises:
+            DataError: The tables differ, none of the columns names images, or a column holds what it may not.
+            UnknownNameError: There is no such column.
+        """
+        options = self._options(origin)
+        files = tuple(open_table_file(self.tree, path, options) for path in self.paths)
+        for other in files[1:]:
+            if set(other.columns) != set(files[0].columns):
+                msg = f"{other.url}: its columns differ from those of {files[0].url}; read them as facts of their own"
+                raise DataError(msg)
+        prefix = read_prefix(files[0])
+        key, matching = self._named(origin, files)
+        columns = self._columns(files, prefix, key, origin, what)
+        complete = replace(
+            origin, key=files[0].columns[key], match=matching.match, fold=matching.fold, base=matching.base
+        )
+        self._complete(origin, complete)
+        split = self.reading.split
+        splits: tuple[str, ...] = ()
+        if what == "label" and isinstance(split, Listed) and {*self.paths} <= {*split.lists}:
+            splits = tuple(split.lists[path] for path in self.paths)
+        return Tables(
+            files,
+            columns,
+            matching,
+            parse_prefixes(origin.strip),
+            self.reading.images.root,
+            self.images,
+            origin.map if what == "label" else {},
+            splits,
+            f"{what} {complete}",
+        )
+
+    def _complete(self, origin: Column, complete: Column) -> None:
+        """Put what was found about a fact into the reading."""
+        found = {name: getattr(complete, name) for name in ("key", "match", "fold", "base")}
+
+        def put(one: Any) -> Any:
+            return replace(one, **found) if _same(one, origin) else one
+
+        reading = self.reading
+        label = reading.label
+        self.reading = replace(
+            reading,
+            label=None if label is None else replace(label, origin=put(label.origin)),
+            split=put(reading.split),
+            group=put(reading.group),
+            features={name: put(one) for name, one in reading.features.items()},
+        )
+
+    def _options(self, origin: Column) -> SourceOptions:
+        label = self.reading.label or Labels(origin)
+        kinds: dict[str | None, LabelType] = {"number": "number", None: "auto"}
+        return SourceOptions(
+            image_column=origin.key or None,
+            label_separator=label.separator or None,
+            label_type=kinds.get(label.kind, "class"),
+            uncertain=label.minus_one,
+            classes=self.reading.classes or None,
+        )
+
+    def _named(self, origin: Column, files: Sequence[TableFile]) -> tuple[int, Matching]:
+        """Return the column that names images, and how."""
+        file = files[0]
+        if origin.key and origin.match is not None:
+            return _index(file, origin.key), Matching(origin.match, origin.fold, origin.base)
+        if origin.key:
+            columns = [_index(file, origin.key)]
+        else:
+            others = [i for i, name in enumerate(file.columns) if name not in origin.column]
+            usual = named_like(file.columns, (*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS))
+            columns = list(dict.fromkeys([*(i for i in usual if i in others), *others]))
+        prefixes = parse_prefixes(origin.strip)
+        texts = {i: [replace_prefix(text, prefixes) for text in _texts(files, i)] for i in columns}
+        # Paths may also start at the table's own folder, if it is not that of the keys.
+        own = any(parent_of(path) != self.reading.images.root for path in self.paths) and not origin.base
+        bases = [origin.base, *(["."] if own else [])]
+        found = self._naming(texts, bases, origin)
+        best = max(columns, key=lambda i: found[i].count, default=None)
+        if best is None or not found[best].count:
+            shown = first_of([*map(repr, file.columns)], _SHOWN)
+            msg = (
+                f"{file.url}: none of its columns {shown} names images in {self.folder.url}; name the column with "
+                f"{named('image_column')}, and the folder of the images with {named('root')}"
+            )
+            raise DataError(msg)
+        return best, found[best].matching
+
+    def _naming(self, texts: dict[int, list[str]], bases: list[str], origin: Column) -> dict[int, Naming]:
+        at = [parent_of(self.paths[0]) if base == "." else base for base in bases]
+        root = self.reading.images.root
+        at = [base.removeprefix(root).lstrip("/") if root and base.startswith(root) else base for base in at]
+        found = find_matching(texts, lambda: self.images.paths(self.folder), at, origin.match, fold=origin.fold)
+        for one in found.values():
+            if one.matching.match == "path" and one.matching.base:
+                one.matching = replace(one.matching, base=bases[at.index(one.matching.base)])
+        return found
+
+    def _columns(
+        self, files: Sequence[TableFile], prefix: Sequence[Record], key: int, origin: Column, what: str
+    ) -> Columns:
+        file = files[0]
+
+        def read_all(wanted: frozenset[int]) -> Iterator[Record]:
+            for one in files:
+                at = [one.columns.index(name) for name in file.columns]
+                back = frozenset(at[i] for i in wanted)
+                for record in one.all_records(back):
+                    is_good = record.problem is None
+                    yield record._replace(values=[record.values[i] for i in at]) if is_good else record
+
+        reading = self.reading
+        chosen = tuple(_index(file, name) for name in origin.column)
+        split = group = None
+        features: dict[str, int] = {}
+        # Without labels, the name of the image is read as one: every record has it.
+        labels = ColumnLabels((key,), (file.columns[key],), "class", None, (), 0)
+        if what == "label":
+            labels = self._labels(file, prefix, chosen, read_all)
+            if isinstance(reading.split, Column) and _same(reading.split, origin):
+                split = _index(file, reading.split.column[0])
+            if isinstance(reading.group, Column) and _same(reading.group, origin):
+                group = _index(file, reading.group.column[0])
+            features = {
+                name: _index(file, one.column[0])
+                for name, one in reading.features.items()
+                if isinstance(one, Column) and _same(one, origin) and one.column == (name,)
+            }
+        elif what == "split":
+            [split] = chosen
+        elif what == "group":
+            [group] = chosen
+        else:
+            features = dict(zip(origin.column, chosen, strict=True))
+        types = file.types(prefix, features.values())
+        if open_ := frozenset(i for i in features.values() if file.may_widen(types[i])):
+            types |= file.types(read_all(open_), open_)
+        unfit = [name for name, i in features.items() if types[i] is None]
+        if unfit:
+            msg = f"{file.url}: column {unfit[0]!r} holds neither text nor numbers, which no feature can be"
+            raise DataError(msg)
+        origin_of_split = reading.split if what == "label" else origin
+        map_ = origin_of_split.map if split is not None and isinstance(origin_of_split, Column) else {}
+        return Columns(
+            names=file.columns,
+            image=key,
+            labels=labels,
+            split=split,
+            discards=split,
+            group=group,
+            features=tuple((i, cast("Any", types[i])) for i in features.values()),
+            left_out=(),
+            holds_text=file.holds_text,
+            split_numbers={text.lower(): value for text, value in map_.items() if value},
+        )
+
+    def _labels(
+        self, file: TableFile, prefix: Sequence[Record], chosen: tuple[int, ...], read_all: Any
+    ) -> ColumnLabels:
+        label = cast("Labels", self.reading.label)
+        options = self._options(cast("Column", label.origin))
+        try:
+            found = decide_labels(file, prefix, chosen, options, read_all, file.url)
+        except RefusalError as error:
+            # The column is named already, by the reading.
+            refusal = error.refusal
+            changes = [
+                replace(one, sources=(), options={k: v for k, v in one.options.items() if k != "label_columns"})
+                for one in refusal.changes
+            ]
+            raise RefusalError(refusal.problem, changes, remedy=refusal.remedy) from error
+        kind = "number" if found.kind == "numbers" else found.kind
+        if label.kind is not None and label.kind != kind:
+            if {label.kind, kind} <= {"one-hot", "indicators"}:
+                found = replace(found, kind=cast("Any", label.kind))
+            else:
+                msg = f"{file.url}: the reading says that labels are of kind {label.kind}, and the column holds {kind}"
+                raise DataError(msg)
+        self.reading = replace(self.reading, label=replace(label, kind=cast("Any", label.kind or kind)))
+        return found
+
+
+def _same(one: object, origin: Column) -> bool:
+    """Return whether a fact comes from the same records as another."""
+    return (
+        isinstance(one, Column)
+        and (one.files, one.base, one.strip) == (origin.files, origin.base, origin.strip)
+        and (one.key in {"", origin.key} or not origin.key)
+    )
+
+
+def _index(file: TableFile, name: str) -> int:
+    if name not in file.columns:
+        columns = first_of([*map(repr, file.columns)], _NAMES_SHOWN)
+        msg = f"{file.url}: there is no column {name!r}; its columns are {columns}"
+        raise UnknownNameError(msg)
+    return file.columns.index(name)
+
+
+def _texts(files: Sequence[TableFile], column: int) -> list[str]:
+    """Return the values of a column in the first records of the tables."""
+    texts: list[str] = []
+    for file in files[:NUM_SAMPLED]:
+        at = file.columns.index(files[0].columns[column])
+        num = max(1, NUM_SAMPLED // len(files))
+        values = (one.values[at] for one in islice(file.all_records(frozenset({at})), num) if one.problem is None)
+        texts += [str(value) for value in values if value not in (None, "")]
+    return texts
