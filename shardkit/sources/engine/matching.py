@@ -83,10 +83,11 @@ class ImageNames:
         self._whole: dict[str, str] = {}  # an image of that very path comes before those of which it is the end
         self._paths: dict[str, str | tuple[str, ...]] = {}
         for path in paths:
-            names = iter(matching.of_image(path))
             if matching.match == "end":
-                self._whole.setdefault(next(names), path)
-            for name in names:
+                whole = name_key(path) if matching.fold else path
+                self._whole[whole] = path
+                self._whole.setdefault(posixpath.splitext(whole)[0], path)
+            for name in matching.of_image(path):
                 other = self._paths.get(name)
                 self._paths[name] = path if other is None else (*((other,) if isinstance(other, str) else other), path)
 

@@ -65,8 +65,8 @@ def open_reading(
         raise CallError(msg)
     elif root:
         at = opening.below(root)
-    globs = (tuple(map(IgnoreGlob, some)) for some in (reading.images.include, reading.images.exclude))
-    images = ImagePaths(*globs, at.excluded)
+    include, exclude = (tuple(map(IgnoreGlob, some)) for some in (reading.images.include, reading.images.exclude))
+    images = ImagePaths(include, exclude, at.excluded)
     return _Binding(opening.folder, at.folder, images, reading, is_strict).source(name, remark)
 
 
