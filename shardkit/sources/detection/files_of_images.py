@@ -105,7 +105,6 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
     __slots__ = ()
     annotation_ending = ".json"
     noun = "JSON file"
-    max_bytes = 64 << 20  # 64 MiB: the file may hold the image itself
 
     def split_of(self, path: str, image: str) -> str | None:
         """Return the split of an image: the last folder that is called like one, of its path or else of its file's."""
@@ -116,11 +115,6 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
         """Return why an image is not read, as the end of a sentence about its file; None if it is."""
         del found
         return None
-
-    def where_to_find(self, found: ImageRecord) -> str:
-        """Return what to do if there is no image."""
-        del found
-        return "restore it"
 
     def scan(self, group: str) -> ImageFiles:
         """See PairedFiles."""
@@ -148,7 +142,7 @@ class FilesOfImages(PairedFiles[str, tuple[str, Entry]]):
                 yield from self.image_rows(files, found[0], split, found[1], parsed)
         elif isinstance(parsed, ImageRecord):
             message = f"its image {printable(parsed.image)!r} is neither where the file says nor next to it; "
-            yield rejected_file(path, split, message + self.where_to_find(parsed))
+            yield rejected_file(path, split, message + self.format.missing)
         elif found:
             problem = RecordProblem(encodable_path(found[0]), BAD_ANNOTATION, str(parsed))
             yield rejected_row(problem, split, found[1])

@@ -10,29 +10,19 @@ truncated, occluded, alpha, the box (left, top, right, bottom) in pixels, and se
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import counted, split_of_folder
+from shardkit.naming import split_of_folder
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import FolderPair
-from shardkit.sources.detection.paired_texts import PairedTexts, has_lines
+from shardkit.sources.detection.paired_texts import PairedTexts, has_texts
 from shardkit.sources.detection.rows import detection_schema
-from shardkit.sources.formats.record import NUMBER, ImageRecord, Object, number_problem
-from shardkit.sources.listing import count_skipped
+from shardkit.sources.formats.box_lines import KITTI
 from shardkit.sources.walking import folders_in, is_folder, join
 from shardkit.storage import Folder
 
-_OBJECT_FIELDS = (
-    pa.field("truncated", pa.float32()),
-    pa.field("occluded", pa.int64()),
-    pa.field("alpha", pa.float32()),
-)
 _PAIRS = (("image_2", "label_2"), ("images", "labels"))
 _OTHER_BASES = ("default",)  # CVAT's export; other folders than these and splits are not searched
-_DONT_CARE = "DontCare"  # regions without labels, not objects; TFDS leaves them out too
-_FIELDS = (15, 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,38 +38,8 @@ class Kitti(PairedTexts):
     groups: tuple[FolderPair, ...]
 
     layout = LAYOUTS["kitti"].title
-    schema = detection_schema(_OBJECT_FIELDS)
-
-    note = "DontCare regions and 3D values are left out"
-
-    def object_of(self, line: str, found: ImageRecord) -> Object | str | None:
-        """See PairedTexts."""
-        fields = line.split()
-        if fields[0] == _DONT_CARE:
-            count_skipped(found.left_out, "DontCare regions")
-            return None
-        return _object(fields)
-
-
-def _object(fields: list[str]) -> Object | str:
-    if len(fields) not in _FIELDS:
-        return f"{counted(len(fields), 'field')}, where an object has {_FIELDS[0]}"
-    if problem := number_problem(fields[1:]):
-        return problem
-    truncated, occluded, alpha, left, top, right, bottom = map(float, fields[1:8])
-    return {
-        "bbox": [top, left, bottom, right],
-        "label_name": fields[0],
-        "truncated": truncated,
-        "occluded": int(occluded),
-        "alpha": alpha,
-    }
-
-
-def is_label_line(line: str) -> bool:
-    """Return whether a line is an object of KITTI: a word and 14 or 15 numbers."""
-    fields = line.split()
-    return len(fields) in _FIELDS and not NUMBER.fullmatch(fields[0]) and all(map(NUMBER.fullmatch, fields[1:]))
+    format = KITTI
+    schema = detection_schema(KITTI.object_fields)
 
 
 def is_kitti(folder: Folder) -> bool:
@@ -93,7 +53,7 @@ def _find_folders(folder: Folder) -> tuple[FolderPair, ...]:
     found = [one for base in ("", *bases) for one in _pairs_in(folder, base)]
     if not found and {"data_object_image_2", "data_object_label_2"} <= set(names):  # the archives, each unpacked
         images, labels = "data_object_image_2/training/image_2", "data_object_label_2/training/label_2"
-        found = [FolderPair(images, labels, None)] if has_lines(folder, labels, is_label_line) else []
+        found = [FolderPair(images, labels, None)] if has_texts(folder, labels, KITTI) else []
     # KITTI's own has labels for training/ only; a split of its own would leave no validation split to make.
     return (FolderPair(found[0].images, found[0].annotations, None),) if len(found) == 1 else tuple(found)
 
@@ -104,7 +64,7 @@ def _pairs_in(folder: Folder, base: str) -> Iterator[FolderPair]:
         if (
             is_folder(folder, pair.annotations)
             and is_folder(folder, pair.images)
-            and has_lines(folder, pair.annotations, is_label_line)
+            and has_texts(folder, pair.annotations, KITTI)
         ):
             yield pair
             return

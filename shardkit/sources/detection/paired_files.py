@@ -9,12 +9,15 @@ import abc
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.detection.rows import annotated_rows, image_row, rejected_image
+from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, count_skipped, ending, rejected_row, unicode_problem
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
@@ -126,20 +129,20 @@ class PairedFiles(CountingSource, Generic[G, P]):
     """A source in which each image has an annotation file of its own.
 
     Attributes:
+        format: The format of the annotation files.
+        options: What the format is told of other files.
         groups: The groups of files.
         first_index: Index of the first part of a group, which has the counts of other files: 0 if no part is REST.
         unlisted: End of the phrase for the images outside of the groups; '' to not count them.
         annotation_ending: Ending of the annotation files.
-        max_bytes: Size above which an annotation file is not read.
-        advice: End of the message of a bad object.
     """
 
     __slots__ = ()
+    format: ImageFormat
+    options: Options = MappingProxyType({})
     groups: tuple[G, ...]
     first_index = REST
     annotation_ending = ".txt"
-    max_bytes = 16 << 20  # 16 MiB for the annotations of one image
-    advice = ""
 
     @property
     def unlisted(self) -> str:
@@ -164,10 +167,6 @@ class PairedFiles(CountingSource, Generic[G, P]):
         """Yield the rows of files without a partner."""
         del files
         return iter(())
-
-    @abc.abstractmethod
-    def parse(self, data: bytes) -> ImageRecord | str:
-        """Parse an annotation file, or return why it cannot be parsed; a phrase that begins with ``it``."""
 
     def folders_of(self, group: G) -> Sequence[str]:
         """Return the folders that a group lists completely."""
@@ -202,10 +201,10 @@ class PairedFiles(CountingSource, Generic[G, P]):
 
     def read(self, path: str, entry: Entry) -> ImageRecord | str:
         """Read and parse an annotation file, or return the message of an image whose file cannot be used."""
-        data = read_label_file(self.folder, path, entry.num_bytes, self.max_bytes)
-        found = data if isinstance(data, str) else self.parse(data)
-        if isinstance(found, str):
-            return f"{printable(path)}: {found}; correct the file, or write it again"
+        data = read_label_file(self.folder, path, entry.num_bytes, self.format.max_bytes)
+        found = ImageRecord(bad=data) if isinstance(data, str) else self.format.parse(data, self.options)
+        if found.bad:
+            return f"{printable(path)}: {found.bad}; correct the file, or write it again"
         found.file = path
         return found
 
@@ -219,4 +218,4 @@ class PairedFiles(CountingSource, Generic[G, P]):
             yield rejected_row(problem, split, image)
         else:
             row = image_row(path, split, image, found.objects, found.size)
-            yield from annotated_rows(row, found, found.file, files.skipped, self.advice)
+            yield from annotated_rows(row, found, found.file, files.skipped, self.format.advice)

@@ -1,15 +1,13 @@
 """Sources of pairs of folders: images, and a text file of the same stem for each image, with a line for each object."""
 
-import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
 from shardkit.sources.detection.rows import rejected_file, rejected_image
-from shardkit.sources.formats.record import ImageRecord, Object
+from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.listing import ListingRow
 from shardkit.sources.walking import files_in, join, read_head
 from shardkit.storage import Folder
@@ -17,40 +15,24 @@ from shardkit.storage import Folder
 _TRIED = 8  # label files that are tested, because the first may be empty
 
 
-def has_lines(folder: Folder, path: str, is_line: Callable[[str], bool]) -> bool:
-    """Return whether a folder has text files of a format, judging by the first line of the first that is not empty."""
-    return any(is_line(lines[0]) for lines in islice(texts_in(folder, path), 1))
-
-
-def texts_in(folder: Folder, path: str) -> Iterator[list[str]]:
-    """Yield the lines at the beginning of the first few text files of a folder that are not empty."""
-    for tried in files_in(folder, path, ".txt")[:_TRIED]:
-        text = (read_head(folder, tried) or b"").decode("utf-8-sig", "replace")
-        if lines := [line.strip() for line in text.split("\n") if line.strip()]:
-            yield lines
+def has_texts(folder: Folder, path: str, kind: ImageFormat) -> bool:
+    """Return whether a folder has text files of a format, judging by the first one that is not empty."""
+    heads = (read_head(folder, tried) or b"" for tried in files_in(folder, path, ".txt")[:_TRIED])
+    return any(kind.sniff(head) for head in islice(filter(bytes.strip, heads), 1))
 
 
 class PairedTexts(PairedFiles[FolderPair, str]):
-    """A source of such pairs; an image without text file is rejected, because background has an empty one.
-
-    Attributes:
-        note: What the user should know.
-    """
+    """A source of such pairs; an image without text file is rejected, because background has an empty one."""
 
     __slots__ = ()
     folder: Folder
     first_index = 0  # files without a partner are listed among the pairs
     unlisted = "that no label file names"
-    advice = "; correct the line, or remove it"
 
     @property
-    @abc.abstractmethod
     def note(self) -> str:
-        """See the class."""
-
-    @abc.abstractmethod
-    def object_of(self, line: str, found: ImageRecord) -> Object | str | None:
-        """Return the object of a line, why it is bad, or None if it is none; `found` counts what is left out."""
+        """What the user should know."""
+        return self.format.note
 
     def image_stem(self, stem: str) -> str:
         """Return the stem of the image that a text file is about."""
@@ -64,21 +46,6 @@ class PairedTexts(PairedFiles[FolderPair, str]):
             for one in self.groups
         ]
         return f"{self.folder.url}: read {'; '.join(read)}; note: {self.note}"
-
-    def parse(self, data: bytes) -> ImageRecord | str:
-        """See PairedFiles."""
-        lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-        if len(lines) > MAX_OBJECTS + 1:
-            return f"it has {len(lines):,} lines, more than {MAX_OBJECTS:,}"
-        found = ImageRecord()
-        for number, raw in enumerate(lines, 1):
-            line = raw.decode("utf-8", "replace").strip()
-            made = self.object_of(line, found) if line else None
-            if isinstance(made, str):
-                found.add_line_problem(number, made)
-            elif made is not None:
-                found.objects.append({**made, "name": f"line {number}"})
-        return found
 
     def scan(self, group: FolderPair) -> StemFiles[FolderPair]:
         """See PairedFiles."""

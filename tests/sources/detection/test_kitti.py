@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.detection.kitti import is_label_line
+from shardkit.sources.formats.box_lines import KITTI
 from shardkit.testing import listed, opened, read_source, write_tree
 
 # The example of KITTI's own readme, and a region of its devkit. The folders are those of data_object_image_2.zip and
@@ -97,10 +97,10 @@ def test_of_two_images_of_one_stem_none_is_lost_silently(label, kept, tmp_path):
 
 
 def test_labels_of_yolo_are_not_of_kitti(tmp_path):
-    assert is_label_line(LINE)
-    assert is_label_line(f"{LINE} 0.9")
-    assert not is_label_line("0 0.5 0.5 0.1 0.1")
-    assert not is_label_line("1 " * 15)
+    assert KITTI.sniff(LINE.encode())
+    assert KITTI.sniff(f"{LINE} 0.9".encode())
+    assert not KITTI.sniff(b"0 0.5 0.5 0.1 0.1")
+    assert not KITTI.sniff(b"1 " * 15)
     files = {"images/0.jpg": b"x", "labels/0.txt": b"0 .5 .5 .1 .1", "classes.txt": b"cat\n"}
     root = write_tree(tmp_path / "s", files)
     assert opened(root).layout == "YOLO"

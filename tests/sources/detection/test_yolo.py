@@ -10,7 +10,8 @@ from shardkit.errors import CallError, DataError
 from shardkit.refusals import RefusalError
 from shardkit.sources import walking
 from shardkit.sources.detection.yolo.image_folders import label_folder
-from shardkit.sources.detection.yolo.layout import is_yolo, parse_labels
+from shardkit.sources.detection.yolo.layout import is_yolo
+from shardkit.sources.formats.yolo import YOLO
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 from shardkit.testing.refusals import offered
@@ -179,10 +180,12 @@ def test_a_bad_line_is_reported_and_the_image_stays_with_the_others(line, messag
 
 
 def test_a_polygons_box_is_its_hull_and_its_numbers_are_kept():
-    objects, problems = parse_labels(b"1 0.10 0.5 0.3 .25 1. 0.75 +2 1e-1", {1: "dog"})
-    assert problems == []
-    assert objects[0]["bbox"] == [0.1, 0.1, 0.75, 2.0]
-    assert objects[0]["segmentation"] == "[[0.10,0.5,0.3,0.25,1.0,0.75,2.0,0.1]]"
+    record = YOLO.parse(b"1 0.10 0.5 0.3 .25 1. 0.75 +2 1e-1", {"names": "\ndog"})
+    assert record.problems == []
+    [found] = record.objects
+    assert found["label_name"] == "dog"
+    assert found["bbox"] == [0.1, 0.1, 0.75, 2.0]
+    assert found["segmentation"] == "[[0.10,0.5,0.3,0.25,1.0,0.75,2.0,0.1]]"
 
 
 def test_keypoints_behind_the_box_are_no_polygon(tmp_path):
@@ -497,9 +500,10 @@ def test_a_label_file_that_is_too_large_rejects_its_image_by_name(data, found, t
 
 
 def test_a_line_that_is_too_long_is_reported_alone():
-    objects, [(line, message)] = parse_labels(LINE + b"0 " + b"0.5 " * (1 << 18) + b"\n" + LINE, {0: "cat"})
-    assert (len(objects), line) == (2, 2)
-    assert "1,048,578 bytes" in message
+    record = YOLO.parse(LINE + b"0 " + b"0.5 " * (1 << 18) + b"\n" + LINE, {"names": "cat"})
+    [problem] = record.problems
+    assert (len(record.objects), problem.key) == (2, "line 2")
+    assert "1,048,577 bytes" in problem.message
 
 
 def test_images_of_one_stem_do_not_share_a_label_file(tmp_path):

@@ -21,8 +21,10 @@ from shardkit.sources.detection.inferred.box_records import COLUMNS, BoxRecords
 from shardkit.sources.detection.inferred.finding import Inferred, find_inferred
 from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.inferred.reading import Reading, name_of
 from shardkit.sources.formats.inferred.trees import records, tree_of
+from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
 from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, encodable
 from shardkit.sources.formats.vendors.formats import JsonFormat
 from shardkit.sources.listing import Source
@@ -70,13 +72,18 @@ class InferredFiles(FilesOfImages):
         of_class = f"class: {printable(self.column)}" if self.column else f"all of the class {ONE_CLASS!r}"
         return f"{self.folder.url}: read every *{self.kind}: boxes: {self.boxes.describe()}; {of_class}"
 
-    def parse(self, data: bytes) -> ImageRecord | str:
+    @property
+    def format(self) -> ImageFormat:  # type: ignore[override]
         """See PairedFiles."""
+        return ImageFormat("boxes", "boxes", self.kind, self._parse, bool, max_bytes=JSON_BYTES)
+
+    def _parse(self, data: bytes, options: Options) -> ImageRecord:
+        del options
         tree = tree_of(data, self.kind)
         if isinstance(tree, str):
-            return tree
+            return ImageRecord(bad=tree)
         if not self.boxes.is_of(tree):
-            return "it has other fields than the first files"
+            return ImageRecord(bad="it has other fields than the first files")
         image = ImageRecord(number=1)
         self.boxes.parse(image, tree, self.column)
         return image

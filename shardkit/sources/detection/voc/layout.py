@@ -19,7 +19,6 @@ from shardkit.sources.context import Opening
 from shardkit.sources.detection.files_of_images import FilesOfImages, ImageFiles
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import detection_schema, rejected_file, rejected_image
-from shardkit.sources.detection.voc.annotation import OBJECT_FIELDS, parse_annotation
 from shardkit.sources.detection.voc.image_folders import (
     IN_NO_LIST,
     VocFolder,
@@ -31,6 +30,7 @@ from shardkit.sources.detection.voc.image_folders import (
 )
 from shardkit.sources.detection.voc.rival_folders import without_boxes
 from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.voc import VOC
 from shardkit.sources.listing import ListingRow, RecordProblem, Source, count_skipped, encodable_path, rejected_row
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
@@ -53,10 +53,10 @@ class Voc(PairedFiles[VocFolder, str]):
     groups: tuple[VocFolder, ...]
 
     layout = LAYOUTS["voc"].title
-    schema = detection_schema(OBJECT_FIELDS)
+    schema = detection_schema(VOC.object_fields)
     unlisted = "that no annotation names"
     annotation_ending = ".xml"
-    parse = staticmethod(parse_annotation)
+    format = VOC
 
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
@@ -166,10 +166,10 @@ class VocFiles(FilesOfImages):
     groups: tuple[str, ...] = ("",)
 
     layout = LAYOUTS["voc"].title
-    schema = detection_schema(OBJECT_FIELDS)
+    schema = detection_schema(VOC.object_fields)
     noun = "Pascal VOC file"
     annotation_ending = ".xml"
-    parse = staticmethod(parse_annotation)
+    format = VOC
 
     def describe(self) -> str:
         """See Source."""

@@ -8,38 +8,28 @@ folder is followed only with ``root``: a file that comes with the data must not 
 are counted as skipped.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import counted, printable
+from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import UsedFile
-from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
-from shardkit.sources.formats.record import ImageRecord, Object, number_problem
+from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.listing import ListingRow, rejected_row
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Entry, Folder
 
 __all__ = ["Yolo", "is_yolo", "open_yolo"]
-
-# `segmentation`: [[x, y, …]] as JSON, fractions of the image's sides; '' for a box.
-_OBJECT_FIELDS = (pa.field("segmentation", pa.string()),)
-_MAX_LINE_BYTES = 1 << 20  # 1 MiB: a polygon of 50,000 corners
-_BOX = 5  # fields: class, centre x, centre y, width, height
-_SHORTEST_POLYGON = 7  # fields: class and three corners
-_SHOWN = 80  # characters of a bad line
-_INDEX = re.compile(r"([0-9]{1,9})(?:\.0*)?")  # numpy.savetxt writes a class as 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +49,14 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
     names: Mapping[int, str]
 
     layout = LAYOUTS["yolo"].title
-    schema = detection_schema(_OBJECT_FIELDS)
-    advice = "; correct the line, or remove it"
+    format = YOLO
+    schema = detection_schema(YOLO.object_fields)
+
+    @property
+    def options(self) -> Options:  # type: ignore[override]
+        """See PairedFiles."""
+        names = [self.names.get(index, "") for index in range(max(self.names, default=-1) + 1)]
+        return {"names": "\n".join(names), "keypoints": str(self.found.num_keypoint_fields)}
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -117,16 +113,6 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
         found = self.read(label_path, label) if label else ImageRecord(size=(0, 0))
         yield from self.image_rows(files, path, files.group.split, image, found)
 
-    def parse(self, data: bytes) -> ImageRecord | str:
-        """See PairedFiles."""
-        if why := too_many(data):
-            return why
-        objects, problems = parse_labels(data, self.names, self.found.num_keypoint_fields)
-        found = ImageRecord(size=(0, 0), objects=objects)
-        for line, what in problems:
-            found.add_line_problem(line, what)
-        return found
-
     def count_unlisted(self, below: Iterable[str] = ("",)) -> dict[str, int]:
         """See PairedFiles."""
         covered, named = set[str](), set[str]()
@@ -155,73 +141,3 @@ def open_yolo(opening: Opening) -> Yolo:
         )
         raise DataError(msg)
     return Yolo(root, found.images, found, dict(found.names))
-
-
-def too_many(data: bytes) -> str | None:
-    """Return why a label file has more lines than an image may have objects; None if it has not."""
-    num_lines = data.count(b"\n")
-    return f"it has {num_lines:,} lines, more than {MAX_OBJECTS:,}" if num_lines > MAX_OBJECTS else None
-
-
-def parse_labels(
-    data: bytes, names: Mapping[int, str], num_keypoint_fields: int = 0
-) -> tuple[list[Object], list[tuple[int, str]]]:
-    """Return the objects of a label file, and (line, what is wrong) of its bad lines.
-
-    The box of a polygon encloses it; its `segmentation` is ``[[x, y, …]]`` as JSON, with the numbers as written. The
-    `segmentation` of a box is ''.
-
-    Args:
-        data: Content of the file.
-        names: Class names by index; empty if the classes are called by their numbers.
-        num_keypoint_fields: Number of keypoint fields that follow each box; they are dropped.
-    """
-    objects, problems = list[Object](), list[tuple[int, str]]()
-    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if len(raw) > _MAX_LINE_BYTES:
-            problems.append((number, f"the line has {len(raw):,} bytes, more than {_MAX_LINE_BYTES:,}"))
-            continue
-        fields = raw.decode("ascii", "replace").split()
-        if not fields:
-            continue
-        made = _parse(fields, names, num_keypoint_fields)
-        if isinstance(made, str):
-            problems.append((number, made))
-        else:
-            objects.append({**made, "name": f"line {number}"})
-    return objects, problems
-
-
-def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int) -> Object | str:
-    whole, coordinates = _INDEX.fullmatch(fields[0]), fields[1:]
-    if not whole:
-        return f"the class {fields[0][:_SHOWN]!r} is not an index of a class"
-    index = int(whole[1])
-    if names and index not in names:
-        return f"there is no class {index} among the {counted(len(names), 'name')} of classes"
-    name = names.get(index, str(index))
-    if num_keypoint_fields:
-        if len(fields) != _BOX + num_keypoint_fields:
-            return f"{counted(len(fields), 'field')}, where a box and its keypoints are {_BOX + num_keypoint_fields}"
-        coordinates = coordinates[: _BOX - 1]
-    elif len(fields) != _BOX and (len(fields) < _SHORTEST_POLYGON or len(fields) % 2 == 0):
-        return (
-            f"{counted(len(fields), 'field')}, where a box is {_BOX} (class, centre x, centre y, width, height), "
-            "and a polygon a class and three or more pairs of x and y"
-        )
-    if problem := number_problem(coordinates):
-        return problem
-    values = [*map(float, coordinates)]
-    if len(values) == _BOX - 1:
-        x, y, width, height = values
-        box = [y - height / 2, x - width / 2, y + height / 2, x + width / 2]
-        return {"bbox": box, "label_name": name, "segmentation": ""}
-    across, down = values[::2], values[1::2]
-    segmentation = f"[[{','.join(map(_json_number, coordinates))}]]"
-    box = [min(down), min(across), max(down), max(across)]
-    return {"bbox": box, "label_name": name, "segmentation": segmentation}
-
-
-def _json_number(text: str) -> str:
-    # JSON has no +1, .5, 1. and 007.
-    return text if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", text) else repr(float(text))

@@ -14,10 +14,13 @@ from defusedxml.ElementTree import fromstring
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.record import ImageRecord, Size
 from shardkit.sources.listing import RecordProblem
+from shardkit.sources.walking import looks_like
 
-OBJECT_FIELDS = (
+_OBJECT_FIELDS = (
     pa.field("is_difficult", pa.bool_()),
     pa.field("is_truncated", pa.bool_()),
     pa.field("pose", pa.string()),  # as written; '' if there is none
@@ -26,46 +29,49 @@ _MAX_TAGS = 24 * MAX_OBJECTS  # an ordinary object has 20; as elements these tak
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
 
 
-def parse_annotation(data: bytes) -> ImageRecord | str:
-    """Parse a file, or return why it cannot be parsed.
+def _parse(data: bytes, options: Options) -> ImageRecord:
+    """Parse a file; `bad` says why it cannot be parsed.
 
     Document types and entities are refused: a small file could expand to gigabytes, or open other files.
     """
+    del options
     if (num_tags := data.count(b"<")) > _MAX_TAGS:
-        return f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
+        return ImageRecord(
+            bad=f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
+        )
     try:
         root = fromstring(data, forbid_dtd=True)
     except DefusedXmlException:
-        return "it declares a document type or entities; remove the <!DOCTYPE …>"
+        return ImageRecord(bad="it declares a document type or entities; remove the <!DOCTYPE …>")
     except ParseError as error:
-        return f"it is not XML: {error}"
+        return ImageRecord(bad=f"it is not XML: {error}")
     except (LookupError, ValueError) as error:  # an encoding that Python or expat does not support
-        return f"its encoding cannot be read: {error}"
+        return ImageRecord(bad=f"its encoding cannot be read: {error}")
     if root.tag != "annotation":
-        return f"its outermost element is <{root.tag}>, not <annotation>"
+        return ImageRecord(bad=f"its outermost element is <{root.tag}>, not <annotation>")
     found = root.findall("object")
     if len(found) > MAX_OBJECTS:
-        return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
-    annotation = ImageRecord(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
+        return ImageRecord(bad=f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles")
+    record = ImageRecord(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
     for number, one in enumerate(found, 1):
-        _add_object(annotation, one, f"object {number}")
-    return annotation
+        _add_object(record, one, f"object {number}")
+    return record
 
 
-def _add_object(annotation: ImageRecord, one: Element, name: str) -> None:
+def _add_object(record: ImageRecord, one: Element, name: str) -> None:
     label_name = _text(one, "name")
     if not label_name:
         message = "it has no <name>; add its class, or remove it"
-        annotation.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
+        record.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
         return
     box = one.find("bndbox")
     sides = [_number(box, side) for side in _SIDES]
     if not all(map(math.isfinite, sides)):
         found = ", ".join("" if box is None else _text(box, side) for side in _SIDES)
         message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); correct or remove it"
-        annotation.problems.append(RecordProblem(name, BAD_BOX, message))
+        record.problems.append(RecordProblem(name, BAD_BOX, message))
         return
-    annotation.objects.append(
+    record.objects.append(
         {
             "bbox": sides,
             "label_name": label_name,
@@ -93,3 +99,11 @@ def _number(parent: Element | None, tag: str) -> float:
 
 def _text(parent: Element, tag: str) -> str:
     return (parent.findtext(tag) or "").strip()
+
+
+def _is_head(head: bytes) -> bool:
+    # Not CVAT's <annotations>; objects of other formats have other shapes only.
+    return looks_like(head, rb"<annotation[\s>]") and (b"<bndbox>" in head or b"<object>" not in head)
+
+
+VOC = ImageFormat("voc", "Pascal VOC", ".xml", _parse, _is_head, _OBJECT_FIELDS)

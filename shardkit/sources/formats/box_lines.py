@@ -1,0 +1,199 @@
+"""A text file of boxes for each image, an object a line: KITTI, VisDrone, DOTA, ICDAR, WIDER Person.
+
+A line of KITTI is an object of 15 fields, or 16 with a score, as in its object development kit: type, truncated,
+occluded, alpha, the box (left, top, right, bottom) in pixels, and seven numbers in three dimensions, which are left
+out.
+
+A line of VisDrone is an object of eight numbers with commas, as in the toolkit of the challenge: left, top, width,
+height, score, category, truncation, occlusion. Category 0 is a region to ignore, and so is an object with score 0; they
+are left out. Category 11 is a class, ``others``.
+
+A line of DOTA is an object of four corners, its class and its difficulty; lines of ``imagesource:`` and ``gsd:`` come
+first. The box encloses the corners, because shardkit stores no turned boxes.
+
+A line of ICDAR, in ``gt_img_1.txt`` of ``img_1.jpg``, is a text of four corners with commas. All texts are of one
+class; a text of ``###`` cannot be read by people and is left out.
+
+The first line of WIDER Person, in ``1.jpg.txt``, is the number of the others, each a class and two corners. Class 4 is
+a region to ignore, as the dataset's page says.
+"""
+
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from shardkit.naming import counted
+from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.one_image import line_format
+from shardkit.sources.formats.record import NUMBER, ImageRecord, Object, encodable, number_problem
+
+_CLASSES = (
+    *("pedestrian", "people", "bicycle", "car", "van", "truck", "tricycle", "awning-tricycle", "bus", "motor"),
+    "others",
+)
+_VISDRONE_FIELDS = 8
+_NUM_CORNERS = 8  # numbers of four corners
+_DOTA_FIELDS = (9, 10)  # without or with the difficulty
+_DOTA_HEADER = ("imagesource", "gsd")
+_UNREADABLE = "###"
+_NUMBERS = re.compile(r"[-+.,0-9\s]*")
+# Classes of WIDER Person by number, from 1; None for regions to ignore.
+_PEOPLE = ("pedestrians", "riders", "partially-visible persons", None, "crowd")
+_DONT_CARE = "DontCare"  # regions without labels, not objects; TFDS leaves them out too
+_KITTI_FIELDS = (15, 16)
+
+
+def _kitti(line: str, record: ImageRecord, options: Options) -> Object | str | None:
+    """Return the object of a line, why it is bad, or None if it is left out."""
+    del options
+    fields = line.split()
+    if fields[0] == _DONT_CARE:
+        record.leave_out("DontCare regions")
+        return None
+    if len(fields) not in _KITTI_FIELDS:
+        return f"{counted(len(fields), 'field')}, where an object has {_KITTI_FIELDS[0]}"
+    if problem := number_problem(fields[1:]):
+        return problem
+    truncated, occluded, alpha, left, top, right, bottom = map(float, fields[1:8])
+    return {
+        "bbox": [top, left, bottom, right],
+        "label_name": fields[0],
+        "truncated": truncated,
+        "occluded": int(occluded),
+        "alpha": alpha,
+    }
+
+
+def _are_kitti(lines: Sequence[str]) -> bool:
+    """Return whether the first line is a word and 14 or 15 numbers."""
+    fields = lines[0].split()
+    return len(fields) in _KITTI_FIELDS and not NUMBER.fullmatch(fields[0]) and all(map(NUMBER.fullmatch, fields[1:]))
+
+
+def _visdrone(line: str, record: ImageRecord, options: Options) -> Object | str | None:
+    """Return the object of a line, why it is bad, or None if it is left out."""
+    del options
+    fields = line.rstrip(",").split(",")
+    if len(fields) != _VISDRONE_FIELDS:
+        return f"{counted(len(fields), 'field')}, where an object has {_VISDRONE_FIELDS}"
+    if problem := number_problem(map(str.strip, fields)):
+        return problem
+    left, top, width, height, score, category = map(float, fields[:6])
+    if score == 0 or category == 0:
+        record.leave_out("regions to ignore")
+        return None
+    if not category.is_integer() or not 1 <= category <= len(_CLASSES):
+        return f"the category {category:g} is none of 0 to {len(_CLASSES)}"
+    return {"bbox": [top, left, top + height, left + width], "label_name": _CLASSES[int(category) - 1]}
+
+
+def _dota(line: str, record: ImageRecord, options: Options) -> Object | str | None:
+    """Return the object of a line, why it is bad, or None if it is part of the header."""
+    del record, options
+    fields = line.split()
+    if line.partition(":")[0].lower() in _DOTA_HEADER:
+        return None
+    if len(fields) not in _DOTA_FIELDS:
+        return f"{counted(len(fields), 'field')}, where an object has {_DOTA_FIELDS[-1]}"
+    if problem := number_problem(fields[:_NUM_CORNERS]):
+        return problem
+    return {"bbox": _around(fields), "label_name": encodable(fields[_NUM_CORNERS])}
+
+
+def _icdar(line: str, record: ImageRecord, options: Options) -> Object | str | None:
+    """Return the text of a line, why it is bad, or None if it is left out."""
+    del options
+    fields = line.split(",", _NUM_CORNERS)
+    if problem := number_problem(map(str.strip, fields[:_NUM_CORNERS])):
+        return f"four corners need {_NUM_CORNERS} numbers: {problem}"
+    if len(fields) <= _NUM_CORNERS:
+        return f"{counted(len(fields), 'field')}, where a text has {_NUM_CORNERS} numbers and its characters"
+    if fields[-1].rpartition(",")[2].strip() == _UNREADABLE:
+        record.leave_out("texts that cannot be read (###)")
+        return None
+    return {"bbox": _around(fields), "label_name": "text"}
+
+
+def _around(fields: Sequence[str]) -> list[float]:
+    numbers = list(map(float, fields[:_NUM_CORNERS]))
+    xs, ys = numbers[::2], numbers[1::2]
+    return [min(ys), min(xs), max(ys), max(xs)]
+
+
+def _wider_person(line: str, record: ImageRecord, options: Options) -> Object | str | None:
+    """Return the person of a line, why it is bad, or None if it is left out."""
+    del options
+    fields = line.split()
+    if len(fields) == 1 and not record.objects and fields[0].isdecimal():
+        return None  # the number of lines
+    if len(fields) != len(_PEOPLE) or not fields[0].isdecimal():
+        return f"{counted(len(fields), 'field')}, where a person has a class and {len(_PEOPLE) - 1} numbers"
+    if problem := number_problem(fields):
+        return problem
+    if not 1 <= int(fields[0]) <= len(_PEOPLE):
+        return f"the class {fields[0]} is none of 1 to {len(_PEOPLE)}"
+    label = _PEOPLE[int(fields[0]) - 1]
+    if label is None:
+        record.leave_out("regions to ignore")
+        return None
+    left, top, right, bottom = map(float, fields[1:])
+    return {"bbox": [top, left, bottom, right], "label_name": label}
+
+
+def _are_icdar(lines: Sequence[str]) -> bool:
+    """Return whether lines are four corners and a text, and not all of them numbers only, as of other formats."""
+    fields = [line.split(",", _NUM_CORNERS) for line in lines[:-1] or lines]  # the last one may be cut
+    corners = [all(NUMBER.fullmatch(one.strip()) for one in line[:_NUM_CORNERS]) for line in fields]
+    return corners[0] and any(len(one) > _NUM_CORNERS and not _NUMBERS.fullmatch(one[-1]) for one in fields)
+
+
+def _are_wider_person(lines: Sequence[str]) -> bool:
+    """Return whether lines are their number and persons whose corners are not exchanged."""
+    people = [line.split() for line in lines[1:]]
+    if not lines[0].isdecimal() or len(people) != int(lines[0]) or not people:
+        return False
+    return all(
+        len(one) == len(_PEOPLE)
+        and all(map(str.isdecimal, one))
+        and 1 <= int(one[0]) <= len(_PEOPLE)
+        and int(one[1]) < int(one[3])
+        and int(one[2]) < int(one[4])
+        for one in people
+    )
+
+
+def _are_visdrone(lines: Sequence[str]) -> bool:
+    fields = lines[0].rstrip(",").split(",")
+    return len(fields) == _VISDRONE_FIELDS and all(NUMBER.fullmatch(one.strip()) for one in fields)
+
+
+def _are_dota(lines: Sequence[str]) -> bool:
+    line, fields = lines[0], lines[0].split()
+    is_header = line.partition(":")[0].lower() in _DOTA_HEADER and ":" in line
+    return is_header or (
+        len(fields) in _DOTA_FIELDS
+        and all(map(NUMBER.fullmatch, fields[:_NUM_CORNERS]))
+        and not NUMBER.fullmatch(fields[_NUM_CORNERS])
+    )
+
+
+KITTI = line_format(
+    "kitti",
+    "KITTI",
+    _are_kitti,
+    _kitti,
+    object_fields=(
+        pa.field("truncated", pa.float32()),
+        pa.field("occluded", pa.int64()),
+        pa.field("alpha", pa.float32()),
+    ),
+    note="DontCare regions and 3D values are left out",
+)
+_IGNORED = "regions to ignore are left out"
+VISDRONE = line_format("visdrone", "VisDrone", _are_visdrone, _visdrone, note=_IGNORED)
+DOTA = line_format("dota", "DOTA", _are_dota, _dota, note="boxes enclose turned boxes")
+ICDAR = line_format(
+    "icdar", "ICDAR", _are_icdar, _icdar, note="boxes enclose the corners of texts, whose characters are left out"
+)
+WIDER_PERSON = line_format("wider-person", "WIDER Person", _are_wider_person, _wider_person, note=_IGNORED)

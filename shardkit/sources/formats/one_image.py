@@ -1,0 +1,117 @@
+"""Formats whose file is about one image; the file or the reading says which."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO, TypeAlias
+
+import pyarrow as pa
+
+from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.record import ImageRecord, Object, Size
+
+# The object of a line, why it is bad, or None if it is none; counts in the record what is left out.
+ObjectOfLine: TypeAlias = Callable[[str, ImageRecord, Options], "Object | str | None"]
+JSON_BYTES = 64 << 20  # 64 MiB: a JSON file may hold the image itself
+_ADVICE = "; correct the line, or remove it"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFormat:
+    """A format with one file for each image.
+
+    Attributes:
+        name: Its name in readings.
+        title: Its name in messages.
+        ending: Usual ending of its files.
+        parse: Function from a file's content to what it says; `bad` is set if it cannot be read.
+        is_head: Function that returns whether the beginning of a file is of the format.
+        object_fields: Further fields of each object.
+        advice: End of the message of a bad object.
+        note: What the user should know about what is read; '' for nothing.
+        missing: What to do if a file's image is not there.
+        max_bytes: Size above which a file is not read.
+    """
+
+    name: str
+    title: str
+    ending: str
+    parse: Callable[[bytes, Options], ImageRecord]
+    is_head: Callable[[bytes], bool]
+    object_fields: tuple[pa.Field, ...] = ()
+    advice: str = ""
+    note: str = ""
+    missing: str = "restore it, or remove the file"
+    max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
+
+    has_many = False
+
+    def sniff(self, head: bytes) -> bool:
+        """See Format."""
+        return self.is_head(head)
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """See Format; one record."""
+        del name
+        data = file.read(self.max_bytes + 1)
+        is_large = len(data) > self.max_bytes
+        yield ImageRecord(bad=f"it has more than {self.max_bytes:,} bytes") if is_large else self.parse(data, options)
+
+    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
+        """See Format; none if the file's own name is that of the image."""
+        return (record.image for record in self.records(file, name, options) if record.image)
+
+    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
+        """See Format; a file does not order them."""
+        del file, name, options
+        return {}
+
+
+def line_format(
+    name: str,
+    title: str,
+    are_lines: Callable[[list[str]], bool],
+    object_of: ObjectOfLine,
+    size: Size = (None, None),
+    **settings: Any,
+) -> ImageFormat:
+    """Return a format of text with an object a line.
+
+    Args:
+        name: Its name in readings.
+        title: Its name in messages.
+        are_lines: Function that returns whether the first lines of a file are of the format; empty ones are left out.
+        object_of: Function from a line to its object.
+        size: What boxes refer to, see ImageRecord.
+        settings: Further fields of ImageFormat.
+    """
+    is_head = partial(_has_lines, are_lines)
+    parse = partial(_parse_lines, object_of, size)
+    return ImageFormat(name, title, ".txt", parse, is_head, advice=_ADVICE, **settings)
+
+
+def lines_of(head: bytes) -> list[str]:
+    """Return the lines at the beginning of a file that are not empty."""
+    text = head.decode("utf-8-sig", "replace")
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def _has_lines(are_lines: Callable[[list[str]], bool], head: bytes) -> bool:
+    lines = lines_of(head)
+    return bool(lines) and are_lines(lines)
+
+
+def _parse_lines(object_of: ObjectOfLine, size: Size, data: bytes, options: Options) -> ImageRecord:
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if len(lines) > MAX_OBJECTS + 1:
+        return ImageRecord(bad=f"it has {len(lines) - 1:,} lines, more than {MAX_OBJECTS:,}")
+    record = ImageRecord(size=size)
+    for number, raw in enumerate(lines, 1):
+        line = raw.decode("utf-8", "replace").strip()
+        found = object_of(line, record, options) if line else None
+        if isinstance(found, str):
+            record.add_line_problem(number, found)
+        elif found is not None:
+            record.objects.append({**found, "name": f"line {number}"})
+    return record
