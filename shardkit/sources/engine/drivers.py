@@ -43,6 +43,9 @@ class Driver(Protocol):
     def used(self) -> tuple[str, ...]:
         """See above."""
 
+    def describe(self) -> str:
+        """Return a phrase for the user that says how its files are read; '' for nothing."""
+
     def parts(self, folder: Folder) -> Sequence[Any]:
         """Return the parts that are listed in parallel."""
 
@@ -93,6 +96,10 @@ class TreeDriver:
     names_images = False
     classes = None
     used = ()
+
+    def describe(self) -> str:
+        """See Driver."""
+        return ""
 
     def parts(self, folder: Folder) -> list[TreePart]:
         """See Driver; the folders at `depth`, and those above for the images next to them."""

@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar, cast
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
@@ -14,9 +14,9 @@ from shardkit.sources.walking import join
 
 T = TypeVar("T", bound=Hashable)
 
-_WORDS: dict[Match, str] = {"path": "path", "end": "end of the path", "name": "name", "stem": "name without ending"}
+_WORDS = {"path": "path", "end": "end of the path", "name": "name", "stem": "name without ending"}
 # Of those that name most images, the first one counts.
-_ORDER: tuple[tuple[Match, bool], ...] = tuple((match, fold) for fold in (False, True) for match in _WORDS)
+_ORDER = tuple((cast("Match", match), fold) for fold in (False, True) for match in _WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Matching:
     def of_text(self, text: str) -> str:
         """Return what is compared of a text."""
         path = written_path(text)
-        if self.match == "path":
+        if self.match in {"path", "end"}:
             path = posixpath.normpath(join(self.base, path))
         elif self.match in {"name", "stem"}:
             path = posixpath.basename(path)
@@ -69,6 +69,9 @@ class Matching:
                     at = whole.find("/", at) + 1
 
 
+Paths: TypeAlias = str | tuple[str, ...]  # one, or several
+
+
 class ImageNames:
     """The images of a source by what texts call them; about 300 bytes for each."""
 
@@ -80,16 +83,15 @@ class ImageNames:
             matching: How texts name them.
         """
         self.matching = matching
-        self._whole: dict[str, str] = {}  # an image of that very path comes before those of which it is the end
-        self._paths: dict[str, str | tuple[str, ...]] = {}
+        self._whole: dict[str, Paths] = {}  # an image of that very path comes before those of which it is the end
+        self._paths: dict[str, Paths] = {}
         for path in paths:
             if matching.match == "end":
                 whole = name_key(path) if matching.fold else path
-                self._whole[whole] = path
-                self._whole.setdefault(posixpath.splitext(whole)[0], path)
+                for name in {whole, posixpath.splitext(whole)[0]}:
+                    _add(self._whole, name, path)
             for name in matching.of_image(path):
-                other = self._paths.get(name)
-                self._paths[name] = path if other is None else (*((other,) if isinstance(other, str) else other), path)
+                _add(self._paths, name, path)
 
     def find(self, text: str, base: str | None = None) -> str | None:
         """Return the key of the image that a text names; None if there is none.
@@ -111,6 +113,11 @@ class ImageNames:
             f"{printable(found[0])} and {printable(found[1])}; {_remedy(matching)}"
         )
         raise DataError(msg)
+
+
+def _add(names: dict[str, Paths], name: str, path: str) -> None:
+    other = names.get(name)
+    names[name] = path if other is None else (*((other,) if isinstance(other, str) else other), path)
 
 
 def _remedy(matching: Matching) -> str:
@@ -150,7 +157,7 @@ def find_matching(
         Matching(way, folds, base)
         for way, folds in _ORDER
         if match in {None, way} and (folds or not fold)
-        for base in (bases if way == "path" else ("",))
+        for base in (bases if way in {"path", "end"} else ("",))
     ]
     named = {group: {way: _names(some, way) for way in ways} for group, some in texts.items()}
     waiting: dict[Matching, dict[str, list[T]]] = {way: {} for way in ways}

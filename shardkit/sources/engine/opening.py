@@ -174,7 +174,7 @@ class _Binding:
         opening = TableOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
         tables = opening.open(origin, what)
         self.reading = opening.reading
-        return OfTables(tables, what)
+        return OfTables(tables, what, origin.rest)
 
     def _table_driver(self) -> TableDriver | None:
         label = self.reading.label

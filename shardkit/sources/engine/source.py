@@ -17,7 +17,7 @@ from shardkit.sources.engine.tables import ImagePaths
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Reading
-from shardkit.sources.unlisted_images import NamedImages
+from shardkit.sources.unlisted_images import NamedImages, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Folder
 
@@ -95,7 +95,14 @@ class ReadingSource(Source):
     def describe(self) -> str:
         """See Source."""
         facts = "; ".join(f"{name} from {printable(origin_text(origin))}" for name, origin in self.value.facts())
-        return f"{self.folder.url}: read as {self.name}: {facts or 'images without labels'}{self.remark}"
+        how = self.driver.describe() or facts or "images without labels"
+        place = join(self.tree.url, self.used[0]) if self.has_one_file else self.folder.url
+        return f"{place}: read as {self.name}: {how}{self.remark}"
+
+    @property
+    def has_one_file(self) -> bool:
+        """Whether one file names all images."""
+        return self.driver.names_images and len(self.driver.used) == 1
 
     def parts(self) -> Sequence[Any]:
         """See Source."""
@@ -157,6 +164,12 @@ class ReadingSource(Source):
             for path, _ in files_below(self.tree, "", (root,)):
                 outside.count(path, skipped)
         if not self.driver.names_images:
+            return
+        if not self.is_strict:
+            num = count_unnamed(self.folder, self.driver.keys(self.folder))
+            if num:
+                which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no table names"
+                count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
             return
         named, accounting = NamedImages(self.driver.keys(self.folder)), Accounting(self.used, root)
         num = 0

@@ -11,18 +11,20 @@ from shardkit.options.values import LabelType
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.engine.matching import Matching, Naming, find_matching
-from shardkit.sources.engine.tables import ImagePaths, Tables
+from shardkit.sources.engine.tables import ImagePaths, Strip, Tables
+from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Labels, Listed, Reading
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
+from shardkit.sources.tables.images.joined_names import JoinedNames
 from shardkit.sources.tables.labels.kinds import decide_labels
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
 from shardkit.sources.tables.layout import open_table_file
-from shardkit.sources.tables.roles import read_prefix
-from shardkit.sources.walking import parent_of
+from shardkit.sources.tables.number_names import class_names_in
+from shardkit.sources.tables.roles import assigns_splits, read_prefix
+from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
 
 NUM_SAMPLED = 1_000  # records by which names are matched with images
@@ -60,16 +62,22 @@ class TableOpening:
             UnknownNameError: There is no such column.
         """
         options = self._options(origin)
-        files = tuple(open_table_file(self.tree, path, options) for path in self.paths)
-        for other in files[1:]:
-            if set(other.columns) != set(files[0].columns):
-                msg = f"{other.url}: its columns differ from those of {files[0].url}; read them as facts of their own"
-                raise DataError(msg)
+        files = tuple(self._file(path, origin, options) for path in self.paths)
         prefix = read_prefix(files[0])
         key, matching = self._named(origin, files)
         columns = self._columns(files, prefix, key, origin, what)
+        for other in files[1:]:
+            if missing := [name for name in columns.used_names if name not in other.columns]:
+                msg = (
+                    f"{other.url}: there is no column {missing[0]!r}, which {files[0].url} has; read it as another fact"
+                )
+                raise DataError(msg)
         complete = replace(
-            origin, key=files[0].columns[key], match=matching.match, fold=matching.fold, base=matching.base
+            origin,
+            key=origin.key or (files[0].columns[key],),
+            match=matching.match,
+            fold=matching.fold,
+            base=matching.base,
         )
         self._complete(origin, complete)
         split = self.reading.split
@@ -80,13 +88,21 @@ class TableOpening:
             files,
             columns,
             matching,
-            parse_prefixes(origin.strip),
+            origin.bases,
+            Strip.parse(origin.strip),
             self.reading.images.root,
             self.images,
             origin.map if what == "label" else {},
             splits,
             f"{what} {complete}",
         )
+
+    def _file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
+        file = open_table_file(self.tree, path, options)
+        if len(origin.key) < 2:
+            return file
+        first, second = (_index(file, name) for name in origin.key[:2])
+        return JoinedNames(file.folder, file.path, (*file.columns, "image"), file, (first, second), origin.between)
 
     def _complete(self, origin: Column, complete: Column) -> None:
         """Put what was found about a fact into the reading."""
@@ -107,11 +123,11 @@ class TableOpening:
 
     def _options(self, origin: Column) -> SourceOptions:
         label = self.reading.label or Labels(origin)
-        kinds: dict[str | None, LabelType] = {"number": "number", None: "auto"}
+        kinds: dict[str | None, LabelType] = {"number": "number", "class": "class"}
         return SourceOptions(
-            image_column=origin.key or None,
+            image_column=origin.key[0] if origin.key else None,
             label_separator=label.separator or None,
-            label_type=kinds.get(label.kind, "class"),
+            label_type=kinds.get(label.kind, "auto"),
             uncertain=label.minus_one,
             classes=self.reading.classes or None,
         )
@@ -119,18 +135,23 @@ class TableOpening:
     def _named(self, origin: Column, files: Sequence[TableFile]) -> tuple[int, Matching]:
         """Return the column that names images, and how."""
         file = files[0]
-        if origin.key and origin.match is not None:
-            return _index(file, origin.key), Matching(origin.match, origin.fold, origin.base)
         if origin.key:
-            columns = [_index(file, origin.key)]
+            own_key = len(file.columns) - 1 if isinstance(file, JoinedNames) else _index(file, origin.key[0])
+            if origin.match is not None:
+                return own_key, Matching(origin.match, origin.fold, origin.base)
+            columns = [own_key]
         else:
             others = [i for i, name in enumerate(file.columns) if name not in origin.column]
             usual = named_like(file.columns, (*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS))
             columns = list(dict.fromkeys([*(i for i in usual if i in others), *others]))
-        prefixes = parse_prefixes(origin.strip)
-        texts = {i: [replace_prefix(text, prefixes) for text in _texts(files, i)] for i in columns}
+        strip = Strip.parse(origin.strip)
+        texts = {i: [strip.of(text) for text in _texts(files, i)] for i in columns}
         # Paths may also start at the table's own folder, if it is not that of the keys.
         own = any(parent_of(path) != self.reading.images.root for path in self.paths) and not origin.base
+        if origin.bases:
+            texts = {
+                i: [text for file in files for text in self._based(file, origin, _texts([file], i))] for i in columns
+            }
         bases = [origin.base, *(["."] if own else [])]
         found = self._naming(texts, bases, origin)
         best = max(columns, key=lambda i: found[i].count, default=None)
@@ -143,13 +164,17 @@ class TableOpening:
             raise DataError(msg)
         return best, found[best].matching
 
+    def _based(self, file: TableFile, origin: Column, texts: list[str]) -> list[str]:
+        base = origin.bases.get(file.path, origin.base)
+        return [join(parent_of(file.path) if base == "." else base, written_path(text)) for text in texts]
+
     def _naming(self, texts: dict[int, list[str]], bases: list[str], origin: Column) -> dict[int, Naming]:
         at = [parent_of(self.paths[0]) if base == "." else base for base in bases]
         root = self.reading.images.root
         at = [base.removeprefix(root).lstrip("/") if root and base.startswith(root) else base for base in at]
         found = find_matching(texts, lambda: self.images.paths(self.folder), at, origin.match, fold=origin.fold)
         for one in found.values():
-            if one.matching.match == "path" and one.matching.base:
+            if one.matching.base:
                 one.matching = replace(one.matching, base=bases[at.index(one.matching.base)])
         return found
 
@@ -160,11 +185,13 @@ class TableOpening:
 
         def read_all(wanted: frozenset[int]) -> Iterator[Record]:
             for one in files:
-                at = [one.columns.index(name) for name in file.columns]
-                back = frozenset(at[i] for i in wanted)
-                for record in one.all_records(back):
-                    is_good = record.problem is None
-                    yield record._replace(values=[record.values[i] for i in at]) if is_good else record
+                at = {i: one.columns.index(name) for i, name in enumerate(file.columns) if name in one.columns}
+                for record in one.all_records(frozenset(at[i] for i in wanted)):
+                    if record.problem is not None:
+                        yield record
+                        continue
+                    values = [record.values[at[i]] if i in at else None for i in range(len(file.columns))]
+                    yield record._replace(values=values)
 
         reading = self.reading
         chosen = tuple(_index(file, name) for name in origin.column)
@@ -202,7 +229,7 @@ class TableOpening:
             names=file.columns,
             image=key,
             labels=labels,
-            split=split,
+            split=split if split is None or assigns_splits(file, prefix, split) else None,
             discards=split,
             group=group,
             features=tuple((i, cast("Any", types[i])) for i in features.values()),
@@ -233,17 +260,18 @@ class TableOpening:
             else:
                 msg = f"{file.url}: the reading says that labels are of kind {label.kind}, and the column holds {kind}"
                 raise DataError(msg)
+        if label.names:
+            found = replace(found, class_names=class_names_in(self.tree, label.names), named_by=label.names)
         self.reading = replace(self.reading, label=replace(label, kind=cast("Any", label.kind or kind)))
         return found
 
 
 def _same(one: object, origin: Column) -> bool:
     """Return whether a fact comes from the same records as another."""
-    return (
-        isinstance(one, Column)
-        and (one.files, one.base, one.strip) == (origin.files, origin.base, origin.strip)
-        and (one.key in {"", origin.key} or not origin.key)
-    )
+    if not isinstance(one, Column) or (one.key and origin.key and one.key != origin.key):
+        return False
+    places = [(each.files, each.base, each.bases, each.strip) for each in (one, origin)]
+    return places[0] == places[1]
 
 
 def _index(file: TableFile, name: str) -> int:

@@ -1,5 +1,9 @@
 """Tables and lists: the records that name the images, as what enumerates examples or as values by key."""
 
+import contextlib
+import itertools
+import posixpath
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,9 +19,11 @@ from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped, unicode_problem
 from shardkit.sources.lists.records import read_fields
+from shardkit.sources.name_index import name_key
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.tables.images.described_images import described_images, values_of
 from shardkit.sources.tables.images.prefixes import PathPrefix, replace_prefix
 from shardkit.sources.tables.paths import KeyBuilder, absolute_form, root_of
 from shardkit.sources.walking import files_below, is_image, join, parent_of
@@ -48,7 +54,8 @@ class Tables:
         files: The tables.
         columns: The roles of their columns; their indexes are those of the first table.
         matching: How they name images; a base of '.' is the folder of each table.
-        strip: Replacements of the beginning of their paths.
+        bases: Other bases, by the paths of tables.
+        strip: What is taken off their paths.
         root: Folder that keys start at, below the folder of the tables, or its URL.
         images: Which files are images that they may name.
         map: Value of a label's text; other texts stand for themselves.
@@ -59,7 +66,8 @@ class Tables:
     files: tuple[TableFile, ...]
     columns: Columns
     matching: Matching
-    strip: tuple[PathPrefix, ...]
+    bases: Mapping[str, str]
+    strip: "Strip"
     root: str
     images: "ImagePaths"
     map: Mapping[str, str | None]
@@ -72,11 +80,18 @@ class Tables:
         columns = self.columns.reordered(table.columns)
         row_of = columns.rows(table.name, self._key_of(folder, table))
         split = self.splits[file] if self.splits else None
+        described = self._described(folder, table, columns.image) if self.matching.match == "start" else None
         for record in table.records(piece):
             if kind := columns.why_left_out(record):
                 count_skipped(skipped, kind)
                 continue
             row = row_of(record)
+            if described is not None and row.reason is None:
+                keys = described[name_key(row.key)]
+                yield from (row._replace(key=key, split=split or row.split) for key in keys)
+                if not keys:
+                    count_skipped(skipped, "records that no image's name begins with")
+                continue
             if self.map and row.label_name is not None:
                 row = row._replace(label_name=self.map.get(row.label_name, row.label_name))
             yield row if split is None else row._replace(split=split)
@@ -87,9 +102,25 @@ class Tables:
             for piece in table.parts():
                 yield from self.rows(folder, number, piece, {})
 
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """Yield the keys of all records that name an image, whether they give it a label or not."""
+        for table in self.files:
+            column = table.columns.index(self.columns.names[self.columns.image])
+            if self.matching.match == "start":
+                yield from itertools.chain.from_iterable(self._described(folder, table, column).values())
+                continue
+            key_of = self._key_of(folder, table)
+            for record in table.all_records(frozenset({column})):
+                if record.problem is None:
+                    with contextlib.suppress(BadRecord):
+                        yield key_of(record.values[column])
+
+    def _described(self, folder: Folder, table: TableFile, column: int) -> dict[str, list[str]]:
+        return described_images(folder, values_of(table, column))
+
     def base_of(self, table: TableFile) -> str:
         """Return the folder that a table's paths start at, below that of the keys."""
-        base = self.matching.base
+        base = self.bases.get(table.path, self.matching.base)
         if base != ".":
             return base
         above = parent_of(table.path)
@@ -98,13 +129,13 @@ class Tables:
     def _key_of(self, folder: Folder, table: TableFile) -> Callable[[object], str]:
         base = self.base_of(table)
         start = root_of(table.folder) + (f"{parent_of(table.path)}/" if "/" in table.path else "")
-        keys = KeyBuilder(root_of(folder), table_folder=start, prefixes=self.strip)
+        keys = KeyBuilder(root_of(folder), table_folder=start, prefixes=self.strip.prefixes)
 
         def plain(value: object) -> str:
             path = keys.key(value)
             return path if not base or _is_absolute(value) else join(base, path)
 
-        if self.matching.is_plain:
+        if (self.matching.is_plain and not self.strip.of_names) or self.matching.match == "start":
             return plain if base else keys.key
         names = _once(folder, self.identity, lambda: ImageNames(self.images.paths(folder), self.matching))
 
@@ -112,7 +143,7 @@ class Tables:
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
             found: str | None = None
             if isinstance(text, str) and text.strip():
-                found = names.find(replace_prefix(text, self.strip), base)
+                found = names.find(self.strip.of(text), base)
             return plain(value) if found is None else found  # the check reports that it is missing
 
         return key
@@ -120,6 +151,34 @@ class Tables:
 
 def _is_absolute(value: object) -> bool:
     return isinstance(value, str) and (absolute_form(value) is not None or value.startswith("../"))
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """What is taken off paths before they are matched.
+
+    Attributes:
+        prefixes: Replacements of their beginning.
+        of_names: A regular expression that is taken off the names; '' for none.
+    """
+
+    prefixes: tuple[PathPrefix, ...] = ()
+    of_names: str = ""
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> "Strip":
+        """Return the value of ``OLD=NEW`` and ``~REGEX``."""
+        pairs = [text.rpartition("=") for text in texts if not text.startswith("~")]
+        prefixes = tuple(PathPrefix(old.replace("\\", "/").rstrip("/"), new.rstrip("/")) for old, _, new in pairs)
+        return cls(prefixes, "|".join(text[1:] for text in texts if text.startswith("~")))
+
+    def of(self, text: str) -> str:
+        """Return a path as it is matched."""
+        path = replace_prefix(text, self.prefixes)
+        if not self.of_names:
+            return path
+        above, name = posixpath.split(path.replace("\\", "/"))
+        return join(above, re.sub(self.of_names, "", name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +243,10 @@ class TableDriver:
         """See Driver; names of a Hugging Face ClassLabel column, or in the file that names numbers."""
         return self.tables.columns.labels.class_names or None
 
+    def describe(self) -> str:
+        """See Driver."""
+        return self.tables.files[0].remark + self.tables.columns.describe()
+
     def parts(self, folder: Folder) -> list[PiecePart]:
         """See Driver."""
         del folder
@@ -223,11 +286,7 @@ class TableDriver:
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """See Driver."""
-        return (row.key for row in self.tables.all_rows(folder) if _names_image(row))
-
-
-def _names_image(row: ListingRow) -> bool:
-    return row.reason is None or bool(row.message and row.message.startswith(row.key))
+        return self.tables.keys(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,17 +296,19 @@ class OfTables:
     Attributes:
         tables: The tables.
         what: What the values are.
+        rest: Value of the images that no record names.
     """
 
     tables: Tables
     what: str = field(default="label")  # label, split, group or feature
+    rest: str | None = None
 
     def values(self, folder: Folder) -> Values:
         """See ByKey."""
         found: dict[str, Any] = _once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
 
         def value(key: str) -> Any:
-            one = found.get(key)
+            one = found.get(key, self.rest)
             if isinstance(one, BadRecord):
                 raise one
             return one

@@ -47,7 +47,7 @@ def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) ->
         for entry in children(folder, place):
             if not entry.is_folder and is_names_file(entry.name):
                 path = join(place, entry.name)
-                names, first = _read(folder, path)
+                names, first = read_names(folder, path)
                 if len(names) < 2:
                     continue
                 if first is None:
@@ -58,7 +58,7 @@ def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) ->
     return (), 0, ""
 
 
-def _read(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
+def read_names(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
     """Return the names, and the number of the first one if the file has numbers without gaps."""
     lines = []
     for fields in read_fields(folder, path, "\n"):

@@ -25,8 +25,10 @@ from shardkit.sources.readings.flags import parse_origin
 from shardkit.sources.readings.values import ORIGINS, Annotation, Images, Labels, Paired, Reading, field_names
 from shardkit.spelling import closest
 
-_OF_LABELS = ("kind", "separator", "minus_one")
-_LISTS = frozenset({"column", "files", "strip", "include", "exclude", "unlabelled", "classes", "ignore", "archives"})
+_OF_LABELS = ("kind", "separator", "minus_one", "names")
+_LISTS = frozenset(
+    {"column", "files", "key", "strip", "include", "exclude", "unlabelled", "classes", "ignore", "archives"}
+)
 _NULLS = frozenset({"", "null", "~"})
 _SHOWN = 80  # characters of a wrong value in a message
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
-# How a text names an image: as its path below `base`; as the end of its path; as its name; as its name without ending.
-Match = Literal["path", "end", "name", "stem"]
+# How a text names an image: as its path below `base`; as the end of its path; as its name; as its name without ending;
+# or several images, whose names or folders begin with it: 4711 names 4711-1.jpg and 4711-2.jpg.
+Match = Literal["path", "end", "name", "stem", "start"]
 # A class; several; the column of several with a 1, or columns with a 1; or numbers for regression.
 LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
 Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]
@@ -74,22 +75,28 @@ class Column:
     Attributes:
         column: The column; several for several labels or numbers.
         files: Globs of the tables, which are read as one.
-        key: The column that names the image; '' to find it.
+        key: The column that names the image, or several that do together; () to find it.
+        between: Text between the values of several.
         match: How it does; None to find out.
-        base: Folder that its paths start at; '' for the root.
-        strip: Replacements ``OLD=NEW`` of the beginning of its paths.
+        base: Folder that its paths start at; '' for the root, '.' for the table's own.
+        bases: The same for some of the tables, by their paths.
+        strip: Replacements ``OLD=NEW`` of the beginning of its paths; ``~REGEX`` is taken off its names.
         fold: Whether names are compared without case, and without the form of letters with accents.
         map: Value of each text, as in PathPart.
+        rest: Value of the images that no record names; None: they have none.
     """
 
     column: tuple[str, ...]
     files: tuple[str, ...]
-    key: str = ""
+    key: tuple[str, ...] = ()
+    between: str = "/"
     match: Match | None = None
     base: str = ""
+    bases: Mapping[str, str] = field(default_factory=dict)
     strip: tuple[str, ...] = ()
     fold: bool = False
     map: Mapping[str, str | None] = field(default_factory=dict)
+    rest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +173,14 @@ class Labels:
         kind: What they are; None to find out from a table's values.
         separator: Text between several classes in one value; '' for none.
         minus_one: What -1 means in columns of 0 and 1; None: such a value is an error.
+        names: File with the names of classes that the labels are numbers of: a line each, or JSON.
     """
 
     origin: Origin
     kind: LabelKind | None = None
     separator: str = ""
     minus_one: Literal["negative", "positive", "drop"] | None = None
+    names: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,142 +1,106 @@
 """One table for each split, read as one source: ``train/_classes.csv`` of Roboflow, or train.csv and test.csv."""
 
-from collections.abc import Collection, Iterator, Sequence
+import posixpath
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import cast
 
 from shardkit.errors import DataError
-from shardkit.naming import first_of, printable
-from shardkit.sources.claims.claim import UsedFile
-from shardkit.sources.columns import PATH
-from shardkit.sources.context import subfolder
+from shardkit.sources.context import Opening, subfolder
+from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.folders.split_folders import splits_of
-from shardkit.sources.listing import Listing, Source, batched
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.records import TableFile, TablePart
+from shardkit.sources.readings.values import Column, Images, Labels, Listed, Origin, Reading
+from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.images.nearby import parent_folder
-from shardkit.sources.tables.layout import Table, count_others, open_table_file, open_table_in
+from shardkit.sources.tables.layout import FoundTable, open_table_file, open_table_in, relative
 from shardkit.sources.tables.paths import root_of
 from shardkit.sources.tables.roles import read_prefix
-from shardkit.sources.unlisted_images import NamedImages, SharedImages, UnlistedImages
+from shardkit.sources.unlisted_images import NamedImages, SharedImages
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder
 
 ROBOFLOW = "_classes.csv"
 _ROBOFLOW_IMAGE = "filename"
-_DESCRIBED = 8  # tables
 
 
 @dataclass(frozen=True, slots=True)
-class SplitTable:
-    """The table of one split.
-
-    Attributes:
-        split: The split of its records, unless the table has a column of splits; None for none.
-        above: Path of the folder that its keys start at, below the source's folder.
-        table: The table.
-    """
-
-    split: str | None
-    above: str
-    table: Table
-
-
-@dataclass(frozen=True, slots=True)
-class SplitTables(Source):
+class SplitTables:
     """Tables with the same columns, one for each split.
 
     Attributes:
         folder: The folder that keys start at.
-        tables: The tables.
+        tables: Each table, and the split of its records; None for none.
     """
 
     folder: Folder
-    tables: tuple[SplitTable, ...]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return self.tables[0].table.schema
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        """See Source."""
-        return self.tables[0].table.classes
+    tables: tuple[tuple[str | None, FoundTable], ...]
 
     @property
     def layout(self) -> str:
-        """See Source."""
-        of = "each split" if any(one.split for one in self.tables) else "each part"
-        return f"{self.tables[0].table.layout} for {of}"
+        """Name of the layout."""
+        of = "each split" if any(split for split, _ in self.tables) else "each part"
+        return f"{self.tables[0][1].layout} for {of}"
 
-    @property
-    def label_files(self) -> tuple[str, ...]:
-        """See Source."""
-        return tuple(url for one in self.tables for url in one.table.label_files)
-
-    @property
-    def used_files(self) -> tuple[UsedFile, ...]:
-        """See Source."""
-        return tuple(dict.fromkeys(file for one in self.tables for file in one.table.used_files))
-
-    @property
-    def takes_splits(self) -> bool:
-        """See Source."""
-        return all(one.split is None and one.table.takes_splits for one in self.tables)
-
-    @property
-    def share_images(self) -> bool:
-        """Whether an image is in several tables; reads all of them."""
-        keys = [NamedImages(f"{one.above}/{key}" for key in one.table.all_keys()) for one in self.tables]
+    def share_images(self, tree: Folder) -> bool:
+        """Return whether an image is in several tables; reads all of them."""
+        keys = []
+        for _, table in self.tables:
+            source = open_reading(Opening(tree), table.reading(tree), is_strict=False)
+            above = relative(tree, table.folder)
+            keys.append(NamedImages(join(above, key) for key in source.driver.keys(source.folder)))
         return len(SharedImages(keys)) > 0
 
-    def describe(self) -> str:
-        """See Source."""
-        found = [f"{join(one.above, one.table.file.name)}{f' as {one.split}' * bool(one.split)}" for one in self.tables]
-        names = first_of(found, _DESCRIBED)
-        return (
-            f"{self.folder.url}: read as {self.layout} ({printable(names)}): {self.tables[0].table.columns.describe()}"
+    def reading(self, tree: Folder) -> Reading:
+        """Return how they are read, with paths below a folder that holds them."""
+        readings = [table.reading(tree) for _, table in self.tables]
+        first, root = readings[0], relative(tree, self.folder)
+        origins = [cast("Column", cast("Labels", one.label).origin) for one in readings]
+        files = tuple(one.files[0] for one in origins)
+        places = [(one.images.root, origin) for one, origin in zip(readings, origins, strict=True)]
+        bases = {origin.files[0]: join(_below(root, above), origin.base) for above, origin in places}
+        base = ""
+        if len({*bases.values()}) == 1:
+            base, bases = next(iter(bases.values())), {}
+        elif all(above == _below(root, posixpath.dirname(path)) for path, above in bases.items()):
+            base, bases = ".", {}
+        matches = {one.match for one in origins}
+        match = matches.pop() if len(matches) == 1 else "end" if matches <= {"path", "end"} else None
+
+        def together(one: Column) -> Column:
+            return replace(one, files=files, match=match, base=base, bases=bases)
+
+        label = replace(cast("Labels", first.label), origin=together(origins[0]))
+        split = self._split(files, readings, together)
+        group = None if first.group is None else together(cast("Column", first.group))
+        features = {name: together(cast("Column", one)) for name, one in first.features.items()}
+        include = tuple(
+            f"/{join(_below(root, above), glob)}"
+            for one in readings
+            for glob in one.images.include
+            for above in [one.images.root]
         )
+        images = Images(root, include=include, unnamed="ignore")
+        return Reading(images, label, split, group, features=features)
 
-    def parts(self) -> list[tuple[int, int | UnlistedImages]]:
-        """Return the parts of each table, with the number of the table."""
-        # The first table of a folder counts for the others, too.
-        first = {one.above: i for i, one in reversed([*enumerate(self.tables)])}
-        return [
-            (i, part)
-            for i, one in enumerate(self.tables)
-            for part in one.table.parts()
-            if not isinstance(part, UnlistedImages) or first[one.above] == i
-        ]
-
-    def divided(self, part: tuple[int, TablePart]) -> Sequence[tuple[int, TablePart | UnlistedImages]]:
-        """See Source."""
-        number, of_table = part
-        return [(number, piece) for piece in self.tables[number].table.divided(of_table)]
-
-    def list_part(self, part: tuple[int, TablePart], batch_rows: int) -> Iterator[Listing]:
-        """See Source; records in their file's order."""
-        one = self.tables[part[0]]
-        if isinstance(part[1], UnlistedImages):
-            together = [other.table for other in self.tables if other.above == one.above]
-            yield from batched(self.schema, (), batch_rows, count_others(together))
-            return
-        for listing in one.table.list_part(part[1], batch_rows):
-            yield replace(listing, rows=[], columns=_placed(listing.table(), one))
+    def _split(
+        self, files: Sequence[str], readings: Sequence[Reading], together: Callable[[Column], Column]
+    ) -> Origin | None:
+        """Return where splits come from: a column, of all tables or of some and the names of others; or the names."""
+        named = {path: split for path, (split, _) in zip(files, self.tables, strict=True) if split}
+        with_column = [i for i, one in enumerate(readings) if isinstance(one.split, Column)]
+        if not with_column:
+            return Listed(named) if named else None
+        column = together(cast("Column", readings[with_column[0]].split))
+        rest = {named.get(path) for i, path in enumerate(files) if i not in with_column}
+        if not rest:
+            return column
+        some = tuple(files[i] for i in with_column)
+        return replace(column, files=some, rest=rest.pop() if len(rest) == 1 else None)
 
 
-def _placed(rows: pa.Table, one: SplitTable) -> pa.Table:
-    """Return the rows of one table with keys that start at the source's folder, and with their split."""
-    if one.above:
-        for name in {"key", PATH.name} & set(rows.column_names):
-            at = rows.column_names.index(name)
-            rows = rows.set_column(at, rows.schema.field(at), pc.binary_join_element_wise(one.above, rows[name], "/"))
-    if one.table.columns.split is None and one.split is not None:
-        at = rows.column_names.index("split")
-        rows = rows.set_column(at, rows.schema.field(at), pa.array([one.split] * len(rows), pa.string()))
-    return rows
+def _below(root: str, path: str) -> str:
+    return path[len(root) + 1 :] if root and f"{path}/".startswith(f"{root}/") else path
 
 
 def open_split_tables(
@@ -153,31 +117,30 @@ def open_split_tables(
     Raises:
         DataError: A table cannot be read, has other columns than the first, or names images outside the source.
     """
-    tables = [SplitTable(split, "", _open(folder, path, options, of_others)) for path, split in paths]
-    separators = {one.table.columns.labels.separator for one in tables}
+    tables = [_open(folder, path, options, of_others) for path, _ in paths]
+    separators = {one.columns.labels.separator for one in tables}
     if None in separators and len(separators) == 2:  # a table of few images may have the same labels in all rows
         [separator] = separators - {None}
         options = replace(options, label_separator=separator)
-        tables = [SplitTable(split, "", _open(folder, path, options, of_others)) for path, split in paths]
+        tables = [_open(folder, path, options, of_others) for path, _ in paths]
     for one in tables:
-        if one.table.schema != tables[0].table.schema:
-            first = tables[0].table.file.url
-            msg = f"{one.table.file.url}: its columns are not those of {first}; give each alone as SOURCE"
+        if one.columns.schema != tables[0].columns.schema:
+            msg = f"{one.file.url}: its columns are not those of {tables[0].file.url}; give each alone as SOURCE"
             raise DataError(msg)
     # Paths may begin with the name of the folder that the tables are in: CheXpert-v1.0-small/train/….
-    roots = [root_of(one.table.folder) for one in tables]
+    roots = [root_of(one.folder) for one in tables]
     start = root_of(folder)
     if any(not root.startswith(start) for root in roots):
         parent = parent_folder(folder)
         if parent is None or any(not root.startswith(root_of(parent)) for root in roots):
-            msg = f"{tables[0].table.file.url}: its images are not below {folder.url}; give this table alone as SOURCE"
+            msg = f"{tables[0].file.url}: its images are not below {folder.url}; give this table alone as SOURCE"
             raise DataError(msg)
-        folder, start = parent, root_of(parent)
-    placed = [replace(one, above=root[len(start) :].rstrip("/")) for one, root in zip(tables, roots, strict=True)]
-    return SplitTables(folder, tuple(placed))
+        folder = parent
+    splits = [split for _, split in paths]
+    return SplitTables(folder, tuple(zip(splits, tables, strict=True)))
 
 
-def _open(folder: Folder, path: str, options: SourceOptions, of_others: Collection[str]) -> Table:
+def _open(folder: Folder, path: str, options: SourceOptions, of_others: Collection[str]) -> FoundTable:
     above, _, name = ("", "", path) if path in of_others else path.rpartition("/")
     return open_table_in(subfolder(folder, above) if above else folder, name, options)
 
@@ -202,8 +165,8 @@ def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables
         labels = tuple(name for name in columns if name not in {_ROBOFLOW_IMAGE, ""})
         options = replace(options, image_column=_ROBOFLOW_IMAGE, label_columns=labels)
     source = open_split_tables(folder, paths, options)
-    for one in source.tables:
-        _refuse_other_values(one.table.file, options.label_columns)
+    for _, table in source.tables:
+        _refuse_other_values(table.file, options.label_columns)
     return source
 
 

@@ -14,6 +14,7 @@ from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.inferred.layout import open_found
+from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes
 from shardkit.sources.folders.annotated_trees import readings_of_masks
 from shardkit.sources.folders.beside_classes import Without
@@ -29,13 +30,13 @@ from shardkit.sources.lists.opening_lists import is_well_known
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.archives_in_folders import is_text
 from shardkit.sources.recognising.other_forms import refuse_other_form
-from shardkit.sources.recognising.split_tables import open_roboflow_classes, open_split_tables
+from shardkit.sources.recognising.split_tables import SplitTables, open_roboflow_classes, open_split_tables
 from shardkit.sources.recognising.unread_tables import keeping_labels
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
-from shardkit.sources.tables.layout import open_table_in
-from shardkit.sources.tables.number_names import with_class_names
+from shardkit.sources.tables.layout import FoundTable, open_table_in
+from shardkit.sources.tables.number_names import names_file_of
 from shardkit.sources.tables.split_words import split_of_file
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
@@ -90,20 +91,20 @@ def open_unmarked_folder(
                 return opening.below(inner[0]), "voc"  # the table was made from the XML files, which have splits
             return opening, layout
         if tables := open_roboflow_classes(folder, options):
-            return tables
+            return _source(opening, tables)
         beside = look_at_tables(folder, excluded)
         unrelated.append((folder, [table.name for table in beside.unrelated], place))
         if beside.naming and (boxes := open_found(opening, [table.name for table in beside.naming])):
             return boxes
         if any(not table.repeats_folders for table in beside.naming):
-            return _open_tables(folder, beside, options, place)
+            return _open_tables(opening, beside, options, place)
         if (
             beside.are_of_splits
             and all(table.folder_column for table in beside.naming)
             and not beside.repeat_folders_of_splits
         ):
             with offering(place):
-                return _open_split_lists(folder, beside, options)
+                return _open_split_lists(opening, beside, options)
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
             continue
@@ -164,7 +165,7 @@ def open_table(opening: Opening) -> Source:
         CallError: There are several tables, and the message has the commands; or there is none.
     """
     if opening.file is not None:
-        return open_table_in(opening.folder, opening.file, opening.options)
+        return _source(opening, open_table_in(opening.folder, opening.file, opening.options))
     tables = look_at_tables(opening.folder, opening.excluded)
     if not tables.naming:
         msg = (
@@ -173,18 +174,25 @@ def open_table(opening: Opening) -> Source:
         raise CallError(msg)
     if len(tables.naming) > 1:
         raise _refuse_tables(opening.folder, tables, place_of(opening), tables.families)
-    return _open_table(opening.folder, tables, tables.naming[0], opening.options, place_of(opening))
+    return _open_table(opening, tables, tables.naming[0], opening.options, place_of(opening))
 
 
-def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions, place: SourcePlace) -> Source:
+def _source(opening: Opening, found: FoundTable | SplitTables) -> Source:
+    reading = replace(found.reading(opening.folder), classes=opening.options.classes or ())
+    remark = found.remark if isinstance(found, FoundTable) else ""
+    return open_reading(opening, reading, name=found.layout, is_strict=False, remark=remark)
+
+
+def _open_tables(opening: Opening, beside: AdjacentTables, options: SourceOptions, place: SourcePlace) -> Source:
     """Open the tables that are the source.
 
     Raises:
         CallError: Several tables, or a table and the folders, may be it.
     """
+    folder = opening.folder
     if len(beside.naming) == 1 and not are_classes(beside.naming[0]):
         _refuse_labelled_split(folder, beside.naming[0], place)
-        return _open_table(folder, beside, beside.naming[0], options, place)
+        return _open_table(opening, beside, beside.naming[0], options, place)
     if beside.are_of_splits or beside.are_parts:
         if options.image_column is None:
             options = replace(options, image_column=beside.naming[0].image_column)
@@ -194,12 +202,12 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
         with offering(place, others):
             paths = beside.of_splits if beside.are_of_splits else [(one.name, None) for one in beside.naming]
             split_tables = open_split_tables(folder, paths, options, beside.of_other_folders)
-        if beside.must_differ and split_tables.share_images:  # each is a reading of its own then
+        if beside.must_differ and split_tables.share_images(folder):  # each is a reading of its own then
             raise _refuse_tables(folder, beside, place, families=())
         if options.classes is None:
-            named = [replace(one, table=with_class_names(one.table, folder)) for one in split_tables.tables]
+            named = [(split, with_class_names(one, folder)) for split, one in split_tables.tables]
             split_tables = replace(split_tables, tables=tuple(named))
-        return _noted(split_tables, folder, beside, "that no table names")
+        return _noted(_source(opening, split_tables), folder, beside, "that no table names")
     if apart := _of_other_images(beside):
         does = "names images of other folders and is" if len(apart) == 1 else "name images of other folders and are"
         raise IsReadWithout(tuple(f"/{join(place.above, name)}" for name in apart), f"{does} not read")
@@ -216,7 +224,12 @@ def _of_other_images(beside: AdjacentTables) -> list[str]:
     return [one.name for one in others] if all(one.image_folders.isdisjoint(used) for one in others) else []
 
 
-def _open_split_lists(folder: Folder, beside: AdjacentTables, options: SourceOptions) -> Source:
+def with_class_names(table: FoundTable, folder: Folder) -> FoundTable:
+    """Return a table whose numbers have the names that a file in a folder gives them, if there is one."""
+    return replace(table, names=names_file_of(folder, table.file, table.columns.labels))
+
+
+def _open_split_lists(opening: Opening, beside: AdjacentTables, options: SourceOptions) -> Source:
     """Open tables that repeat the labels of the folders, for the splits that they are of."""
     first = beside.naming[0]
     options = replace(
@@ -224,8 +237,8 @@ def _open_split_lists(folder: Folder, beside: AdjacentTables, options: SourceOpt
         image_column=options.image_column or first.image_column,
         label_columns=options.label_columns or (first.folder_column,),
     )
-    opened = open_split_tables(folder, beside.of_splits, options, beside.of_other_folders)
-    return _noted(opened, folder, beside, "that no table names")
+    opened = open_split_tables(opening.folder, beside.of_splits, options, beside.of_other_folders)
+    return _noted(_source(opening, opened), opening.folder, beside, "that no table names")
 
 
 def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePlace) -> None:
@@ -248,8 +261,9 @@ def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePl
 
 
 def _open_table(
-    folder: Folder, beside: AdjacentTables, table: AdjacentTable, options: SourceOptions, place: SourcePlace
+    opening: Opening, beside: AdjacentTables, table: AdjacentTable, options: SourceOptions, place: SourcePlace
 ) -> Source:
+    folder = opening.folder
     if options.image_column is None:
         options = replace(options, image_column=table.image_column)
     if not options.label_columns and (table.target or len(table.others) == 1):
@@ -266,7 +280,7 @@ def _open_table(
             raise RefusalError(refusal.problem, with_masks, remedy=refusal.remedy, appendix=refusal.appendix) from error
         raise
     named = opened if options.classes is not None else with_class_names(opened, folder)
-    return _noted(named, folder, beside, f"that {table.name} does not name")
+    return _noted(_source(opening, named), folder, beside, f"that {table.name} does not name")
 
 
 @contextlib.contextmanager

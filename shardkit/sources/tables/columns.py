@@ -67,7 +67,7 @@ class Columns:
         """Return the same columns for a table that has them in the order of `names`."""
         if names == self.names:
             return self
-        at = [names.index(name) for name in self.names]
+        at = {i: names.index(self.names[i]) for i in self._used}
         return replace(
             self,
             names=names,
@@ -77,8 +77,18 @@ class Columns:
             discards=None if self.discards is None else at[self.discards],
             group=None if self.group is None else at[self.group],
             features=tuple((at[i], type_) for i, type_ in self.features),
-            left_out=tuple(at[i] for i in self.left_out),
+            left_out=(),
         )
+
+    @property
+    def _used(self) -> set[int]:
+        others = (i for i in (self.split, self.discards, self.group) if i is not None)
+        return {self.image, *self.labels.columns, *(i for i, _ in self.features), *others}
+
+    @property
+    def used_names(self) -> list[str]:
+        """Names of the columns that have a role."""
+        return [self.names[i] for i in sorted(self._used)]
 
     def describe(self) -> str:
         """Return a phrase for the user that names the roles."""

@@ -1,47 +1,44 @@
-"""The layout `table`: SOURCE is a CSV, TSV, Excel, JSON or Parquet file with columns of image paths and labels."""
+"""Find how a table of images is read: the roles of its columns, and where the images are."""
 
-import contextlib
-import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-
-import pyarrow as pa
+from typing import cast
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable, relative_path_problem
+from shardkit.naming import relative_path_problem
 from shardkit.options.words import named
-from shardkit.sources.claims.claim import UsedFile
-from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
-from shardkit.sources.name_index import NameIndex, name_key, without_link, written_path
+from shardkit.sources.listing import below
+from shardkit.sources.name_index import UPLOAD_PREFIX, NameIndex, uploaded_name, without_link, written_path
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Match, Reading
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.csv_opening import open_csv
 from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet
-from shardkit.sources.tables.formats.records import TableFile, TablePart
+from shardkit.sources.tables.formats.records import TableFile, enumerated
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, TextFile, open_text
 from shardkit.sources.tables.formats.workbooks import WORKBOOK_ENDINGS, open_workbook
-from shardkit.sources.tables.images.described_images import described_images, describing_column, values_of
+from shardkit.sources.tables.images.described_images import describing_column
 from shardkit.sources.tables.images.image_folder import Placement, place_images
 from shardkit.sources.tables.images.joined_names import FindImages, JoinedNames, join_names
 from shardkit.sources.tables.images.lookup import ImageLocation
 from shardkit.sources.tables.images.nearby import is_file
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath
 from shardkit.sources.tables.roles import find_columns, read_prefix
-from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unnamed, images_count
+from shardkit.sources.walking import join
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-_WITHOUT_IMAGES = "records that no image's name begins with"
 TABLE_ENDINGS = LAYOUTS["table"].endings or ()
 _OTHER_WORKBOOKS = {".xls", ".xlsb", ".numbers"}
 
 
 @dataclass(frozen=True, slots=True)
-class Table(CountingSource):
-    """A table of images.
+class FoundTable:
+    """A table of images, and how it is to be read.
 
     Attributes:
         folder: The folder that keys start at.
@@ -49,6 +46,7 @@ class Table(CountingSource):
         columns: The roles of its columns.
         keys: How paths become keys.
         image_location: How images are found.
+        names: File next to the table with the names of classes that labels are numbers of; '' for none.
     """
 
     folder: Folder
@@ -56,111 +54,74 @@ class Table(CountingSource):
     columns: Columns
     keys: KeyBuilder
     image_location: ImageLocation
-
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return self.columns.schema
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        """See Source; names of a Hugging Face ClassLabel column."""
-        return self.columns.labels.class_names or None
+    names: str = ""
 
     @property
     def layout(self) -> str:
-        """See Source."""
+        """Name of the layout."""
         return f"{LAYOUTS['table'].title} ({self.file.format_name})"
 
     @property
-    def label_files(self) -> tuple[str, ...]:
-        """See Source."""
-        named_by = self.columns.labels.named_by
-        return (self.file.url, *([f"{self.file.folder.url}/{named_by}"] if named_by else ()))
+    def remark(self) -> str:
+        """What the user should know about the places of images and the columns."""
+        left_out = [repr(self.columns.names[i]) for i in self.columns.left_out]
+        return self.image_location.remark + (f"; left out {enumerated(left_out)}" if left_out else "")
 
-    @property
-    def used_files(self) -> tuple[UsedFile, ...]:
-        """See Source."""
-        named_by = self.columns.labels.named_by
-        names = (UsedFile(named_by, "class names"),) if named_by else ()
-        return (UsedFile(below(self.folder, self.file.url), "labels"), *names)
+    def reading(self, tree: Folder) -> Reading:
+        """Return how it is read, with paths below a folder that holds the table."""
+        columns, labels = self.columns, self.columns.labels
+        above = relative(tree, self.file.folder)
+        file = join(above, self.file.path)
+        of_label = self._column(labels.names, file)
+        kinds: dict[str, LabelKind] = {"numbers": "number"}
+        kind = kinds.get(labels.kind, cast("LabelKind", labels.kind))
+        names = join(above, self.names)
+        label = Labels(of_label, kind, labels.separator or "", labels.uncertain, names if self.names else "")
 
-    @property
-    def takes_splits(self) -> bool:
-        """See Source."""
-        return self.columns.split is None
+        def column(index: int | None) -> Column | None:
+            return None if index is None else self._column((columns.names[index],), file)
 
-    def describe(self) -> str:
-        """See Source."""
-        roles = self.file.remark + self.columns.describe()
-        return f"{self.file.url}: read as {self.layout}: {roles}{self.image_location.remark}"
+        split = column(columns.discards if columns.split is None else columns.split)
+        if split is not None and columns.split_numbers:
+            split = replace(split, map=dict(columns.split_numbers))
+        features = {columns.names[i]: self._column((columns.names[i],), file) for i, _ in columns.features}
+        root = relative(tree, self.folder)
+        folders = self.image_location.folders
+        include = tuple(f"/{path}/" for path in folders) if len(folders) > 1 and "" not in folders else ()
+        return Reading(
+            Images(root, include=include, unnamed="ignore"), label, split, column(columns.group), features=features
+        )
 
-    def parts(self) -> list[int | UnlistedImages]:
-        """Return a part for each row group of a Parquet file or the whole other file, and one for the other images."""
-        return [*self.file.parts(), UnlistedImages()]
+    def _are_uploads(self) -> bool:
+        """Return whether the names of images begin as those of uploaded files do, and the images' own names do not."""
+        values = (record.values[self.columns.image] for record in read_prefix(self.file))
+        names = [posixpath.basename(written_path(str(value))) for value in values if value not in (None, "")]
+        are_like = bool(names) and all(map(uploaded_name, names))
+        return are_like and not any(uploaded_name(path) for path in NameIndex(self.folder).find_all(names[0]))
 
-    def divided(self, part: TablePart | UnlistedImages) -> Sequence[TablePart | UnlistedImages]:
-        """See Source; pieces of CSV, TSV and JSON Lines."""
-        return self.file.divided(part) if isinstance(part, int) else [part]
-
-    def count_unlisted(self) -> dict[str, int]:
-        """See CountingSource; images next to named ones that no record names."""
-        return count_others([self])
-
-    def rows(self, part: TablePart, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """See CountingSource; records in the file's order. Does not look up whether images exist.
-
-        Records of the split DISCARD, and uncertain ones that the user drops, are counted as skipped.
-        """
-        row = self.columns.rows(self.file.name, self._key_of())
-        described = self._described()
-        for record in self.file.records(part):
-            if kind := self.columns.why_left_out(record):
-                count_skipped(skipped, kind)
-                continue
-            one = row(record)
-            if described is None or one.reason is not None:
-                yield one
-            elif keys := described[name_key(one.key)]:
-                yield from (one._replace(key=key) for key in keys)
-            else:
-                count_skipped(skipped, _WITHOUT_IMAGES)
-
-    def _described(self) -> dict[str, list[str]] | None:
-        """Return the images that each record describes; None if a record is of one image."""
-        if not self.image_location.is_beginning:
-            return None
-        return described_images(self.folder, values_of(self.file, self.columns.image))
-
-    def _key_of(self) -> Callable[[object], str]:
-        key, find = self.keys.key, self.image_location.finder(self.folder)
-        return key if self.image_location.is_plain else lambda path: find(key(path))
-
-    def all_keys(self) -> Iterator[str]:
-        """Yield the keys of all records that have one."""
-        if (described := self._described()) is not None:
-            yield from itertools.chain.from_iterable(described.values())
-            return
-        key_of = self._key_of()
-        image = self.columns.image
-        for record in self.file.all_records(frozenset({image})):
-            if record.problem is None:
-                with contextlib.suppress(BadRecord):
-                    yield key_of(record.values[image])
+    def _column(self, names: tuple[str, ...], file: str) -> Column:
+        location = self.image_location
+        is_exact = len(location.folders) == 1 and not (location.by_name or location.is_anywhere or location.spread)
+        match: Match | None = "start" if location.is_beginning else "path" if is_exact else None
+        key: tuple[str, ...] = (self.columns.names[self.columns.image],)
+        between = "/"
+        if isinstance(self.file, JoinedNames):
+            key, between = tuple(self.file.columns[i] for i in self.file.joined), self.file.separator
+        strip = tuple(f"{one.old or '/'}={one.new}" for one in self.keys.prefixes)
+        if match is None and self._are_uploads():
+            strip += (f"~^{UPLOAD_PREFIX.pattern}",)
+        base = location.folders[0] if len(location.folders) == 1 else ""
+        return Column(names, (file,), key, between, match, base, strip=strip)
 
 
-def count_others(tables: Sequence[Table]) -> dict[str, int]:
-    """Return the number of images next to those of some tables that none of them names, by a phrase for the user.
-
-    Args:
-        tables: The tables, at least one; their keys start at the same folder.
-    """
-    count = count_unnamed(tables[0].folder, itertools.chain.from_iterable(one.all_keys() for one in tables))
-    which = f"{printable(tables[0].file.name)} does not name" if len(tables) == 1 else "no table names"
-    return images_count(count, f"that {which}")
+def relative(tree: Folder, folder: Folder) -> str:
+    """Return the path of a folder below another one; its URL if it is not below."""
+    if folder.url == tree.url:
+        return ""
+    return below(tree, folder.url)
 
 
-def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
+def open_table_in(folder: Folder, name: str, options: SourceOptions) -> FoundTable:
     """Decide how to read a table in a folder, which may be an archive, from its first 1,000 records.
 
     All records are read once to find the common parent of absolute paths, the types of further columns, and whether
@@ -210,7 +171,7 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
             f"{named('image_column')}"
         )
         raise DataError(msg)
-    return Table(placement.folder, file, columns, placement.keys, placement.location)
+    return FoundTable(placement.folder, file, columns, placement.keys, placement.location)
 
 
 def _described(file: TableFile, column: int, placement: Placement) -> Placement:

@@ -2,13 +2,12 @@
 
 import json
 import re
-from dataclasses import replace
 
 from shardkit.errors import DataError
-from shardkit.sources.lists.class_names import find_class_names
+from shardkit.sources.lists.class_names import find_class_names, read_names
+from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.tables.layout import Table
 from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.walking import children, read_sample
 from shardkit.storage import Folder
@@ -18,51 +17,54 @@ _MAX_BYTES = 16 << 20
 _INTEGER = re.compile(r"\d{1,9}")
 
 
-def with_class_names(table: Table, folder: Folder) -> Table:
-    """Return a table whose numbers have the names that a file in a folder gives them; the table itself without one.
-
-    Args:
-        table: The table.
-        folder: The folder.
-    """
-    labels = table.columns.labels
+def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> str:
+    """Return the file in a folder that names the numbers of a table; '' if there is none, or none is needed."""
     if labels.kind not in {"class", "classes"} or not labels.whole or labels.class_names:
-        return table
-    names, path = _from_json(folder)
-    if not names:
-        names, path = _from_text(folder, table, labels)
-    if not names:
-        return table
-    return replace(table, columns=replace(table.columns, labels=replace(labels, class_names=names, named_by=path)))
-
-
-def _from_json(folder: Folder) -> tuple[tuple[str, ...], str]:
-    """Return the names in ``{"0": "cat", …}`` or ``{"cat": 0, …}``, and the file; () and '' if there is none."""
+        return ""
     for entry in children(folder):
-        if entry.is_folder or not _JSON.fullmatch(entry.name) or entry.num_bytes > _MAX_BYTES:
-            continue
-        try:
-            content = json.loads(read_sample(folder, entry.name, _MAX_BYTES) or b"")
-        except (ValueError, RecursionError):
-            continue
-        pairs = content.items() if isinstance(content, dict) else ()
-        found = {}
-        for key, value in pairs:
-            if isinstance(value, str) and _INTEGER.fullmatch(key):
-                found[int(key)] = value
-            elif type(value) is int:
-                found[value] = key
-        names = tuple(found.get(number, "") for number in range(len(found)))
-        if len(names) > 1 and len(found) == len(pairs) and all(names) and len(set(names)) == len(names):
-            return names, entry.name
-    return (), ""
-
-
-def _from_text(folder: Folder, table: Table, labels: Labels) -> tuple[tuple[str, ...], str]:
-    values = {record.values[labels.columns[0]] for record in read_prefix(table.file)}
+        if not entry.is_folder and _JSON.fullmatch(entry.name) and _from_json(folder, entry.name):
+            return entry.name
+    values = {record.values[labels.columns[0]] for record in read_prefix(file)}
     texts = {as_text(value) for value in values if value not in (None, "")}
     try:
-        names, first, path = find_class_names(folder, [""], texts)
+        _, first, path = find_class_names(folder, [""], texts)
     except DataError:  # it is about something else, or counts otherwise
-        return (), ""
-    return (names, path) if first == 0 else ((), "")
+        return ""
+    return path if first == 0 else ""
+
+
+def class_names_in(folder: Folder, path: str) -> tuple[str, ...]:
+    """Return the class names in a file, the one of number 0 first: lines, lines with numbers, or JSON.
+
+    Raises:
+        DataError: It holds none.
+    """
+    names = _from_json(folder, path) if path.lower().endswith(".json") else _from_lines(folder, path)
+    if not names:
+        msg = f"{folder.url}/{path}: it does not name classes by number, from 0; write a name in each line"
+        raise DataError(msg)
+    return names
+
+
+def _from_lines(folder: Folder, path: str) -> tuple[str, ...]:
+    names, first = read_names(folder, path)
+    return ("",) * (first or 0) + names
+
+
+def _from_json(folder: Folder, path: str) -> tuple[str, ...]:
+    """Return the names in ``{"0": "cat", …}`` or ``{"cat": 0, …}``; () for another file."""
+    try:
+        content = json.loads(read_sample(folder, path, _MAX_BYTES) or b"")
+    except (ValueError, RecursionError):
+        return ()
+    pairs = content.items() if isinstance(content, dict) else ()
+    found = {}
+    for key, value in pairs:
+        if isinstance(value, str) and _INTEGER.fullmatch(key):
+            found[int(key)] = value
+        elif type(value) is int:
+            found[value] = key
+    names = tuple(found.get(number, "") for number in range(max(found, default=-1) + 1)) if len(found) > 1 else ()
+    missing = len(names) - len(found)  # numbers from 1 lack 0
+    is_good = len(found) == len(pairs) and missing <= 1 and len(set(names)) == len(names) and all(names[missing:])
+    return names if is_good else ()

@@ -133,7 +133,7 @@ def find_other_columns(
         names=file.columns,
         image=image,
         labels=labels,
-        split=split if split is None or _assigns_splits(file, prefix, split) else None,
+        split=split if split is None or assigns_splits(file, prefix, split) else None,
         discards=split,
         group=group,
         features=tuple((i, type_) for i in others if (type_ := types[i]) is not None),
@@ -176,7 +176,8 @@ def _values(prefix: Sequence[Record], column: int) -> list[Any]:
     return [record.values[column] for record in prefix]
 
 
-def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
+def assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
+    """Return whether a column of splits gives some record one."""
     # Usually the first record has a split; a table of UNASSIGNED is read to its end.
     if any(_is_assigned(record.values[column]) for record in prefix):
         return True

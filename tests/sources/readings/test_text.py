@@ -27,7 +27,9 @@ READINGS = [
     Reading(label=Labels(PathPart(-1, {"off": None, "Yes": "yes"})), classes=("no", "yes")),
     Reading(
         Images("photos", exclude=("thumbs/",), unlabelled=("unsorted/",), unnamed="ignore"),
-        Labels(Column(("dx",), ("a.csv", "b.csv"), "file", "stem", "raw", ("C:\\x=",)), "class"),
+        Labels(
+            Column(("dx",), ("a.csv", "b.csv"), ("file",), "-", "stem", "raw", {"b.csv": "."}, ("C:\\x=",)), "class"
+        ),
         split=Listed({"train.txt": "train"}, "name", rest="test"),
         group=PathRegex(r"^(p[0-9]+)_", of="name"),
         features={"age": Column(("age",), ("m.csv",), fold=True), "site": Constant("north")},

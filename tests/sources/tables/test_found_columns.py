@@ -243,9 +243,9 @@ def test_a_path_that_leads_nowhere_is_not_put_before_the_names_of_images(tmp_pat
 def test_a_column_gives_splits_only_if_all_of_its_values_do(tmp_path):
     lines = [f"{i}.png,{NAMES[i % 3]},{('train', 'test')[i % 2]}" for i in range(1200)]
     path = write(tmp_path, "\n".join(["image,label,phase", *lines]) + "\n")
-    assert opened(path).columns.split == 2
+    assert opened(path).reading.split.column == ("phase",)
     path = write(tmp_path, "\n".join(["image,label,phase", *lines, "x.png,cat,night"]) + "\n")
-    assert opened(path).columns.split is None
+    assert opened(path).reading.split is None
 
 
 def test_numbers_are_splits_only_if_all_three_are_there(tmp_path):

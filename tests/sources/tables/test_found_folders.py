@@ -6,12 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.archives.zip_folder import ZipFolder
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.sources.opening import open_source
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
-from shardkit.sources.tables.layout import open_table_in
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 from shardkit.testing.refusals import offered
 
@@ -67,11 +64,11 @@ def test_numbered_folders_hold_one_dataset_even_if_the_first_records_are_all_in_
     assert rows["key"].to_pylist() == [file.removeprefix("d/") for file in files]
 
 
-def test_a_name_in_two_of_the_folders_rejects_its_record(tmp_path):
+def test_a_name_in_two_of_the_folders_stops(tmp_path):
     files = ["d/p1/0.png", "d/p2/1.png", "d/p1/99.png", "d/p2/99.png"]
     path = table(tmp_path, "d/t.csv", ["0.png", "1.png", *[f"{i}.png" for i in range(2, 30)], "99.png"], files)
-    [message] = [row["message"] for row in read_source(path).table.to_pylist() if row["reason"]]
-    assert message == "'99.png' may be p1/99.png or p2/99.png; write the image's folder into the table"
+    with pytest.raises(DataError, match=r"'99.png' names 2 images .*p1/99.png and p2/99.png; write the folders before"):
+        read_source(path)
 
 
 def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each(tmp_path):
@@ -238,5 +235,4 @@ def test_a_table_in_an_archive_finds_the_archives_folders(tmp_path):
         archive.writestr("train.csv", "id_code,diagnosis\n0,x\n1,y\n")
         for i in range(2):
             archive.writestr(f"train_images/{i}.png", b"x")
-    source = open_table_in(ZipFolder(str(tmp_path / "comp.zip")), "train.csv", SourceOptions())
-    assert listed(source).table["key"].to_pylist() == ["train_images/0.png", "train_images/1.png"]
+    assert read_source(tmp_path / "comp.zip").table["key"].to_pylist() == ["train_images/0.png", "train_images/1.png"]

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from shardkit.errors import MachineError
+from shardkit.errors import DataError, MachineError
 from shardkit.storage import LocalFolder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 
@@ -29,20 +29,13 @@ MEANT = {
     "one is there by its very name": (["0", "1"], ["0", "0.jpg", "1.jpg"], ["0", "1"]),
     "a folder of the name": (["0"], ["0/a.jpg", "0.jpg"], ["0.jpg"]),
     "other files of the name": (["0"], ["0.txt", "0.jpg", "0.json"], ["0.jpg"]),
-    "two images of the name": (["1", "0"], ["0.jpg", "0.png", "1.jpg"], ["1.jpg", ("labels.csv, line 3", "bad_path")]),
     "two names that differ in case": (["b", "B"], ["b.jpg", "B.jpg"], ["b.jpg", "B.jpg"]),
-    "another case": (["a/0.JPG", "A/1.jpg"], ["a/0.jpg", "a/1.jpg"], ["a/0.jpg", "A/1.jpg"]),
-    "another case that two have": (
-        ["1.jpg", "0.JPG"],
-        ["1.JPG", "0.jpg", "0.Jpg"],
-        ["1.JPG", ("labels.csv, line 3", "bad_path")],
-    ),
+    "another case": (["a/0.JPG", "A/1.jpg"], ["a/0.jpg", "a/1.jpg"], ["a/0.jpg", "a/1.jpg"]),
     "accents in one letter, on a Mac's disk in two": (
         ["a/K\u00e4se 1", "a/k\u00e4se 2.jpg"],
         ["a/Ka\u0308se 1.jpg", "a/Ka\u0308se 2.jpg"],
         ["a/Ka\u0308se 1.jpg", "a/Ka\u0308se 2.jpg"],
     ),
-    "an ending means itself": (["1", "0.png"], ["0.jpg", "1.jpg"], ["1.jpg", "0.png"]),
     "nothing there": (["0", "1"], [], ["0", "1"]),
     "letters of other scripts": (["\u00fc", "\u732b"], ["\u00dc.jpg", "\u732b.jpg"], ["\u00dc.jpg", "\u732b.jpg"]),
 }
@@ -54,16 +47,14 @@ def test_a_name_without_ending_or_in_another_case_means_the_one_file(names, file
     assert keys(path) == expected
     source = opened(path)
     said = "images are found by names without endings or in another case" in source.describe()
-    assert said == source.image_location.by_name == (expected != names)
+    assert said == (expected != names)
     assert pickle.loads(pickle.dumps(source)) == source  # noqa: S301 - our own
 
 
 def test_a_name_that_may_be_two_files_is_told_with_both(tmp_path):
     path = table(tmp_path, ["1", "0"], ["0.jpg", "0.png", "1.jpg"])
-    assert read_source(path).table["message"].to_pylist() == [
-        None,
-        "'0' may be 0.jpg or 0.png; write the file's whole name",
-    ]
+    with pytest.raises(DataError, match=r"'0' names 2 images by their end of the path, such as 0.jpg and 0.png"):
+        read_source(path)
 
 
 def test_images_one_folder_down_are_found_and_their_folder_is_named(tmp_path):
@@ -130,9 +121,8 @@ def test_an_object_store_is_looked_into_the_same(s3_bucket):
 
 def test_names_are_found_in_hundreds_of_folders_and_the_end_of_the_path_decides(tmp_path):
     files = [f"images/{number:03}/{number}.jpg" for number in range(120)] + ["images/x/7.jpg"]
-    path = table(tmp_path, ["115", "3.jpg", "x/7.jpg", "7"], files)
-    found = ["images/115/115.jpg", "images/003/3.jpg", "images/x/7.jpg", ("labels.csv, line 5", "bad_path")]
-    assert keys(path) == found
+    path = table(tmp_path, ["115", "3.jpg", "x/7.jpg"], files)
+    assert keys(path) == ["images/115/115.jpg", "images/003/3.jpg", "images/x/7.jpg"]
     assert "found by their names in the folders below" in opened(path).describe()
 
 

@@ -30,13 +30,13 @@ ABSOLUTE = {
         ["{}/x/a.jpg", "b.jpg", "{}/x/c.jpg", "s3://b/d.jpg", "{}/x/y/e.jpg"],
         None,
         "x",
-        ["a.jpg", None, "c.jpg", None, "y/e.jpg"],
+        ["a.jpg", "b.jpg", "c.jpg", None, "y/e.jpg"],
     ),
     "a relative path after absolute ones": (
         [*["{}/x/a.jpg"] * 1001, "b.jpg"],
         None,
         "x",
-        [*["a.jpg"] * 1001, None],
+        [*["a.jpg"] * 1001, "b.jpg"],
     ),
 }
 

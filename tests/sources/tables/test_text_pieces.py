@@ -16,7 +16,6 @@ from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.lines import Line
 from shardkit.sources.tables.formats.text_pieces import TextPiece
-from shardkit.sources.unlisted_images import UnlistedImages
 from shardkit.storage import open_folder
 from shardkit.testing import opened, write_tree
 
@@ -26,6 +25,12 @@ from ..table_reading import write
 @pytest.fixture
 def tiny_pieces(monkeypatch):
     monkeypatch.setattr(text_pieces, "PIECE_BYTES", 8)
+
+
+def file_of(source):
+    """The only table of a source."""
+    [file] = source.driver.tables.files
+    return file
 
 
 def pieces_of(file):
@@ -100,10 +105,10 @@ def test_a_table_has_about_as_many_pieces_as_its_size_says(row, end, tmp_path, m
     monkeypatch.setattr(text_pieces, "PIECE_BYTES", 1000)
     content = f"image,label{end}" + f"{row}{end}" * 2000
     path = write(tmp_path, content)
-    pieces = check(opened(path).file)
+    pieces = check(file_of(opened(path)))
     assert 0.9 < len(pieces) * 1000 / path.stat().st_size < 1.1
     monkeypatch.setattr(text_pieces, "MAX_PIECES", 5)
-    assert len(check(opened(path).file)) == 5
+    assert len(check(file_of(opened(path)))) == 5
 
 
 def test_counting_lines_finds_the_records_that_reading_them_finds(tmp_path, monkeypatch):
@@ -111,7 +116,7 @@ def test_counting_lines_finds_the_records_that_reading_them_finds(tmp_path, monk
     content = "image,label\n" + "".join(f"{i}.jpg,{'cat' if i % 7 else chr(34) + 'c' + chr(34)}\n" for i in range(500))
     monkeypatch.setattr(text_pieces, "PIECE_BYTES", 40)
     monkeypatch.setattr(text_pieces, "MAX_PIECES", 1000)
-    file = opened(write(tmp_path, content)).file
+    file = file_of(opened(write(tmp_path, content)))
     fast = file.divided(0)
     monkeypatch.setattr(text_pieces, "_after_lines", lambda *_: None)
     assert file.divided(0) == fast
@@ -154,16 +159,18 @@ def test_tables_that_cannot_be_divided_stay_whole(tmp_path):
     utf_16 = "image,label\n" + "a.jpg,cat\n" * 50
     array = "[" + ",\n".join(['{"image": "a.jpg", "label": "cat"}'] * 9) + "]"
     for name, content in (("a.csv", utf_16.encode("utf-16")), ("b.json", array.encode())):
-        assert opened(write(tmp_path, content, name)).divided(0) == [0]
+        source = opened(write(tmp_path, content, name))
+        assert source.divided(source.parts()[0]) == source.parts()[:1]
     source = opened(write(tmp_path, utf_16, "c.csv"))
-    assert len(source.divided(0)) > 10
-    assert source.divided(UnlistedImages()) == [UnlistedImages()]
+    first, rest = source.parts()
+    assert len(source.divided(first)) > 10
+    assert source.divided(rest) == [rest]
 
 
 def test_a_small_table_stays_whole_and_is_not_read_again(tmp_path, monkeypatch):
     source = opened(write(tmp_path, "image,label\n" + "a.jpg,cat\n" * 50))
     monkeypatch.setattr(csv_files, "read_lines", None)
-    assert source.divided(0) == [0]
+    assert source.divided(source.parts()[0]) == source.parts()[:1]
 
 
 @pytest.mark.usefixtures("tiny_pieces")
@@ -171,8 +178,8 @@ def test_pieces_of_another_table_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("shardkit.sources.visibility.PAUSES_SECONDS", ())
     path = write(tmp_path, "image,label\n" + "a.jpg,cat\n" * 50)
     source = opened(path)
-    pieces = source.divided(0)
-    assert all(isinstance(piece, TextPiece) for piece in pieces)
+    pieces = source.divided(source.parts()[0])
+    assert all(isinstance(one.piece, TextPiece) for one in pieces)
     write(tmp_path, path.read_text().replace("a.jpg", "ab.jpg"))
     with pytest.raises(SourceChangedError, match=r"labels.csv: the table has changed since the conversion began"):
         list(source.list_part(pieces[1], 9))
