@@ -5,6 +5,7 @@ argument is checked before it is used.
 """
 
 import contextlib
+import functools
 import math
 import numbers
 import operator
@@ -12,7 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import numpy as np
 
@@ -177,15 +178,22 @@ def optional(check: Check) -> Check:
     return lambda name, found: None if found is None else check(name, found)
 
 
-def normalise_fields(value: Any, checks: Mapping[str, Check]) -> None:
+def normalise_fields(value: Any) -> None:
     """Check the fields of a frozen dataclass, and store what the checks return: a tuple for a list, an int for NumPy's.
+
+    The check of a field is in its annotation: `seed: Annotated[int, whole_number(0)] = 0`.
 
     Args:
         value: The dataclass, in its `__post_init__`.
-        checks: The check of each field by its name.
 
     Raises:
         CallError: A field is not what its check requires.
     """
-    for name, check in checks.items():
+    for name, check in _checks_of(value.__class__).items():
         object.__setattr__(value, name, check(name, getattr(value, name)))
+
+
+@functools.cache
+def _checks_of(kind: Any) -> dict[str, Check]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint.__metadata__[0] for name, hint in hints.items() if get_origin(hint) is Annotated}

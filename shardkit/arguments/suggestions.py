@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
 from shardkit.errors import SignatureError, UnknownArgumentError
 from shardkit.spelling import closest
@@ -53,12 +53,21 @@ def suggest_arguments(
                     raise SignatureError(f"{decorated.__name__}() {problem}; write it as in {example}") from None
             return inner(*args, **kwargs)
 
+        # Without the checks in annotations, for `help` and for IDEs.
+        setattr(call, "__signature__", signature.replace(parameters=_plain(signature)))  # noqa: B010 - unknown to mypy
         if not is_class:
             return cast("_Callable", call)
         setattr(decorated, "__init__", call)  # noqa: B010 - mypy refuses the plain assignment to a class
         return decorated
 
     return decorate
+
+
+def _plain(signature: inspect.Signature) -> list[inspect.Parameter]:
+    return [
+        one.replace(annotation=get_args(one.annotation)[0]) if get_origin(one.annotation) is Annotated else one
+        for one in signature.parameters.values()
+    ]
 
 
 def words_of(values: Mapping[str, type]) -> dict[str, str]:

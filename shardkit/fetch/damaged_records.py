@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +28,10 @@ class Skip:
         CallError: The number is not a whole number of at least 0.
     """
 
-    max_records: int = MAX_SKIPPED_RECORDS
+    max_records: Annotated[int, whole_number(0)] = MAX_SKIPPED_RECORDS
 
     def __post_init__(self) -> None:
-        normalise_fields(self, {"max_records": whole_number(0)})
+        normalise_fields(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A position is an index into the endless sequence of examples: global batch k of 
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +48,12 @@ class BlockOrder:
         CallError: A value is not a whole number of at least 1.
     """
 
-    block_records: int = BLOCK_RECORDS
-    window_blocks: int = WINDOW_BLOCKS
-    lanes: int = LANES
+    block_records: Annotated[int, whole_number(1, MAX_BLOCK_RECORDS)] = BLOCK_RECORDS
+    window_blocks: Annotated[int, whole_number(1)] = WINDOW_BLOCKS
+    lanes: Annotated[int, whole_number(1)] = LANES
+
+    def __post_init__(self) -> None:
+        normalise_fields(self)
 
     def layout(self, starts: _Ints) -> BlockLayout:
         """Return the layout of the blocks of some shards.
@@ -59,11 +62,6 @@ class BlockOrder:
             starts: int64[S + 1]; shard s has the examples [starts[s], starts[s + 1]), at least one.
         """
         return BlockLayout(starts, self.block_records, self.window_blocks, self.lanes)
-
-    def __post_init__(self) -> None:
-        at_least_one = whole_number(1)
-        checks = {"block_records": whole_number(1, MAX_BLOCK_RECORDS)}
-        normalise_fields(self, checks | {"window_blocks": at_least_one, "lanes": at_least_one})
 
 
 class Order(Protocol):

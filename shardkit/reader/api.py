@@ -1,8 +1,10 @@
 """`make_dataset_fn` and `make_dataset`: a dataset on disk becomes the input of a trainer."""
 
-import os
-from collections.abc import Sequence
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import tensorflow as tf
 
@@ -12,18 +14,8 @@ from shardkit.order import BatchLayout
 from shardkit.order.batches import check_worker_index
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.other_apis import MAKE_DATASET_FN_WORDS, MAKE_DATASET_WORDS
-from shardkit.reader.arguments.reading import (
-    BatchMapFn,
-    Datasets,
-    LastBatch,
-    MapFn,
-    OnCorrupt,
-    Order,
-    ReadArguments,
-    SampleWeight,
-    Sampling,
-)
-from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
+from shardkit.reader.arguments.reading import ReadArguments
+from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.loading import load_dataset_fn
 
@@ -31,35 +23,31 @@ from shardkit.reader.loading import load_dataset_fn
 _VALUES = {"images": Images, "order": BlockOrder, "on_corrupt": Skip, "cache": Cache, "service": Service}
 _WORDS = words_of(_VALUES)
 _EXAMPLE = "('OUT', 'train', global_batch_size=64, image_size=(224, 224))"
+_Parameters = ParamSpec("_Parameters")
+_Arguments = TypeVar("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def _takes(
+    kind: Callable[_Parameters, _Arguments],
+) -> Callable[[Callable[[_Arguments], _Result]], Callable[_Parameters, _Result]]:
+    """Return a decorator that gives a function the parameters of a dataclass, for callers, `help` and type checkers."""
+
+    def decorate(make: Callable[[_Arguments], _Result]) -> Callable[_Parameters, _Result]:
+        @functools.wraps(make)
+        def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+            return make(kind(*args, **kwargs))
+
+        result = inspect.signature(make).return_annotation
+        setattr(call, "__signature__", inspect.signature(kind).replace(return_annotation=result))  # noqa: B010 - as ours
+        return call
+
+    return decorate
 
 
 @suggest_arguments(_WORDS, MAKE_DATASET_FN_WORDS, f"reader.make_dataset_fn{_EXAMPLE}")
-def make_dataset_fn(
-    dataset: Datasets,
-    split: str,
-    *,
-    global_batch_size: int,
-    image_size: tuple[int, int] | None = None,
-    images: Images | None = None,
-    training: bool = True,
-    last_batch: LastBatch = "padded",
-    seed: int = 0,
-    start_step: int = 0,
-    order: Order = "full",
-    sampling: Sampling = "natural",
-    where: Any = None,
-    fold: tuple[int, int] | None = None,
-    take: int | None = None,
-    features: Sequence[str] | None = None,
-    map_fn: MapFn | None = None,
-    batch_map_fn: BatchMapFn | None = None,
-    one_hot: bool = False,
-    sample_weight: SampleWeight | None = None,
-    on_corrupt: OnCorrupt = "error",
-    cache: str | os.PathLike[str] | Cache | Memory | None = "auto",
-    service: str | Service | None = None,
-    independent_workers: bool = False,
-) -> DatasetFn:
+@_takes(ReadArguments)
+def make_dataset_fn(arguments: ReadArguments) -> DatasetFn:  # noqa: D417 - the fields of the dataclass
     """Make the input function of one split.
 
     In training its elements follow one endless order of all examples: every example exactly once per epoch, and the
@@ -148,63 +136,24 @@ def make_dataset_fn(
         ManifestError, DataError: The dataset is damaged; the message names the file.
         CallError: An argument is wrong, arguments do not go together, or the split cannot fill a batch.
     """
-    arguments = ReadArguments(
-        dataset=dataset,
-        split=split,
-        global_batch_size=global_batch_size,
-        image_size=image_size,
-        images=images,
-        training=training,
-        last_batch=last_batch,
-        seed=seed,
-        start_step=start_step,
-        order=order,
-        sampling=sampling,
-        where=where,
-        fold=fold,
-        take=take,
-        features=features,  # type: ignore[arg-type] # becomes a tuple
-        map_fn=map_fn,
-        batch_map_fn=batch_map_fn,
-        one_hot=one_hot,
-        sample_weight=sample_weight,
-        on_corrupt=on_corrupt,
-        cache=cache,
-        service=service,
-        independent_workers=independent_workers,
-    )
     return load_dataset_fn(arguments)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerArguments(ReadArguments):
+    """Arguments of `make_dataset`: those of `make_dataset_fn`, and the part of each global batch that is read."""
+
+    num_workers: Annotated[int, whole_number()] = 1
+    worker_index: Annotated[int | None, optional(whole_number())] = None
+
+    def __post_init__(self) -> None:
+        ReadArguments.__post_init__(self)
+        object.__setattr__(self, "worker_index", check_worker_index(self.num_workers, self.worker_index))
+
+
 @suggest_arguments(_WORDS, MAKE_DATASET_WORDS, f"reader.make_dataset{_EXAMPLE}")
-def make_dataset(
-    dataset: Datasets,
-    split: str,
-    *,
-    global_batch_size: int,
-    num_workers: int = 1,
-    worker_index: int | None = None,
-    image_size: tuple[int, int] | None = None,
-    images: Images | None = None,
-    training: bool = True,
-    last_batch: LastBatch = "padded",
-    seed: int = 0,
-    start_step: int = 0,
-    order: Order = "full",
-    sampling: Sampling = "natural",
-    where: Any = None,
-    fold: tuple[int, int] | None = None,
-    take: int | None = None,
-    features: Sequence[str] | None = None,
-    map_fn: MapFn | None = None,
-    batch_map_fn: BatchMapFn | None = None,
-    one_hot: bool = False,
-    sample_weight: SampleWeight | None = None,
-    on_corrupt: OnCorrupt = "error",
-    cache: str | os.PathLike[str] | Cache | Memory | None = "auto",
-    service: str | Service | None = None,
-    independent_workers: bool = False,
-) -> Any:
+@_takes(WorkerArguments)
+def make_dataset(arguments: WorkerArguments) -> Any:  # noqa: D417 - the fields of the dataclass
     """Make a plain `tf.data.Dataset` of one worker's part of every global batch, for JAX and custom loops.
 
     Without `num_workers` its elements are whole global batches, and `strategy.experimental_distribute_dataset` gives
@@ -212,68 +161,19 @@ def make_dataset(
     pass a dataset made with `num_workers` to that function: it would take parts of parts.
 
     Args:
-        dataset: See `make_dataset_fn`, as for all arguments that are not listed here.
-        split: Name of the split.
-        global_batch_size: Examples of a step over all workers; elements hold global_batch_size / num_workers.
-        num_workers: Number of processes that read a part each.
+        num_workers: Number of processes that read a part each: global_batch_size / num_workers examples of a step.
         worker_index: Number of this process, from 0; required with several workers.
-        image_size: (height, width), short for images=Images((height, width)).
-        images: How images are decoded, cropped and resized.
-        training: True for the endless order, False for one pass.
-        last_batch: "padded" or "short".
-        seed: Seed of order and augmentation.
-        start_step: Global step to start at.
-        order: "full", "block" or a `BlockOrder`.
-        sampling: "natural", "class_balanced" or weights by class name.
-        where: Condition on the index.
-        fold: (index, count) for cross-validation.
-        take: Number of examples to read.
-        features: Names of the features of each element, where images stay encoded.
-        map_fn: Function of (features, seed) that returns the element of one example.
-        batch_map_fn: Function of (element, seed) that returns the batch.
-        one_hot: Whether labels are rows of 0 and 1.
-        sample_weight: "balanced" or weights by class name.
-        on_corrupt: "error", "skip" or a `Skip`.
-        cache: Memory or a local folder for what is read, see `make_dataset_fn`.
-        service: Address of a tf.data service, or a `Service`.
-        independent_workers: See `make_dataset_fn`.
+        others: All arguments of `make_dataset_fn`, which documents them.
 
     Raises:
         CallError: The batch is not a multiple of the number of workers; and see `make_dataset_fn`.
     """
-    number = whole_number()
-    num_workers = number("num_workers", num_workers)
-    worker_index = check_worker_index(num_workers, optional(number)("worker_index", worker_index))
-    BatchLayout(number("global_batch_size", global_batch_size), num_workers, worker_index)
-    dataset_fn = make_dataset_fn(
-        dataset,
-        split,
-        global_batch_size=global_batch_size,
-        image_size=image_size,
-        images=images,
-        training=training,
-        last_batch=last_batch,
-        seed=seed,
-        start_step=start_step,
-        order=order,
-        sampling=sampling,
-        where=where,
-        fold=fold,
-        take=take,
-        features=features,
-        map_fn=map_fn,
-        batch_map_fn=batch_map_fn,
-        one_hot=one_hot,
-        sample_weight=sample_weight,
-        on_corrupt=on_corrupt,
-        cache=cache,
-        service=service,
-        independent_workers=independent_workers,
-    )
+    workers = arguments.num_workers
+    layout = BatchLayout(arguments.global_batch_size, workers, arguments.worker_index or 0)
+    dataset = load_dataset_fn(arguments)(tf.distribute.InputContext(workers, layout.worker_index, workers))
     distribution = tf.data.Options()
     # DATA cuts every global batch into contiguous parts, in order. AUTO (the default) keeps the batches but not the
     # order inside them, OFF gives every worker everything. Of parts DATA would drop all but one: there OFF.
     policy = tf.data.experimental.AutoShardPolicy
-    distribution.experimental_distribute.auto_shard_policy = policy.DATA if num_workers == 1 else policy.OFF
-    made = dataset_fn(tf.distribute.InputContext(num_workers, worker_index, num_workers))
-    return made.with_options(distribution)
+    distribution.experimental_distribute.auto_shard_policy = policy.DATA if workers == 1 else policy.OFF
+    return dataset.with_options(distribution)

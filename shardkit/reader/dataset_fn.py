@@ -1,6 +1,7 @@
 """`DatasetFn`, the input function of a trainer: it makes the dataset of each input pipeline."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,11 @@ import tensorflow as tf
 from shardkit.arguments.checks import refused, whole_number
 from shardkit.dataset.features import has_labels
 from shardkit.errors import CallError
-from shardkit.fetch.damaged_records import DamagedRecord, DamagedRecords
-from shardkit.fetch.memory import HeldPixels
+from shardkit.fetch.damaged_records import DamagedRecord
 from shardkit.fetch.table.classes import count_classes
-from shardkit.fetch.table.records import RecordTable
-from shardkit.order import BatchLayout, sequential, steps_per_epoch
+from shardkit.order import sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
-from shardkit.order.training import Order
 from shardkit.reader import input_contexts, pipeline
-from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import check_start_step
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
 from shardkit.reader.iterators.padded_evaluation import mark_padding
@@ -46,36 +43,25 @@ class DatasetFn(NotData):
         steps_per_epoch: ceil(num_examples / global_batch_size): the steps that return every example at least once. With
             `sampling`, or several datasets, they return as many examples, but not each of them.
         class_names: Names of the classes in label order.
+        spec: What its pipelines read.
         watch: What is known of the iterators of this function's datasets, for callbacks.
     """
 
-    def __init__(
-        self,
-        table: RecordTable,
-        options: ReadOptions,
-        order: Order | None,
-        start_step: int,
-        placement: Placement | None,
-        *,
-        class_names: Sequence[str],
-        order_name: str,
-        pixels: HeldPixels | None = None,
-    ) -> None:
-        self._table, self._options, self._order, self._pixels = table, options, order, pixels
-        self._placement = placement
-        self._order_name = order_name
+    def __init__(self, spec: PipelineSpec, placement: Placement | None, class_names: Sequence[str]) -> None:
+        self.spec, self._placement, self.class_names = spec, placement, list(class_names)
         self._element_spec: Any = None  # of a whole global batch, once a dataset of such batches was made
-        self.class_names = list(class_names)
-        self._damaged = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
-        self.num_examples = table.num_examples if order is None else order.num_examples
+        options, start_step = spec.options, spec.options.start_step
+        self._table, self._options, self._order = spec.table, options, spec.order
+        self.num_examples = spec.table.num_examples if spec.order is None else spec.order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
         if not options.training:
             warn_of_skipped_steps(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
             self._start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
-        mapped = options.image is None or options.map_fn is not None or options.batch_map_fn is not None
+        mapped = spec.image is None or options.map_fn is not None or options.batch_map_fn is not None
         self.watch = IteratorWatch(
-            self.steps_per_epoch if options.training else None, lacks_labels=not (mapped or has_labels(table.features))
+            self.steps_per_epoch if options.training else None,
+            lacks_labels=not (mapped or has_labels(spec.table.features)),
         )
         self._is_made = True
 
@@ -98,7 +84,7 @@ class DatasetFn(NotData):
             global_batch_size=self._options.global_batch_size,
             num_examples=self.num_examples,
             training=self._options.training,
-            last_batch="short" if self._options.short_last_batch else "padded",
+            last_batch=self._options.last_batch,
         )
         layout = input_contexts.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
@@ -107,7 +93,7 @@ class DatasetFn(NotData):
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
             start_step = WatchedStart(self._start_step, self._num_steps, self.watch)
-        spec = self._spec(layout, start_step)
+        spec = replace(self.spec, layout=layout, start_step=start_step)
         if self._placement is not None:
             dataset = self._placement(spec)
         else:
@@ -174,7 +160,7 @@ class DatasetFn(NotData):
     @property
     def _num_padding(self) -> int:
         """Number of rows of weight 0 after the examples of an evaluation."""
-        if self._order is not None or self._options.short_last_batch:
+        if self._order is not None or self._options.has_short_batch:
             return 0
         return sequential.num_positions(self.num_examples, self._options.global_batch_size) - self.num_examples
 
@@ -201,19 +187,28 @@ class DatasetFn(NotData):
             padding = [f"{_counted(self._num_padding, 'row')} of padding"]
         elif self._order is None and self.num_examples % self._options.global_batch_size:
             padding = ["a shorter last batch"]
-        parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name, *padding]
+        parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name(), *padding]
         return f"{self._options.split}: {', '.join(parts)}"
+
+    def _order_name(self) -> str:
+        options = self._options
+        if not options.training:
+            return "one pass"
+        if isinstance(options.dataset, list):
+            return f"a mixture of {len(options.dataset)} datasets"
+        if options.sampling != "natural":
+            return "class-balanced sampling" if isinstance(options.sampling, str) else "sampling by class weights"
+        return "full order" if options.block_order is None else "block order"
 
     @property
     def damaged_records(self) -> list[DamagedRecord]:
         """Damaged records that were replaced, as far as this process has read them; see `on_corrupt`."""
-        return [] if self._damaged is None else self._damaged.records
+        return [] if self.spec.damaged is None else self.spec.damaged.records
 
     @property
     def held_bytes(self) -> int:
         """Bytes of records and decoded images that this process holds in memory, see `cache`."""
-        held = self._table.held
-        return (0 if held is None else held.num_bytes) + (0 if self._pixels is None else self._pixels.num_bytes)
+        return sum(held.num_bytes for held in (self._table.held, self.spec.pixels) if held is not None)
 
     @property
     def element_spec(self) -> Any:
@@ -241,18 +236,13 @@ class DatasetFn(NotData):
             images: [n, height, width, channels], as elements have them.
         """
         values = np.asarray(images, np.float32)
-        normalised = self._options.image
+        normalised = self.spec.image
         if normalised is not None and normalised.mean is not None:
             values = values * np.asarray(normalised.std, np.float32) + np.asarray(normalised.mean, np.float32)
         return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
     def _whole_batches(self, start_step: int) -> Any:
-        layout = BatchLayout(self._options.global_batch_size, 1, 0)
-        return pipeline.build(self._spec(layout, start_step))
-
-    def _spec(self, layout: BatchLayout, start_step: Any) -> PipelineSpec:
-        table, options, order = self._table, self._options, self._order
-        return PipelineSpec(table, layout, options, order, start_step, self._damaged, pixels=self._pixels)
+        return pipeline.build(replace(self.spec, start_step=start_step))
 
     def keys(self) -> list[str]:
         """Return the keys of an evaluation's examples, in the order in which it returns them; reads no image.
@@ -271,11 +261,11 @@ class DatasetFn(NotData):
         Raises:
             CallError: The step is not a whole number, is negative, or is after the end of an evaluation.
         """
-        options = self._options
         self._check_step(step)
-        positions = np.arange(step * options.global_batch_size, (step + 1) * options.global_batch_size)
-        if self._order is not None:
-            ids = self._order.ids(positions)
+        size, order = self._options.global_batch_size, self._order
+        positions = np.arange(step * size, (step + 1) * size)
+        if order is not None:
+            ids = order.ids(positions)
         else:
             ids, weights = sequential.padded_ids(positions, num_examples=self.num_examples)
             ids = ids[weights > 0]

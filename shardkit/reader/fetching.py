@@ -29,7 +29,7 @@ class Fetching:
         Raises:
             DataError: A dataset was removed or converted again since the table was made.
         """
-        table, options, image = spec.table, spec.options, spec.options.image
+        table, options, image = spec.table, spec.options, spec.image
         sources = Sources(table, spec.pixels)
         error = None if image is None else partial(decoding_error, image=image)
         recovery = RecordRecovery(table, spec.damaged, options.seed, sources, error)

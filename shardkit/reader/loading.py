@@ -11,7 +11,8 @@ from dataclasses import replace
 from shardkit.dataset.features import OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, UnknownNameError
-from shardkit.fetch.memory import HeldPixels, HeldRecords, check_room, hold, record_bytes
+from shardkit.fetch.damaged_records import DamagedRecords
+from shardkit.fetch.memory import HeldRecords, check_room, hold, record_bytes
 from shardkit.fetch.orders import make_order
 from shardkit.fetch.sources import Sources
 from shardkit.fetch.table.classes import class_weights
@@ -20,11 +21,10 @@ from shardkit.fetch.table.records import RecordTable, load_table
 from shardkit.fetch.table.selection import select
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
-from shardkit.order import steps_per_epoch
+from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.blocks import BLOCK_RECORDS
 from shardkit.order.training import check_order
 from shardkit.reader.arguments.images import ImageOptions
-from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.arguments.values import AUTO_BYTES, Cache, Memory
 from shardkit.reader.cache.shard_cache import ShardCache
@@ -32,7 +32,7 @@ from shardkit.reader.dataset_fn import DatasetFn, remember_training
 from shardkit.reader.images.held import hold_pixels, pixel_shape
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
-from shardkit.reader.pipeline_spec import has_images_only
+from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.remote.placement import choose_placement
 
 _EVALUATION_SPLITS = {"validation", "test"}
@@ -51,13 +51,13 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         ManifestError, DataError: The dataset is damaged; the message names the file.
         CallError: Arguments do not go together or do not suit the dataset, or the split cannot fill a batch.
     """
-    placement = choose_placement(given.service, independent_workers=given.independent_workers)
+    placement = choose_placement(given.remote_service, independent_workers=given.independent_workers)
     source: Manifest | Mixture
     if isinstance(given.dataset, list):
         source = make_mixture(given.dataset)
     else:
-        source = given.dataset if isinstance(given.dataset, Manifest) else read_manifest(given.dataset)
-    classes, blocks = source.classes, given.block_order
+        source = given.dataset if isinstance(given.dataset, Manifest) else read_manifest(str(given.dataset))
+    manifests, classes = list(source.manifests) if isinstance(source, Mixture) else [source], source.classes
 
     def load(manifest: Manifest) -> RecordTable:
         check_split(manifest, given.split)
@@ -71,20 +71,9 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         warn_of_training_on(given.split)
     if given.one_hot and not (table.has_class and table.num_classes):
         raise CallError("one_hot=True needs a dataset whose examples have one class each; leave it out")
-    options = ReadOptions(
-        split=(source.manifests[0] if isinstance(source, Mixture) else source).split_name(given.split),
-        global_batch_size=given.global_batch_size,
-        training=given.training,
-        seed=given.seed,
-        image=_image_options(given, table),
-        map_fn=given.map_fn,
-        batch_map_fn=given.batch_map_fn,
-        class_weights=None if given.sample_weight is None else class_weights(table, classes, given.sample_weight),
-        one_hot=given.one_hot,
-        max_corrupt=given.max_corrupt,
-        short_last_batch=given.has_short_batch,
-        features=_checked_features(given, table),
-    )
+    for name in given.features or ():
+        if name not in table.features:
+            raise UnknownNameError(f"features names {name!r}; the dataset stores {', '.join(sorted(table.features))}")
     order = make_order(
         table,
         classes,
@@ -92,7 +81,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         seed=given.seed,
         global_batch_size=given.global_batch_size,
         shares=source.shares(table) if isinstance(source, Mixture) else None,
-        blocks=blocks,
+        blocks=given.block_order,
         sampling=given.sampling,
     )
     if order is not None:
@@ -101,36 +90,39 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     check_start(
         given.start_step, None if given.training else steps_per_epoch(table.num_examples, given.global_batch_size)
     )
-    pixels = None
+    spec = PipelineSpec(
+        table,
+        replace(given, split=manifests[0].split_name(given.split), image_size=None),
+        order,
+        image=None
+        if given.images is None
+        else ImageOptions.of(given.images, training=given.training, has_boxes=OBJECT_LABELS in table.features),
+        class_weights=None if given.sample_weight is None else class_weights(table, classes, given.sample_weight),
+        damaged=None if given.max_corrupt is None else DamagedRecords(given.max_corrupt),
+        pixels=None,
+        layout=BatchLayout(given.global_batch_size, 1, 0),
+        start_step=0,
+    )
     if isinstance(given.cache, Cache):  # last: a call that is refused copies nothing
-        table = with_local_copies(table, given.cache)
+        spec = replace(spec, table=with_local_copies(table, given.cache))
     elif placement is None and given.cache is not None:
-        table, pixels = _held(table, options, given.cache)
-    if table.held is None and pixels is None and not table.has_copies:
-        record_by_record = given.training and blocks is None
+        spec = _held(spec)
+    if spec.table.held is None and spec.pixels is None and not spec.table.has_copies:
+        record_by_record = given.training and given.block_order is None
         check_remote_reading(table, record_by_record=record_by_record, elsewhere=placement is not None)
     if given.training:
-        manifests = source.manifests if isinstance(source, Mixture) else [source]
         remember_training([manifest.root.url for manifest in manifests])
-    return DatasetFn(
-        table,
-        options,
-        order,
-        given.start_step,
-        placement,
-        class_names=classes,
-        order_name=_order_name(given, source),
-        pixels=pixels,
-    )
+    return DatasetFn(spec, placement, classes)
 
 
-def _held(table: RecordTable, options: ReadOptions, cache: Memory | str) -> tuple[RecordTable, HeldPixels | None]:
-    """Return the table with its records in memory, or its decoded images, as the cache says.
+def _held(spec: PipelineSpec) -> PipelineSpec:
+    """Return the pipeline with its records in memory, or its decoded images, as the cache says.
 
     Raises:
         CallError: What is to be held needs more than the limit, or differs from epoch to epoch.
     """
-    image, max_bytes = options.image, cache.max_bytes if isinstance(cache, Memory) else AUTO_BYTES
+    table, image, cache = spec.table, spec.image, spec.options.cache
+    max_bytes = cache.max_bytes if isinstance(cache, Memory) else AUTO_BYTES
     if isinstance(cache, Memory) and cache.decoded:
         assert image is not None  # noqa: S101 - see ReadArguments
         if not image.crops.are_fixed:
@@ -140,45 +132,18 @@ def _held(table: RecordTable, options: ReadOptions, cache: Memory | str) -> tupl
             )
         pixels = hold_pixels(table, image)
         check_room(max_bytes, f"{table.num_examples:,} decoded images", pixels.num_bytes)
-        return table, pixels
-    shape = None if image is None or not has_images_only(table, options) else pixel_shape(table, image)
+        return replace(spec, pixels=pixels)
+    shape = pixel_shape(table, image) if image is not None and spec.has_images_only else None
     if image is not None and shape is not None:
         most = AUTO_BYTES if max_bytes is None else min(max_bytes, AUTO_BYTES)
         if table.num_examples * math.prod(shape) <= most:
-            return table, hold_pixels(table, image)
+            return replace(spec, pixels=hold_pixels(table, image))
     needed = record_bytes(table)
-    if not isinstance(cache, Memory):
-        return (replace(table, held=hold(table, lambda: HeldRecords(table))) if needed <= AUTO_BYTES else table), None
-    check_room(max_bytes, f"the {table.num_examples:,} records that are read", needed)
-    return replace(table, held=hold(table, lambda: HeldRecords(table))), None
-
-
-def _checked_features(given: ReadArguments, table: RecordTable) -> tuple[str, ...] | None:
-    """Return the features that elements have; None for all.
-
-    Raises:
-        UnknownNameError: The dataset does not store one.
-    """
-    for name in given.features or ():
-        if name not in table.features:
-            raise UnknownNameError(f"features names {name!r}; the dataset stores {', '.join(sorted(table.features))}")
-    return given.features
-
-
-def _image_options(given: ReadArguments, table: RecordTable) -> ImageOptions | None:
-    if given.images is None:
-        return None
-    return ImageOptions.of(given.images, training=given.training, has_boxes=OBJECT_LABELS in table.features)
-
-
-def _order_name(given: ReadArguments, source: Manifest | Mixture) -> str:
-    if not given.training:
-        return "one pass"
-    if isinstance(source, Mixture):
-        return f"a mixture of {len(source.manifests)} datasets"
-    if given.sampling != "natural":
-        return "class-balanced sampling" if isinstance(given.sampling, str) else "sampling by class weights"
-    return "full order" if given.block_order is None else "block order"
+    if isinstance(cache, Memory):
+        check_room(max_bytes, f"the {table.num_examples:,} records that are read", needed)
+    elif needed > AUTO_BYTES:
+        return spec
+    return replace(spec, table=replace(table, held=hold(table, lambda: HeldRecords(table))))
 
 
 def warn_of_training_on(split: str) -> None:

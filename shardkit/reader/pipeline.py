@@ -14,20 +14,20 @@ read by itself, see `remote`.
 The order is arithmetic, so the source is a range: starting at step k costs the same as starting at step 0.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
 
-from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
+from shardkit.dataset.features import MASK, OBJECT_LABELS
 from shardkit.dataset.stored_names import DERIVED
 from shardkit.errors import CallError
 from shardkit.fetch.fetcher import PIXELS
 from shardkit.fetch.places import BATCH_SEED, IS_EXAMPLE, KEY_HASH
 from shardkit.fetch.sources import KEY
 from shardkit.fetch.table.records import RecordTable
-from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, finish_held, finish_several, target_size
@@ -128,9 +128,9 @@ class _Batching:
             dataset = dataset.batch(size, drop_remainder=True)
         elif chunk < size:
             dataset = dataset.batch(size // chunk, drop_remainder=True).map(without_autograph(_joined))
-        if options.short_last_batch:
+        if options.has_short_batch:
             dataset = _parallel_map(dataset, _drop_padding)
-        if options.image is None and options.map_fn is None and not self._spec.has_indexed_features:
+        if self._spec.image is None and options.map_fn is None and not self._spec.has_indexed_features:
             parse = _ParseBatch(self._parser, options.features, compares_keys=self._compares_keys)
             dataset = _parallel_map(dataset, parse)
         if options.batch_map_fn is not None:
@@ -158,20 +158,20 @@ class _MakeElements:
 
     def __init__(self, spec: PipelineSpec, parser: Parser, *, compares_keys: bool) -> None:
         table, options = spec.table, spec.options
-        self._options, self._parser, self._compares_keys = options, parser, compares_keys
+        self._options, self._image, self._parser, self._compares_keys = options, spec.image, parser, compares_keys
         self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
         self._indexed = (*(options.features or ()), "weight") if spec.has_indexed_features else None
         self._has_images_only, self._decodes = spec.has_images_only, spec.decodes
-        self._have_size = options.image is not None and _have_size(table, options.image)
+        self._have_size = spec.image is not None and _have_size(table, spec.image)
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
-        self._has_class, self._num_classes = table.features.get(LABEL) == CLASS_LABEL, table.num_classes
+        self._has_class, self._num_classes = table.has_class, table.num_classes
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
         self._all_are_png = table.is_png is not None and bool(table.is_png.all())
 
     @without_autograph
     def __call__(self, columns: dict[str, Any]) -> Any:
         of_batch = {name: columns[name] for name in _OF_BATCH if name in columns}
-        image, map_fn = self._options.image, self._map_fn
+        image, map_fn = self._image, self._map_fn
         if image is None and map_fn is None:
             names = self._indexed or ("record", *_BESIDE_RECORDS)
             element = {name: columns[name] for name in names if name in columns}
@@ -196,7 +196,7 @@ class _MakeElements:
         return key | {_ELEMENT: self._element(columns, features)}
 
     def _element(self, columns: dict[str, Any], features: dict[str, Any]) -> Any:
-        image, map_fn = self._options.image, self._map_fn
+        image, map_fn = self._image, self._map_fn
         if image is not None:
             features = move_annotations(features, columns["window"], columns.get("flip"), image)
             features["image"] = self._pixels_of(columns, image)
@@ -330,7 +330,7 @@ class _MapBatch:
 class _ParseBatch:
     """From the records of a batch to their features, next to the batch's other columns."""
 
-    def __init__(self, parser: Parser, features: tuple[str, ...] | None, *, compares_keys: bool) -> None:
+    def __init__(self, parser: Parser, features: Sequence[str] | None, *, compares_keys: bool) -> None:
         self._parser, self._features, self._compares_keys = parser, features, compares_keys
 
     @without_autograph

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardkit.dataset.features import CLASS_LABEL, IMAGE, LABEL, has_labels
+from shardkit.dataset.features import IMAGE, LABEL, has_labels
 from shardkit.fetch.damaged_records import DamagedRecords
 from shardkit.fetch.memory import HeldPixels
 from shardkit.fetch.places import Wanted
@@ -13,7 +13,8 @@ from shardkit.fetch.table.records import RecordTable
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.order.training import Order
-from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.arguments.images import ImageOptions
+from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.iterators.start_steps import RandomStart, StartStep
 
 # A call of Python takes a tenth of a millisecond: small batches share one.
@@ -30,31 +31,21 @@ MAX_SEPARATE = 4
 
 @dataclass(frozen=True, slots=True)
 class PipelineSpec:
-    """One input pipeline.
-
-    Attributes:
-        table: The split's record table.
-        layout: The pipeline's part of every global batch.
-        options: Options of the reader.
-        order: Order of training; None in evaluation, which reads in file order.
-        start_step: First step, or an object that is read when an iterator is made.
-        damaged: The damaged records that were replaced, shared by all pipelines of an input function; None to stop at
-            the first one.
-        is_remote: Whether other processes run the graph. Nothing calls Python then, every record is read by itself, and
-            the number of batches of each process is not known.
-        pixels: The decoded images in memory; None if they are not held.
-        is_single: Whether one example is decoded at a time, because elements are not dense tensors.
-    """
+    """What the pipelines of one input function read, and one of them: its layout and its first step."""
 
     table: RecordTable
+    options: ReadArguments
+    order: Order | None  # None in evaluation, which reads in file order
+    image: ImageOptions | None  # None for the stored features, with encoded images
+    class_weights: tuple[float, ...] | None  # in label order; each training element ends with its class's weight
+    damaged: DamagedRecords | None  # those replaced, shared by all pipelines; None to stop at the first one
+    pixels: HeldPixels | None  # the decoded images, if they are held in memory
     layout: BatchLayout
-    options: ReadOptions
-    order: Order | None
-    start_step: int | StartStep | RandomStart
-    damaged: DamagedRecords | None = None
+    start_step: int | StartStep | RandomStart  # an object is read when an iterator is made
+    # Other processes run the graph: nothing calls Python, every record is read by itself, and the number of batches of
+    # each process is not known.
     is_remote: bool = False
-    pixels: HeldPixels | None = None
-    is_single: bool = False
+    is_single: bool = False  # one example is decoded at a time, because elements are not dense tensors
 
     @property
     def end_step(self) -> int:
@@ -69,24 +60,24 @@ class PipelineSpec:
     def wanted(self) -> Wanted:
         """What is fetched of each example."""
         options = self.options
-        decodes, features = options.image is not None, options.features or ()
+        decodes, features = self.image is not None, options.features or ()
         is_indexed = self.has_indexed_features or (decodes and options.map_fn is None and self.has_label_column)
         return Wanted(
             options.seed,
-            None if options.image is None else options.image.crops,
+            None if self.image is None else self.image.crops,
             has_record=not is_indexed,
             has_image=decodes or (self.has_indexed_features and IMAGE in features),
             has_size=self.has_indexed_features and not {"height", "width"}.isdisjoint(features),
             has_seed=options.map_fn is not None,
             has_batch_seed=options.batch_map_fn is not None,
-            class_weights=options.class_weights,
-            short_last_batch=options.short_last_batch,
+            class_weights=self.class_weights,
+            short_last_batch=options.has_short_batch,
         )
 
     @property
     def has_indexed_features(self) -> bool:
         """Whether elements have only features that the index holds: no record is parsed."""
-        known = {IMAGE, "height", "width"} | ({LABEL} if self.table.features.get(LABEL) == CLASS_LABEL else set())
+        known = {IMAGE, "height", "width"} | ({LABEL} if self.table.has_class else set())
         return not self.is_remote and self.options.features is not None and known.issuperset(self.options.features)
 
     @property
@@ -94,7 +85,7 @@ class PipelineSpec:
         """Whether examples are decoded after they were fetched, or given to a function one by one."""
         if self.pixels is not None and self.has_images_only:
             return False
-        return self.options.image is not None or self.options.map_fn is not None
+        return self.image is not None or self.options.map_fn is not None
 
     @property
     def chunk_size(self) -> int:
@@ -103,7 +94,7 @@ class PipelineSpec:
         A call costs TensorFlow 30 to 40 microseconds whatever it does, as much as decoding 32 x 32 pixels. So small
         images are decoded several at a time, for about a millisecond; a photograph takes longer than that alone.
         """
-        image, size = self.options.image, self.layout.per_replica_batch_size
+        image, size = self.image, self.layout.per_replica_batch_size
         if not self.decodes:
             return size  # a batch is parsed or cast at once
         if self.is_single:
@@ -117,12 +108,17 @@ class PipelineSpec:
     @property
     def has_images_only(self) -> bool:
         """Whether nothing but its image has to be made of a record, without rounding of scaled decoding."""
-        return has_images_only(self.table, self.options)
+        return (
+            self.image is not None
+            and not self.image.scaled_decoding
+            and self.options.map_fn is None
+            and self.has_label_column
+        )
 
     @property
     def has_label_column(self) -> bool:
-        """See `has_label_column`."""
-        return has_label_column(self.table)
+        """Whether the index has all that an element needs next to the image: one class, or nothing."""
+        return self.table.has_class or not has_labels(self.table.features)
 
     @property
     def block_size(self) -> int:
@@ -138,14 +134,3 @@ class PipelineSpec:
             return chunk
         mean_bytes = sum(shard.num_bytes for shard in table.shards) / int(table.starts[-1])
         return max(1, min(BLOCK_EXAMPLES, int(BLOCK_BYTES / mean_bytes)) // chunk) * chunk
-
-
-def has_images_only(table: RecordTable, options: ReadOptions) -> bool:
-    """Return whether nothing but its image has to be made of a record, without rounding of scaled decoding."""
-    image = options.image
-    return image is not None and not image.scaled_decoding and options.map_fn is None and has_label_column(table)
-
-
-def has_label_column(table: RecordTable) -> bool:
-    """Return whether the index has all that an element needs next to the image: one class, or nothing."""
-    return table.features.get(LABEL) == CLASS_LABEL or not has_labels(table.features)

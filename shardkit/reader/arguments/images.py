@@ -2,12 +2,11 @@
 
 import contextlib
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tensorflow as tf
 
 from shardkit.arguments.checks import (
-    Check,
     flag,
     normalise_fields,
     one_of,
@@ -33,7 +32,7 @@ _DTYPES = ("float32", "bfloat16", "float16", "uint8")
 _DTYPE = one_of(*_DTYPES)
 _CHANNELS = several(_FINITE, "a finite number, or one for each channel", bool)
 
-image_size = several(
+SIZE = several(
     whole_number(1, MAX_SIDE),
     f"(height, width) in pixels, whole numbers from 1 to {MAX_SIDE}, such as (224, 224)",
     lambda size: len(size) == 2,
@@ -56,34 +55,18 @@ def _dtype(name: str, found: Any) -> str:
     return str(_DTYPE(name, found))
 
 
-_CHECKS: dict[str, Check] = {
-    "size": image_size,
-    "dtype": _dtype,
-    "mean": optional(_channels),
-    "std": optional(_channels),
-    "grayscale": flag,
-    "resize_method": one_of("bilinear", "antialias"),
-    "scaled_decoding": flag,
-    "augment": optional(one_of("imagenet")),
-    "crop_scale": optional(
-        several(
-            real_number("finite"),
-            "(least, greatest) with 0 < least <= greatest <= 1",
-            lambda scale: len(scale) == 2 and 0 < scale[0] <= scale[1] <= 1,
-        )
-    ),
-    "crop_ratio": several(
-        real_number("finite"),
-        "(least, greatest) with 0 < least <= greatest, both finite",
-        lambda ratio: len(ratio) == 2 and 0 < ratio[0] <= ratio[1],
-    ),
-    "flip": optional(flag),
-    "eval_fit": optional(one_of("crop", "stretch", "pad")),
-    "eval_crop_fraction": optional(real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1)),
-    "max_boxes": whole_number(1, _INT32_MAX),
-    "min_visible": real_number("a number from 0 to 1", lambda share: 0 <= share <= 1),
-    "mask_padding": whole_number(-_INT32_MAX - 1, _INT32_MAX),  # int32, as the labels are
-}
+_CROP_SCALE = several(
+    _FINITE,
+    "(least, greatest) with 0 < least <= greatest <= 1",
+    lambda scale: len(scale) == 2 and 0 < scale[0] <= scale[1] <= 1,
+)
+_CROP_RATIO = several(
+    _FINITE,
+    "(least, greatest) with 0 < least <= greatest, both finite",
+    lambda ratio: len(ratio) == 2 and 0 < ratio[0] <= ratio[1],
+)
+_CROP_FRACTION = real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1)
+_SHARE = real_number("a number from 0 to 1", lambda share: 0 <= share <= 1)
 
 
 @suggest_arguments(other_words=IMAGES_WORDS, example="reader.Images((224, 224), flip=True)")
@@ -134,26 +117,26 @@ class Images:
         CallError: A value is of another type or out of range.
     """
 
-    size: tuple[int, int]
+    size: Annotated[tuple[int, int], SIZE]
     _: KW_ONLY
-    dtype: Dtype = "float32"
-    mean: float | tuple[float, ...] | None = None
-    std: float | tuple[float, ...] | None = None
-    grayscale: bool = False
-    resize_method: ResizeMethod = "bilinear"
-    scaled_decoding: bool = False
-    augment: Literal["imagenet"] | None = None
-    crop_scale: tuple[float, float] | None = None
-    crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)
-    flip: bool | None = None
-    eval_fit: EvalFit | None = None
-    eval_crop_fraction: float | None = None
-    max_boxes: int = 100
-    min_visible: float = 0.25
-    mask_padding: int = 255
+    dtype: Annotated[Dtype, _dtype] = "float32"
+    mean: Annotated[float | tuple[float, ...] | None, optional(_channels)] = None
+    std: Annotated[float | tuple[float, ...] | None, optional(_channels)] = None
+    grayscale: Annotated[bool, flag] = False
+    resize_method: Annotated[ResizeMethod, one_of("bilinear", "antialias")] = "bilinear"
+    scaled_decoding: Annotated[bool, flag] = False
+    augment: Annotated[Literal["imagenet"] | None, optional(one_of("imagenet"))] = None
+    crop_scale: Annotated[tuple[float, float] | None, optional(_CROP_SCALE)] = None
+    crop_ratio: Annotated[tuple[float, float], _CROP_RATIO] = (3 / 4, 4 / 3)
+    flip: Annotated[bool | None, optional(flag)] = None
+    eval_fit: Annotated[EvalFit | None, optional(one_of("crop", "stretch", "pad"))] = None
+    eval_crop_fraction: Annotated[float | None, optional(_CROP_FRACTION)] = None
+    max_boxes: Annotated[int, whole_number(1, _INT32_MAX)] = 100
+    min_visible: Annotated[float, _SHARE] = 0.25
+    mask_padding: Annotated[int, whole_number(-_INT32_MAX - 1, _INT32_MAX)] = 255  # int32, as the labels are
 
     def __post_init__(self) -> None:
-        normalise_fields(self, _CHECKS)
+        normalise_fields(self)
         if self.mean is None and self.std is None:
             return
         if self.mean is None or self.std is None:

@@ -6,8 +6,8 @@ Options are shared between calls, so an argument is also checked where this call
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal, TypeAlias
 
 from shardkit.arguments.checks import (
     Check,
@@ -28,7 +28,7 @@ from shardkit.errors import CallError
 from shardkit.fetch.table.selection import SELECTION_CHECKS
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP
-from shardkit.reader.arguments.images import Images, image_size
+from shardkit.reader.arguments.images import SIZE, Images
 from shardkit.reader.arguments.values import BlockOrder, Cache, Memory, Service, Skip
 
 Dataset: TypeAlias = str | os.PathLike[str] | Manifest
@@ -46,136 +46,6 @@ BatchMapFn: TypeAlias = Callable[[Any, Any], Any]
 
 # Second parameters of functions that are written for (image, label).
 _LABEL_NAMES = {"label", "labels", "y", "target", "targets", "lbl"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadArguments:
-    """Arguments of `make_dataset_fn`, which documents them.
-
-    Words and paths become the values that they are short for: `order="block"` becomes `BlockOrder()`.
-
-    Raises:
-        CallError: An argument is not what it must be; the message names it, what was found and the remedy.
-    """
-
-    dataset: Any
-    split: str
-    global_batch_size: int
-    image_size: tuple[int, int] | None
-    images: Images | None
-    training: bool
-    last_batch: LastBatch
-    seed: int
-    start_step: int
-    order: Any
-    sampling: Sampling
-    where: Any
-    fold: tuple[int, int] | None
-    take: int | None
-    features: tuple[str, ...] | None
-    map_fn: MapFn | None
-    batch_map_fn: BatchMapFn | None
-    one_hot: bool
-    sample_weight: SampleWeight | None
-    on_corrupt: Any
-    cache: Any
-    service: Any
-    independent_workers: bool
-
-    def __post_init__(self) -> None:
-        normalise_fields(self, _CHECKS)
-        if self.sample_weight is not None and not self.training:
-            raise refused("sample_weight", "left out of evaluation, where the weight marks padding", self.sample_weight)
-        if self.image_size is not None and self.images is not None:
-            raise CallError(f"image_size is short for images=Images(size); leave out image_size={self.image_size}")
-        if self.image_size is not None:
-            object.__setattr__(self, "images", Images(self.image_size))
-        if self.one_hot and (self.images is None or self.map_fn is not None):
-            raise CallError(
-                "one_hot=True is for elements (images, labels): give image_size= or images=, and leave out map_fn, "
-                "which makes the labels itself, as in tf.one_hot(features['label'], num_classes)"
-            )
-        if self.features is not None and (self.images is not None or self.map_fn is not None):
-            raise CallError(
-                "features= is for elements with encoded images: leave out images= and image_size=; map_fn chooses from "
-                "all features itself"
-            )
-        if isinstance(self.cache, Memory) and self.cache.decoded and self.images is None:
-            raise CallError(
-                "cache=reader.Memory(decoded=True) holds decoded images, and none are decoded: give image_size= or "
-                "images=, or hold the encoded records by cache='memory'"
-            )
-        if self.service is not None:
-            self._check_remote("service")
-            if self.has_short_batch:
-                msg = "last_batch='short' keeps the order of the examples, and service= does not; leave one of them out"
-                raise CallError(msg)
-            if self.independent_workers:
-                msg = "service= gives every global batch once, independent_workers= does not promise it; leave one out"
-                raise CallError(msg)
-        elif self.independent_workers:
-            self._check_remote("independent_workers")
-            self._check_independent()
-
-    def _check_remote(self, name: str) -> None:
-        """Refuse what needs this process where others read."""
-        if self.training and self.block_order is not None:
-            raise CallError(
-                f"order='block' reads neighbouring records together in this process, and with {name}= others read each "
-                f"record by itself; leave order out"
-            )
-        if self.max_corrupt is not None:
-            raise CallError(
-                f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave "
-                f"it out, and the first damaged record stops them and is named"
-            )
-        if self.cache not in (None, "auto"):
-            raise CallError(
-                f"cache= is a folder or the memory of this host, and with {name}= other processes read; leave it out, "
-                f"and put the dataset where all of them find it under the same path"
-            )
-
-    def _check_independent(self) -> None:
-        check_start_step(self.start_step, independent_workers=True)
-        if not self.training:
-            raise CallError(
-                "independent_workers is for training: to see every example once, evaluate in one process, such as the "
-                "coordinator, with make_dataset(..., training=False)"
-            )
-
-    @property
-    def block_order(self) -> BlockOrder | None:
-        """The block order of training, if that is the order."""
-        return self.order if isinstance(self.order, BlockOrder) else None
-
-    @property
-    def has_short_batch(self) -> bool:
-        """Whether this is an evaluation without padding."""
-        return not self.training and self.last_batch == "short"
-
-    @property
-    def max_corrupt(self) -> int | None:
-        """Maximum number of damaged records to replace; None to stop at the first."""
-        return self.on_corrupt.max_records if isinstance(self.on_corrupt, Skip) else None
-
-
-def check_start_step(found: Any, *, independent_workers: bool) -> int:
-    """Return a start step as a number, given as an argument or assigned; `check_start` knows the number of steps.
-
-    Args:
-        found: The step.
-        independent_workers: See `make_dataset_fn`.
-
-    Raises:
-        CallError: It is not a whole number from 0 to the last step; or workers are independent, and it is not 0.
-    """
-    step = _CHECKS["start_step"]("start_step", found)
-    if step and independent_workers:
-        raise CallError(
-            f"independent_workers starts each worker at a random step; leave out start_step={step}: what a worker "
-            f"would read next is not known, so it cannot be resumed"
-        )
-    return int(step)
 
 
 def _dataset(name: str, found: Any) -> Any:
@@ -266,26 +136,144 @@ def _function(*parameters: str) -> Check:
     return check
 
 
-_CHECKS: dict[str, Check] = {
-    "dataset": _dataset,
-    "split": text,
-    "global_batch_size": whole_number(1, MAX_BATCH),
-    "image_size": optional(image_size),
-    "images": optional(_value(Images, "a reader.Images", _images)),
-    "training": flag,
-    "last_batch": one_of("padded", "short"),
-    "seed": whole_number(0, MAX_SEED),
-    "start_step": whole_number(0, MAX_STEP - 1),
-    "order": _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", _order),
-    "sampling": weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced"),
-    **SELECTION_CHECKS,
-    "features": optional(several(text, "names of stored features, such as ('image', 'label')", bool)),
-    "map_fn": optional(_function("features", "seed")),
-    "batch_map_fn": optional(_function("element", "seed")),
-    "one_hot": flag,
-    "sample_weight": optional(weights("'balanced' or a mapping of weights by class", "balanced")),
-    "on_corrupt": _value(Skip, "'error', 'skip' or a reader.Skip", _on_corrupt),
-    "cache": optional(_cache),
-    "service": optional(_value(Service, "an address or a reader.Service", _service)),
-    "independent_workers": flag,
-}
+_START_STEP = whole_number(0, MAX_STEP - 1)
+_SAMPLING = weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced")
+_SAMPLE_WEIGHT = weights("'balanced' or a mapping of weights by class", "balanced")
+_FEATURES = several(text, "names of stored features, such as ('image', 'label')", bool)
+_SERVICE = _value(Service, "an address or a reader.Service", _service)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadArguments:
+    """Arguments of `make_dataset_fn`, which documents them: the type, the check and the default of each.
+
+    Words and paths become the values that they are short for: `order="block"` becomes `BlockOrder()`.
+
+    Raises:
+        CallError: An argument is not what it must be; the message names it, what was found and the remedy.
+    """
+
+    dataset: Annotated[Datasets, _dataset]
+    split: Annotated[str, text]
+    _: KW_ONLY
+    global_batch_size: Annotated[int, whole_number(1, MAX_BATCH)]
+    image_size: Annotated[tuple[int, int] | None, optional(SIZE)] = None
+    images: Annotated[Images | None, optional(_value(Images, "a reader.Images", _images))] = None
+    training: Annotated[bool, flag] = True
+    last_batch: Annotated[LastBatch, one_of("padded", "short")] = "padded"
+    seed: Annotated[int, whole_number(0, MAX_SEED)] = 0
+    start_step: Annotated[int, _START_STEP] = 0
+    order: Annotated[Order, _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", _order)] = "full"
+    sampling: Annotated[Sampling, _SAMPLING] = "natural"
+    where: Any = None
+    fold: Annotated[tuple[int, int] | None, SELECTION_CHECKS["fold"]] = None
+    take: Annotated[int | None, SELECTION_CHECKS["take"]] = None
+    features: Annotated[Sequence[str] | None, optional(_FEATURES)] = None
+    map_fn: Annotated[MapFn | None, optional(_function("features", "seed"))] = None
+    batch_map_fn: Annotated[BatchMapFn | None, optional(_function("element", "seed"))] = None
+    one_hot: Annotated[bool, flag] = False
+    sample_weight: Annotated[SampleWeight | None, optional(_SAMPLE_WEIGHT)] = None
+    on_corrupt: Annotated[OnCorrupt, _value(Skip, "'error', 'skip' or a reader.Skip", _on_corrupt)] = "error"
+    cache: Annotated[str | os.PathLike[str] | Cache | Memory | None, optional(_cache)] = "auto"
+    service: Annotated[str | Service | None, optional(_SERVICE)] = None
+    independent_workers: Annotated[bool, flag] = False
+
+    def __post_init__(self) -> None:
+        normalise_fields(self)
+        if self.sample_weight is not None and not self.training:
+            raise refused("sample_weight", "left out of evaluation, where the weight marks padding", self.sample_weight)
+        if self.image_size is not None and self.images is not None:
+            raise CallError(f"image_size is short for images=Images(size); leave out image_size={self.image_size}")
+        if self.image_size is not None:
+            object.__setattr__(self, "images", Images(self.image_size))
+        if self.one_hot and (self.images is None or self.map_fn is not None):
+            raise CallError(
+                "one_hot=True is for elements (images, labels): give image_size= or images=, and leave out map_fn, "
+                "which makes the labels itself, as in tf.one_hot(features['label'], num_classes)"
+            )
+        if self.features is not None and (self.images is not None or self.map_fn is not None):
+            raise CallError(
+                "features= is for elements with encoded images: leave out images= and image_size=; map_fn chooses from "
+                "all features itself"
+            )
+        if isinstance(self.cache, Memory) and self.cache.decoded and self.images is None:
+            raise CallError(
+                "cache=reader.Memory(decoded=True) holds decoded images, and none are decoded: give image_size= or "
+                "images=, or hold the encoded records by cache='memory'"
+            )
+        if self.service is not None:
+            self._check_remote("service")
+            if self.has_short_batch:
+                msg = "last_batch='short' keeps the order of the examples, and service= does not; leave one of them out"
+                raise CallError(msg)
+            if self.independent_workers:
+                msg = "service= gives every global batch once, independent_workers= does not promise it; leave one out"
+                raise CallError(msg)
+        elif self.independent_workers:
+            self._check_remote("independent_workers")
+            self._check_independent()
+
+    def _check_remote(self, name: str) -> None:
+        """Refuse what needs this process where others read."""
+        if self.training and self.block_order is not None:
+            raise CallError(
+                f"order='block' reads neighbouring records together in this process, and with {name}= others read each "
+                f"record by itself; leave order out"
+            )
+        if self.max_corrupt is not None:
+            raise CallError(
+                f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave "
+                f"it out, and the first damaged record stops them and is named"
+            )
+        if self.cache not in (None, "auto"):
+            raise CallError(
+                f"cache= is a folder or the memory of this host, and with {name}= other processes read; leave it out, "
+                f"and put the dataset where all of them find it under the same path"
+            )
+
+    def _check_independent(self) -> None:
+        check_start_step(self.start_step, independent_workers=True)
+        if not self.training:
+            raise CallError(
+                "independent_workers is for training: to see every example once, evaluate in one process, such as the "
+                "coordinator, with make_dataset(..., training=False)"
+            )
+
+    @property
+    def remote_service(self) -> Service | None:
+        """The service whose workers read, if there is one."""
+        return self.service if isinstance(self.service, Service) else None
+
+    @property
+    def block_order(self) -> BlockOrder | None:
+        """The block order of training, if that is the order."""
+        return self.order if isinstance(self.order, BlockOrder) else None
+
+    @property
+    def has_short_batch(self) -> bool:
+        """Whether this is an evaluation without padding."""
+        return not self.training and self.last_batch == "short"
+
+    @property
+    def max_corrupt(self) -> int | None:
+        """Maximum number of damaged records to replace; None to stop at the first."""
+        return self.on_corrupt.max_records if isinstance(self.on_corrupt, Skip) else None
+
+
+def check_start_step(found: Any, *, independent_workers: bool) -> int:
+    """Return a start step as a number, given as an argument or assigned; `check_start` knows the number of steps.
+
+    Args:
+        found: The step.
+        independent_workers: See `make_dataset_fn`.
+
+    Raises:
+        CallError: It is not a whole number from 0 to the last step; or workers are independent, and it is not 0.
+    """
+    step = _START_STEP("start_step", found)
+    if step and independent_workers:
+        raise CallError(
+            f"independent_workers starts each worker at a random step; leave out start_step={step}: what a worker "
+            f"would read next is not known, so it cannot be resumed"
+        )
+    return int(step)

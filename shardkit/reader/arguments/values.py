@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import dataclass
+from typing import Annotated
 
 from shardkit.arguments.checks import flag, folder, normalise_fields, optional, refused, text, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
@@ -32,11 +33,11 @@ class Cache:
         CallError: The folder is not a path, or the size is not a whole number of at least 1.
     """
 
-    folder: str | os.PathLike[str]
-    max_bytes: int = CACHE_BYTES
+    folder: Annotated[str | os.PathLike[str], folder]
+    max_bytes: Annotated[int, whole_number(1)] = CACHE_BYTES
 
     def __post_init__(self) -> None:
-        normalise_fields(self, {"folder": folder, "max_bytes": whole_number(1)})
+        normalise_fields(self)
 
 
 @suggest_arguments(example="reader.Memory(max_bytes=4 << 30)")
@@ -54,11 +55,17 @@ class Memory:
         CallError: The size is not a whole number of at least 1.
     """
 
-    max_bytes: int | None = None
-    decoded: bool = False
+    max_bytes: Annotated[int | None, optional(whole_number(1))] = None
+    decoded: Annotated[bool, flag] = False
 
     def __post_init__(self) -> None:
-        normalise_fields(self, {"max_bytes": optional(whole_number(1)), "decoded": flag})
+        normalise_fields(self)
+
+
+def _address(name: str, found: object) -> str:
+    if not re.fullmatch(r"grpc://.+:\d+", text(name, found)):
+        raise refused(name, "the dispatcher's address, 'grpc://host:port'", found)
+    return text(name, found)
 
 
 @suggest_arguments(example="reader.Service('grpc://host:5000')")
@@ -75,14 +82,8 @@ class Service:
         CallError: The address or the name is not a string of that form.
     """
 
-    address: str
-    job: str | None = None
+    address: Annotated[str, _address]
+    job: Annotated[str | None, optional(text)] = None
 
     def __post_init__(self) -> None:
-        normalise_fields(self, {"address": _address, "job": optional(text)})
-
-
-def _address(name: str, found: object) -> str:
-    if not re.fullmatch(r"grpc://.+:\d+", text(name, found)):
-        raise refused(name, "the dispatcher's address, 'grpc://host:port'", found)
-    return text(name, found)
+        normalise_fields(self)

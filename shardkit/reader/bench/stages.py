@@ -9,7 +9,6 @@ import tensorflow as tf
 from shardkit.bench.dataset_part import restricted
 from shardkit.bench.stages import StageSpec
 from shardkit.dataset.manifest import read_manifest
-from shardkit.order import BatchLayout
 from shardkit.reader.api import make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import CACHE_BYTES
@@ -17,7 +16,6 @@ from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.decoding import decode_window, finish, target_size
-from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph
 
 MAX_STEP = 1 << 40
@@ -79,15 +77,12 @@ def make_input_fn(spec: StageSpec) -> DatasetFn:
 
 def _records(dataset_fn: DatasetFn) -> Any:
     """Return the records one by one, with the columns that decoding needs, in the order of training."""
-    table, options, order = dataset_fn._table, dataset_fn._options, dataset_fn._order  # noqa: SLF001 - same package
-    layout = BatchLayout(options.global_batch_size, 1, 0)
-    spec = PipelineSpec(table, layout, options, order, 0)
-    return unbatched(Fetching(spec).chunks()(tf.constant(0, tf.int64)))
+    return unbatched(Fetching(dataset_fn.spec).chunks()(tf.constant(0, tf.int64)))
 
 
 def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[str, Any]], Any]:
     """Return a graph function that decodes an image, and finishes it or not; it returns one number."""
-    image = dataset_fn._options.image  # noqa: SLF001 - same package
+    image = dataset_fn.spec.image
     assert image is not None, "every measurement decodes to one size"  # noqa: S101 - see make_input_fn
 
     @without_autograph

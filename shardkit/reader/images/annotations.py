@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.dataset import features
-from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.images.decoding import cropped, is_padded, pad_geometry
 
 _PNG_DEPTH = 24  # offset of the byte of a PNG file with the bits per sample

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.arguments.images import ImageOptions
 
 # Scales at which libjpeg decodes, as divisors of both sides: it inverts 4 x 4, 2 x 2 or 1 of 8 x 8 frequencies.
 RATIOS = (1, 2, 4, 8)

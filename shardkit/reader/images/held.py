@@ -10,7 +10,7 @@ import tensorflow as tf
 from shardkit.errors import RecordError
 from shardkit.fetch.memory import HeldPixels, hold
 from shardkit.fetch.table.records import RecordTable
-from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.images.decoding import decode_window, finish, short_error, target_size
 
 _TOGETHER = 16  # images of a call, which the cores share

@@ -37,7 +37,7 @@ class ReadInstructions:
         self._record = None if table.record is None else column_lookup(table.record, remote=True)
         self._draw = None if spec.order is None else draw_in_graph(spec.order)
         with tf.device("CPU:0"):
-            weights = options.class_weights
+            weights = spec.class_weights
             self._weights = None if weights is None else tf.constant(weights, tf.float32)
             self._is_png = None if table.is_png is None else tf.constant(table.is_png)
             self._starts, self._paths = tf.constant(table.starts), tf.constant(table.paths)
@@ -89,7 +89,7 @@ class ReadInstructions:
         """Return crop windows and flips of the whole block, and the seeds of `map_fn`."""
         made: dict[str, Any] = {}
         height, width = (instructions.pop(name) for name in ("height", "width"))
-        key_hash, image, seed = instructions[KEY_HASH], self._options.image, self._options.seed
+        key_hash, image, seed = instructions[KEY_HASH], self._spec.image, self._options.seed
         stored_as = self._spec.table.stored_as
         made |= {name: column for name, column in (("height", height), ("width", width)) if stored_as.get(name) == ()}
         if self._options.map_fn is not None:

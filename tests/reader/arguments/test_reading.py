@@ -1,7 +1,6 @@
 """Arguments of the reader: NumPy's numbers and paths are accepted; mistakes are refused before anything is read."""
 
 import functools
-import inspect
 import math
 from pathlib import Path
 
@@ -96,8 +95,7 @@ def test_a_function_that_can_be_called_with_both_will_do(found):
 
 
 def arguments(**given):
-    defaults = {name: one.default for name, one in inspect.signature(make_dataset_fn).parameters.items()}
-    return ReadArguments(**(defaults | {"dataset": "OUT", "split": "train", "global_batch_size": 8} | given))
+    return ReadArguments("OUT", "train", **{"global_batch_size": 8} | given)
 
 
 def test_words_and_paths_are_short_for_values():

@@ -65,23 +65,23 @@ def test_pixels_in_memory_are_those_that_were_decoded(options, size, noise):
     images = reader.Images(size, flip=True, mean=100, std=50, eval_fit="stretch")
     wanted = batches(made(noise, cache=None, images=images, **options), 45)
     held = made(noise, images=images, **options)
-    assert held._pixels is not None
+    assert held.spec.pixels is not None
     same(batches(held, 45), wanted)
 
 
 def test_pixels_of_one_split_are_held_once_and_records_are_not_held_then(noise):
     one, other = made(noise, **WHOLE), made(noise, training=False, **WHOLE)
-    assert one._pixels is other._pixels is not None
+    assert one.spec.pixels is other.spec.pixels is not None
     assert one._table.held is None
     assert one.held_bytes == 307 * 8 * 8 * 3
-    assert made(noise)._pixels is None
+    assert made(noise).spec.pixels is None
 
 
 def test_pixels_that_are_held_are_read_no_more_and_given_back(noise, reads):
     train_fn = made(noise, where="width > 0", **WHOLE)
     iterator = iter(train_fn())
     next(iterator)
-    held = weakref.ref(train_fn._pixels)
+    held = weakref.ref(train_fn.spec.pixels)
     assert soon(lambda: held()._is_complete)
     for _ in range(5):  # what was being read meanwhile
         next(iterator)

@@ -1,5 +1,6 @@
 """The configurations of the golden batches: what a trainer asks for, and the small datasets that it reads."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,7 +97,7 @@ def plans_of(made, configuration):
     workers, replicas = configuration.workers, configuration.replicas
     for worker in range(workers):
         layout = BatchLayout(BATCH, workers, worker, replicas)
-        spec = made._spec(layout, int(made.start_step))
+        spec = replace(made.spec, layout=layout, start_step=int(made.start_step))
         places = Places(spec.table, spec.order, layout, spec.wanted, spec.end_step)
         size = layout.per_worker_batch_size
         first, count = spec.start_step * size, min(STEPS, spec.end_step - spec.start_step) * size

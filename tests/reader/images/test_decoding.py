@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.images import decoding
 
 from ..conftest import encode, smooth
