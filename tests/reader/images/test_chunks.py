@@ -130,13 +130,13 @@ def same_elements(many, one, count):
 def test_map_fn_is_called_for_each_example(map_fn, options, small):
     options |= {"images": reader.Images((16, 16), augment="imagenet"), "map_fn": map_fn}
     many, one = made(small["both"], 12, **options), made(small["both"], 1, **options)
-    assert chunk_size(many, 12) == MAX_SEPARATE
+    assert chunk_size(many) == MAX_SEPARATE
     same_elements(many, one, 12)
 
 
 def test_map_fn_may_decode_itself(small):
     many, one = (made(small["both"], batch, map_fn=mapped_encoded) for batch in (12, 1))
-    assert chunk_size(many, 12) == MAX_SEPARATE
+    assert chunk_size(many) == MAX_SEPARATE
     same_elements(many, one, 12)
 
 
@@ -170,7 +170,7 @@ def annotated(tmp_path_factory):
 def test_boxes_and_masks_follow_their_images(name, options, annotated):
     images = reader.Images((24, 16), max_boxes=5, **options)
     many, one = (made(annotated[name], batch, images=images) for batch in (4, 1))
-    assert chunk_size(many, 4) == MAX_SEPARATE
+    assert chunk_size(many) == MAX_SEPARATE
     same_elements(many, one, 4)
 
 
@@ -187,7 +187,7 @@ def test_a_damaged_record_costs_one_example_of_its_chunk(small, tmp_path):
     damaged_fn = made(
         str(dataset), 30, images=reader.Images((16, 16), augment="imagenet"), on_corrupt="skip", cache=None
     )
-    assert chunk_size(damaged_fn, 30) == 15
+    assert chunk_size(damaged_fn) == 15
     found = [np.asarray(images) for images, _ in damaged_fn().take(4)]
     (bad,) = damaged_fn.damaged_records
     for step in range(4):
