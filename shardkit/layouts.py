@@ -1,9 +1,10 @@
 """The layouts of a source, a row for each: what `layout` calls it, what it reads, and the functions that do.
 
-To add a layout, write its package in `shardkit.sources` and add its row here, and its name to `Layout`. Everything else
-is made from the rows: detection, the values of `layout`, the options that a layout accepts, and the page's table.
+To add a layout, write its package in `shardkit.sources` or `shardkit.record_sources`, and add its row here and its
+name to `Layout`. Everything else is made from the rows: detection, the values of `layout`, the options that a layout
+accepts, and the page's table.
 
-A row names its functions as text, ``module:function`` below `shardkit.sources`: the command line needs the names of all
+A row names its functions as text, ``module:function`` below `shardkit`: the command line needs the names of all
 layouts, and importing the layouts takes longer than `--help` may.
 """
 
@@ -81,16 +82,16 @@ _ROWS = (
         (EXTRACTED_LAYOUT,),
         "what `shardkit extract` writes: `examples.jsonl` with `classes.txt` and `extracted.json`; see [Back to "
         "folders](../records/README.md#back-to-folders)",
-        open="tables.extracted:open_extracted",
-        recognise="tables.extracted:is_extracted",
+        open="record_sources.extracted:open_extracted",
+        recognise="record_sources.extracted:is_extracted",
     ),
     LayoutSpec(
         "list",
         ("lists", "numbered lists"),
         "`train.txt`, `val.txt`, … that name images, with or without labels; see [Lists](tables.md#lists)",
-        open="lists.opening_lists:open_lists",
-        recognise="lists.opening_lists:is_well_known",
-        recognise_last="lists.opening_lists:is_lists",
+        open="sources.lists.opening_lists:open_lists",
+        recognise="sources.lists.opening_lists:is_well_known",
+        recognise_last="sources.lists.opening_lists:is_lists",
         options=("root", "label_columns"),
         endings=(".txt", ".lst"),
     ),
@@ -98,8 +99,8 @@ _ROWS = (
         "metadata",
         ("Hugging Face metadata",),
         "`metadata.csv`, `.jsonl` or `.parquet` with the column `file_name`, in the folder or in each split folder",
-        open="folders.opening_metadata:open_metadata",
-        recognise="folders.opening_metadata:has_metadata",
+        open="sources.folders.opening_metadata:open_metadata",
+        recognise="sources.folders.opening_metadata:has_metadata",
         options=_OF_TABLES,
     ),
     # Before YOLO, whose folders may have the same names.
@@ -108,24 +109,24 @@ _ROWS = (
         ("KITTI",),
         "`training/label_2/*.txt` with `training/image_2/`, or `labels/` with `images/`; without DontCare regions and "
         "3D values",
-        open="detection.kitti:open_kitti",
-        recognise="detection.kitti:is_kitti",
+        open="sources.detection.kitti:open_kitti",
+        recognise="sources.detection.kitti:is_kitti",
     ),
     LayoutSpec(
         "box-text",
         ("texts of boxes",),
         "VisDrone's `annotations/*.txt` and DOTA's `labelTxt/*.txt` next to `images/`, ICDAR's and WIDER Person's "
         "`.txt` of each image: boxes, those of DOTA and ICDAR around the four corners; without regions to ignore",
-        open="detection.box_texts:open_box_texts",
-        recognise="detection.box_texts:is_box_texts",
+        open="sources.detection.box_texts:open_box_texts",
+        recognise="sources.detection.box_texts:is_box_texts",
     ),
     LayoutSpec(
         "yolo",
         ("YOLO",),
         "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or all in one folder, or Darknet's `obj.data`: "
         "boxes and polygons; without names of classes, those of `classes`, or numbers if you name the layout",
-        open="detection.yolo.layout:open_yolo",
-        recognise="detection.yolo.image_folders:is_yolo",
+        open="sources.detection.yolo.layout:open_yolo",
+        recognise="sources.detection.yolo.image_folders:is_yolo",
         options=("root",),
         endings=(".yaml", ".yml"),
     ),
@@ -135,8 +136,8 @@ _ROWS = (
         "`annotations/instances_*.json` or `_annotations.coco.json`, or the `.json` itself: boxes, crowds, areas, "
         "polygons and RLE; classes in the order of category ids; also LVIS, iNaturalist without boxes, and panoptic "
         "masks",
-        open="detection.coco.layout:open_coco",
-        recognise="detection.coco.files:is_coco",
+        open="sources.detection.coco.layout:open_coco",
+        recognise="sources.detection.coco.files:is_coco",
         options=("root",),
         endings=(".json",),
     ),
@@ -145,16 +146,16 @@ _ROWS = (
         ("Pascal VOC",),
         "`Annotations/*.xml` with `JPEGImages/`, also below `VOCdevkit/VOC2012/`; splits from `ImageSets/Main/`; else "
         "each XML file with the image of its name in any folder",
-        open="detection.voc.layout:open_voc",
-        recognise="detection.voc.image_folders:is_voc",
-        recognise_last="detection.voc.image_folders:has_voc_files",
+        open="sources.detection.voc.layout:open_voc",
+        recognise="sources.detection.voc.image_folders:is_voc",
+        recognise_last="sources.detection.voc.image_folders:has_voc_files",
     ),
     LayoutSpec(
         "cvat",
         ("CVAT for images",),
         "version 1.1: `annotations.xml` with `images/`: boxes around all shapes; subsets are splits",
-        open="detection.cvat.layout:open_cvat",
-        recognise="detection.cvat.layout:is_cvat",
+        open="sources.detection.cvat.layout:open_cvat",
+        recognise="sources.detection.cvat.layout:is_cvat",
         options=("root",),
         endings=(".xml",),
     ),
@@ -163,15 +164,15 @@ _ROWS = (
         ("Labelme",),
         "a `.json` for each image, next to it or in another folder: boxes around all shapes, or true flags as "
         "classes if no file has shapes; images without `.json` are skipped",
-        open="detection.labelme:open_labelme",
-        recognise="detection.labelme:has_labelme",
+        open="sources.detection.labelme:open_labelme",
+        recognise="sources.detection.labelme:has_labelme",
     ),
     LayoutSpec(
         "label-studio",
         ("Label Studio",),
         "exports JSON and JSON-MIN: boxes around shapes, or choices as classes (`label_columns` names the control)",
-        open="detection.label_studio.layout:open_label_studio",
-        recognise="detection.label_studio.layout:has_label_studio",
+        open="sources.detection.label_studio.layout:open_label_studio",
+        recognise="sources.detection.label_studio.layout:has_label_studio",
         options=("root", "label_columns"),
         endings=(),
     ),
@@ -182,8 +183,8 @@ _ROWS = (
         "`.manifest`, CreateML, Vertex AI, Azure Custom Vision, Dataturks, Edge Impulse, MOT, FiftyOne, Labelbox, "
         "Azure AutoML; or one file for each image: Supervisely, BDD100K, FUNSD, DeepFashion2, V7 Darwin: boxes, or "
         "classes of an image (`label_columns` names the attribute or the job)",
-        open="detection.box_json.layout:open_box_json",
-        recognise="detection.box_json.layout:has_box_json",
+        open="sources.detection.box_json.layout:open_box_json",
+        recognise="sources.detection.box_json.layout:has_box_json",
         options=("root", "label_columns"),
         endings=(".odgt", ".manifest"),
     ),
@@ -192,22 +193,22 @@ _ROWS = (
         ("boxes",),
         "any JSON, JSON Lines, GeoJSON, YAML, XML, CSV or text with boxes, of one image or of many, if no other layout "
         "reads it: fields are found by their names and values, and checked by the images; see [Boxes](#boxes)",
-        open="detection.inferred.layout:open_boxes",
+        open="sources.detection.inferred.layout:open_boxes",
         options=("label_columns",),
     ),
     LayoutSpec(
         "wider-face",
         ("WIDER FACE",),
         "`wider_face_split/wider_face_train_bbx_gt.txt` with `WIDER_train/images/`, and the same of `val`",
-        open="detection.wider_face:open_wider_face",
-        recognise="detection.wider_face:is_wider_face",
+        open="sources.detection.wider_face:open_wider_face",
+        recognise="sources.detection.wider_face:is_wider_face",
     ),
     LayoutSpec(
         "box-table",
         ("box table",),
         "one row for each box; see [Tables of boxes](tables.md#tables-of-boxes)",
-        open="detection.box_tables.layout:open_box_tables",
-        recognise="detection.box_tables.layout:is_box_tables",
+        open="sources.detection.box_tables.layout:open_box_tables",
+        recognise="sources.detection.box_tables.layout:is_box_tables",
         options=("root", "image_column", "label_columns", "split_column"),
         endings=(),
     ),
@@ -216,15 +217,15 @@ _ROWS = (
         ("images and masks",),
         "segmentation: `images/` and `masks/` paired by name, VOC's `SegmentationClass/`, `train_labels/`, Cityscapes, "
         "CamVid, ADE20K; see [Masks](#masks)",
-        open="folders.masks.layout:open_masks",
-        recognise="folders.masks.layout:is_masks",
+        open="sources.folders.masks.layout:open_masks",
+        recognise="sources.folders.masks.layout:is_masks",
     ),
     LayoutSpec(
         "webdataset",
         ("WebDataset",),
         "`.tar` files of samples: an image with `.cls`, `.label.txt` or `.json`, read in place",
-        open="packed.webdataset:open_webdataset",
-        recognise="packed.webdataset:is_webdataset",
+        open="record_sources.webdataset:open_webdataset",
+        recognise="record_sources.webdataset:is_webdataset",
         options=("label_columns",),
         endings=(".tar", ".tar.gz", ".tgz"),
     ),
@@ -233,8 +234,8 @@ _ROWS = (
         ("Hugging Face Parquet",),
         "`data/train-00000-of-00002.parquet`, also in a configuration's folder, with a column of `image{bytes, path}` "
         "or of bytes; images are unpacked once into a temporary folder",
-        open="packed.hf_parquet:open_hf_parquet",
-        recognise="packed.hf_parquet:is_hf_parquet",
+        open="record_sources.hf_parquet:open_hf_parquet",
+        recognise="record_sources.hf_parquet:is_hf_parquet",
         options=_OF_TABLES,
         endings=(),
     ),
@@ -242,8 +243,8 @@ _ROWS = (
         "tfrecord",
         ("TFRecord",),
         "files of TFDS, tensorflow/models, Kaggle, …; see [TFRecords](tfrecords.md)",
-        open="packed.tfrecord.opening:open_tfrecord",
-        recognise="packed.tfrecord.files:is_tfrecord_folder",
+        open="record_sources.tfrecord.opening:open_tfrecord",
+        recognise="record_sources.tfrecord.files:is_tfrecord_folder",
         options=("image_feature", "label_feature", "label_type", "keep_truncated", "also"),
         endings=(),
     ),
@@ -253,7 +254,7 @@ _ROWS = (
         "CSV, TSV, JSON, JSON Lines, Parquet or workbook with one record for each image, also next to image folders "
         "(Kaggle's `train.csv`, Roboflow's `_classes.csv`), TFRecorder's and AutoML's CSV without a header; see "
         "[Tables](tables.md#tables)",
-        open="recognising.unmarked_folders:open_table",
+        open="sources.recognising.unmarked_folders:open_table",
         options=("root", "path_prefix", *_OF_TABLES),
         endings=(".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xlsm", ".ods"),
     ),
@@ -262,27 +263,27 @@ _ROWS = (
         ("class folders", "split and class folders"),
         "`<label>/**/image`, `<split>/<label>/**/image` or `<label>/<split>/**/image`; see [Class "
         "folders](#class-folders)",
-        open="folders.class_folders:open_class_folders",
+        open="sources.folders.class_folders:open_class_folders",
         options=("class_level",),
     ),
     LayoutSpec(
         "file-names",
         ("file names",),
         "labels in file names, which `label_pattern` finds",
-        open="folders.file_names:open_file_names",
+        open="sources.folders.file_names:open_file_names",
         options=("label_pattern",),
     ),
     LayoutSpec(
         "unlabelled",
         ("unlabelled images",),
         "any tree of folders, with `unlabelled`; see [Images without labels](#images-without-labels)",
-        open="folders.unlabelled:open_unlabelled",
+        open="sources.folders.unlabelled:open_unlabelled",
     ),
     LayoutSpec(
         "shardkit",
         (DATASET_LAYOUT,),
         "a folder with its `manifest.json`; see [Datasets](datasets.md)",
-        open="datasets.opening:open_dataset",
+        open="record_sources.datasets.opening:open_dataset",
         options=("where", "drop", "labels", "also", "key_prefix", "readmit"),
     ),
 )

@@ -94,7 +94,8 @@ CLOSED_INSIDE_FUNCTIONS = {
     ("shardkit.options.words", "shardkit.options.groups"),  # messages of the groups' own modules name options, too
     ("shardkit.options.words", "shardkit.options.definition"),
     ("shardkit.__main__", "shardkit.cli.main"),  # the program answers Ctrl-C before it loads the command line
-    ("shardkit.sources.datasets.layout", "shardkit.sources.datasets.removed"),  # reads the dataset that it is part of
+    # A dataset reads what was removed from the datasets that it is part of.
+    ("shardkit.record_sources.datasets.layout", "shardkit.record_sources.datasets.removed"),
 }
 
 

@@ -182,7 +182,7 @@ def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":
 
 def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[str, str]:
     """Return the options of which the manifest has a hash only, because they may name what is removed."""
-    from shardkit.sources.datasets.key_files import described
+    from shardkit.record_sources.datasets.key_files import described
 
     secret = ",".join(one.digest for one in manifests)
     hashed = {}
@@ -196,8 +196,8 @@ def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[s
 
 
 def _source_options(given: Mapping[str, Any], also: Sequence[str] = ()) -> "SourceOptions":
+    from shardkit.record_sources.datasets.key_files import Corrections, DropList
     from shardkit.sources import SourceOptions
-    from shardkit.sources.datasets.key_files import Corrections, DropList
 
     options = {one.name: given[one.name] for one in fields(SourceOptions) if one.name in given}
     if given.get("unlabelled"):

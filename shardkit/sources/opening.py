@@ -12,15 +12,15 @@ from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.words import named
+from shardkit.record_sources.datasets.opening import refuse_unfinished
+from shardkit.record_sources.tfrecord.files import place_together
+from shardkit.record_sources.webdataset import holds_samples, is_tar
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.context import Opening
-from shardkit.sources.datasets.opening import refuse_unfinished
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.tfrecord.files import place_together
-from shardkit.sources.packed.webdataset import holds_samples, is_tar
 from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, unpacked_names, with_archives
 from shardkit.sources.recognising.detecting import function_of, recognising_layouts

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from shardkit.options.values import LabelType, Layout, Uncertain
-from shardkit.sources.datasets.key_files import Corrections, DropList
+from shardkit.record_sources.datasets.key_files import Corrections, DropList
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.errors import CallError
 from shardkit.naming import first_of
 from shardkit.options.words import flag_of, shell_command
-from shardkit.sources.datasets.changes import find_changes, label_names
-from shardkit.sources.datasets.key_files import Corrections, DropList
+from shardkit.record_sources.datasets.changes import find_changes, label_names
+from shardkit.record_sources.datasets.key_files import Corrections, DropList
 from shardkit.storage.open_files import whole_file
 from shardkit.view.rows import Ints, Rows
 

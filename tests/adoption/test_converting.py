@@ -16,7 +16,7 @@ from shardkit.testing import append_without_beam, encoded
 from shardkit.verification.dataset import verify_dataset
 
 from ..dataset.foreign.records import coco, imagenet, jpeg, melanoma, picture, write
-from ..sources.datasets.converting import convert
+from ..record_sources.datasets.converting import convert
 
 NAMES = {1: ("n01", "tench"), 2: ("n02", "shark")}
 KINDS = {

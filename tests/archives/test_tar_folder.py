@@ -13,7 +13,7 @@ from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.storage import open_folder
 from shardkit.testing import files_of, listed, write_tree
 
-from ..sources.packed.test_webdataset import tarred
+from ..record_sources.test_webdataset import tarred
 
 TREE = {
     "ds/train/cat/1.jpg": b"one",

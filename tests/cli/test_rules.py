@@ -10,7 +10,7 @@ import pytest
 from shardkit.dataset.manifest import read_manifest
 from shardkit.testing import files_of, picture, write_class_folders, write_tree
 
-from ..sources.datasets.converting import examples
+from ..record_sources.datasets.converting import examples
 from .calling import call
 
 PATIENT = r"/(p\d)_"

@@ -6,12 +6,12 @@ import pytest
 
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.pipelines.executor import BeamExecutor
-from shardkit.sources.packed import webdataset_samples
+from shardkit.record_sources import webdataset_samples
 from shardkit.sources.tables.formats import text_pieces
 from shardkit.testing import digests_of, picture, write_tree
 
 from ..cli.calling import convert
-from ..sources.packed.test_webdataset import tarred
+from ..record_sources.test_webdataset import tarred
 
 NAMES = [f"{(7 * i) % 40:02d}.png" for i in range(40)]
 RECORDS = [*NAMES, "05.png", "missing.png", "../out.png"]

@@ -15,7 +15,7 @@ from shardkit.testing import picture, write_tree
 
 from ..cli.calling import call, convert
 from ..dataset.foreign.records import coco, write
-from ..sources.datasets.converting import convert as convert_options
+from ..record_sources.datasets.converting import convert as convert_options
 
 
 def extracted(dataset, folder, splits=(), where=None):

@@ -13,7 +13,7 @@ from shardkit.storage import Folder
 
 def function(name):
     module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(f"shardkit.sources.{module}"), attribute)
+    return getattr(importlib.import_module(f"shardkit.{module}"), attribute)
 
 
 def test_the_rows_are_the_values_of_the_option():

@@ -17,9 +17,9 @@ from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
 from shardkit.options.values import Check
+from shardkit.record_sources.datasets.columns import RAW_SHA256, STORED_MASK
 from shardkit.reject_reasons import UNREADABLE
 from shardkit.sources.columns import CONTENT_SHA256, FORMAT, MASK_COLOURS, PERCEPTUAL_HASH, THUMBNAIL
-from shardkit.sources.datasets.columns import RAW_SHA256, STORED_MASK
 from shardkit.storage import Folder
 
 _OF_CONTENTS = {CONTENT_SHA256.name, MASK_SHA256.name, OBJECTS}

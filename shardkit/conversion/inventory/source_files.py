@@ -19,9 +19,7 @@ from shardkit.errors import BombError, MachineError, RecordError, ShardkitError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.info import BadImage, too_many_bytes
 from shardkit.options.words import is_command_line, named
-from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
-from shardkit.sources.columns import CONTENT_SHA256, OFFSET, PATH
-from shardkit.sources.datasets.columns import (
+from shardkit.record_sources.datasets.columns import (
     IMAGE_START,
     KEY_PREFIX,
     RAW_SHA256,
@@ -29,6 +27,8 @@ from shardkit.sources.datasets.columns import (
     STORED_KEY,
     STORED_MASK,
 )
+from shardkit.reject_reasons import DAMAGED, DECOMPRESSION_BOMB, UNREADABLE
+from shardkit.sources.columns import CONTENT_SHA256, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder, is_of_machine, raise_store_failure, unreadable

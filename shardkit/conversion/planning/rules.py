@@ -17,8 +17,8 @@ from shardkit.errors import CallError
 from shardkit.naming import counted, printable
 from shardkit.options.call import Change
 from shardkit.options.definition import written_options
+from shardkit.record_sources.datasets.opening import may_be_divided
 from shardkit.refusals import RefusalError
-from shardkit.sources.datasets.opening import may_be_divided
 
 # Numbers of shards are no rule: those of a dataset would be too many for a small part.
 RULES = tuple(name for name, one in written_options().items() if one.rule is not None)

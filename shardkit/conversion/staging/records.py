@@ -16,10 +16,10 @@ from shardkit.dataset.foreign.record_layout import LabelKind, RecordLayout
 from shardkit.dataset.foreign.values import Features, read_features
 from shardkit.errors import DataError, RecordError
 from shardkit.images.info import BadImage, too_many_bytes
+from shardkit.record_sources.tfrecord.records import RecordReader, image_bytes
 from shardkit.reject_reasons import BAD_NAME, DAMAGED
 from shardkit.sources.columns import GROUP
 from shardkit.sources.listing import BadRecord, encodable_path
-from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes
 
 FIRST_RECORDS = 64  # as of files
 _WHERE = "the PCollection"

@@ -13,8 +13,8 @@ from shardkit.conversion.inventory.schema import HAS_GPS, MASK_SHA256
 from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
 from shardkit.errors import ShardkitError, SourceChangedError, SpecialFileError
 from shardkit.options.words import convert_again
+from shardkit.record_sources.datasets.columns import RAW_SHA256
 from shardkit.sources.columns import CONTENT_SHA256, GROUP, PERCEPTUAL_HASH
-from shardkit.sources.datasets.columns import RAW_SHA256
 from shardkit.storage import unreadable
 
 # What is at the path is another file than before, or none.

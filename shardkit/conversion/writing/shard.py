@@ -42,9 +42,9 @@ from shardkit.images.traits import refuse_few_levels
 from shardkit.parallel.counting import count, measure
 from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
+from shardkit.record_sources.datasets.columns import RAW_CHANGES, STORED_MASK
 from shardkit.reject_reasons import OUTSIDE_CROP
 from shardkit.sources.columns import MASK_COLOURS
-from shardkit.sources.datasets.columns import RAW_CHANGES, STORED_MASK
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 

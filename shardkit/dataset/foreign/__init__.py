@@ -11,5 +11,5 @@
 | `file_names` | splits, stems and shard sets from names of files |
 
 Pure functions and small values: no TensorFlow, no Beam, no Pillow. Reading such files as a source belongs in
-`sources/packed/tfrecord`.
+`record_sources/tfrecord`.
 """

@@ -20,11 +20,11 @@ from shardkit.archives.mounted_folder import Mount, MountedFolder
 from shardkit.archives.unpacking import Unpacker, cut_from, is_archive, plain_name, stem_of
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.record_sources.webdataset import holds_shards, is_tar
 from shardkit.sources.context import subfolder
 from shardkit.sources.folders.copies import original_of
 from shardkit.sources.folders.split_folders import mentions_split, splits_of
 from shardkit.sources.listing import ending, is_ignored
-from shardkit.sources.packed.webdataset import holds_shards, is_tar
 from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Entry, Folder, LocalFolder, RemoteFolder
 

@@ -18,5 +18,5 @@ def recognising_layouts(folder: Folder) -> Iterator[Layout]:
 def function_of(name: str) -> Callable[..., Any]:
     """Return a function that a row of the layouts names."""
     module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"shardkit.sources.{module}"), function)
+    found: Callable[..., Any] = getattr(import_module(f"shardkit.{module}"), function)
     return found

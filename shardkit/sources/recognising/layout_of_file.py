@@ -3,14 +3,14 @@
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout
 from shardkit.options.words import named
+from shardkit.record_sources.hf_parquet_columns import has_embedded_images
+from shardkit.record_sources.tfrecord.files import is_tfrecord_file
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.detection.box_tables.layout import holds_boxes
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.other_exports import refuse_other_export
 from shardkit.sources.folders.data_formats import refuse_data_file
-from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
-from shardkit.sources.packed.tfrecord.files import is_tfrecord_file
 from shardkit.sources.tables.formats.json_files import json_kind
 
 

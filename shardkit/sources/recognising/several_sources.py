@@ -19,6 +19,7 @@ from shardkit.dataset.manifest import find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import Layout
 from shardkit.naming import printable, split_of_folder
+from shardkit.record_sources.tfrecord.files import is_tfrecords
 from shardkit.sources.context import Opening, subfolder
 from shardkit.sources.folders.class_folders import PLAIN, ClassFolders, LabelRoot
 from shardkit.sources.folders.class_tree import read_tree
@@ -26,7 +27,6 @@ from shardkit.sources.folders.looking_at_tables import look_at_tables
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import mentions_split
 from shardkit.sources.listing import Listing, Source
-from shardkit.sources.packed.tfrecord.files import is_tfrecords
 from shardkit.sources.recognising.archives_in_folders import Content, placed, unwrapped, with_archives
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.storage import Folder, open_folder

@@ -9,7 +9,7 @@ import pyarrow as pa
 from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, salt_of, withdrawn_table, without
-from shardkit.sources.datasets.members import DatasetPart, Member
+from shardkit.record_sources.datasets.members import DatasetPart, Member
 from shardkit.storage import Folder
 
 _IDENTITY = ["key", "content_sha256"]

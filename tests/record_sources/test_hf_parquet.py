@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from shardkit import testing
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.sources.packed.hf_parquet import is_hf_parquet
-from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
+from shardkit.record_sources.hf_parquet import is_hf_parquet
+from shardkit.record_sources.hf_parquet_columns import has_embedded_images
 from shardkit.storage import open_folder
 from shardkit.testing import listed, write_tree
 from shardkit.testing.refusals import offered

@@ -21,11 +21,11 @@ import pyarrow.parquet as pq
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import WORK_FOLDER, split_of_folder, split_of_path
+from shardkit.record_sources.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.reject_reasons import BAD_LINE, MISSING
 from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped, unicode_problem
-from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.sources.tables.columns import AnnotationReader, Columns
 from shardkit.sources.tables.formats.parquet_files import ParquetFile, open_parquet
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record

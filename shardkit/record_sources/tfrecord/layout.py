@@ -26,10 +26,10 @@ from shardkit.errors import DataError, RecordError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import WORK_FOLDER, counted, printable
 from shardkit.options.words import named
+from shardkit.record_sources.tfrecord.records import RecordReader, image_bytes, record_fields
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
 from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, RecordProblem, Source, batched, rejected_row
-from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes, record_fields
 from shardkit.storage import Folder, os_errors_as
 
 _SPOOL = f"{WORK_FOLDER}/images"

@@ -3,8 +3,8 @@ import pyarrow as pa
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
-from shardkit.sources.datasets.key_files import Corrections, DropList
+from shardkit.record_sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
+from shardkit.record_sources.datasets.key_files import Corrections, DropList
 
 SHARDS = [pa.chunked_array([["a", "b"], ["c"]]), pa.chunked_array([["d", "e"]])]
 

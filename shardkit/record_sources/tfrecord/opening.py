@@ -11,10 +11,10 @@ from shardkit.dataset.foreign.record_layout import LabelFeature, RecordLayout
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
+from shardkit.record_sources.tfrecord.files import find_files
+from shardkit.record_sources.tfrecord.layout import Tfrecords
 from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.tfrecord.files import find_files
-from shardkit.sources.packed.tfrecord.layout import Tfrecords
 
 _FIRST_RECORDS = 64  # of the first file, which decide what the features mean
 _FILES_NAMED = 3

@@ -26,6 +26,10 @@ from shardkit.errors import RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.layouts import LAYOUTS
 from shardkit.options.words import convert_again, named
+from shardkit.record_sources.datasets import columns
+from shardkit.record_sources.datasets.members import DatasetPart, Member, shard_files
+from shardkit.record_sources.datasets.removed import removed_from
+from shardkit.record_sources.datasets.several import keys_of
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
@@ -38,10 +42,6 @@ from shardkit.sources.columns import (
     PATH,
     PERCEPTUAL_HASH,
 )
-from shardkit.sources.datasets import columns
-from shardkit.sources.datasets.members import DatasetPart, Member, shard_files
-from shardkit.sources.datasets.removed import removed_from
-from shardkit.sources.datasets.several import keys_of
 from shardkit.sources.listing import Listing, Source
 from shardkit.storage import Folder, open_folder, os_errors_as
 

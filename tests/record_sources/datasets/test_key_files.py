@@ -3,7 +3,7 @@ import csv
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.sources.datasets.key_files import Corrections, DropList
+from shardkit.record_sources.datasets.key_files import Corrections, DropList
 
 
 def test_a_list_of_keys_ignores_empty_lines_and_repeated_keys(tmp_path):

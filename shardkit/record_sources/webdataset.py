@@ -19,6 +19,17 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS, counted, printable, split_of_folder, split_of_path
 from shardkit.options.call import Change
 from shardkit.options.words import named
+from shardkit.record_sources.webdataset_labels import JSON_KEYS, LabelReader
+from shardkit.record_sources.webdataset_samples import (
+    MAX_DIVIDED_TARS,
+    Tar,
+    divide_tar,
+    is_junk,
+    labels_of,
+    probe,
+    samples,
+    suffix,
+)
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA, OFFSET, PATH
@@ -35,17 +46,6 @@ from shardkit.sources.listing import (
     ending,
     rejected_row,
     unicode_problem,
-)
-from shardkit.sources.packed.webdataset_labels import JSON_KEYS, LabelReader
-from shardkit.sources.packed.webdataset_samples import (
-    MAX_DIVIDED_TARS,
-    Tar,
-    divide_tar,
-    is_junk,
-    labels_of,
-    probe,
-    samples,
-    suffix,
 )
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Entry, Folder, os_errors_as

@@ -14,8 +14,8 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 from shardkit.naming import counted
 from shardkit.options.words import named
-from shardkit.sources.datasets.changes import some
-from shardkit.sources.datasets.members import DatasetPart, Member
+from shardkit.record_sources.datasets.changes import some
+from shardkit.record_sources.datasets.members import DatasetPart, Member
 from shardkit.storage import Folder, open_folder
 from shardkit.storage.opening import shared_folder
 

@@ -15,18 +15,18 @@ from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CallError, DataError
 from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
 from shardkit.options.words import named
-from shardkit.sources.context import Opening
-from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
-from shardkit.sources.datasets.layout import ShardkitDataset
-from shardkit.sources.datasets.members import DatasetPart, Member, shard_files, size_problem
-from shardkit.sources.datasets.removed import without_removed
-from shardkit.sources.datasets.several import (
+from shardkit.record_sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
+from shardkit.record_sources.datasets.layout import ShardkitDataset
+from shardkit.record_sources.datasets.members import DatasetPart, Member, shard_files, size_problem
+from shardkit.record_sources.datasets.removed import without_removed
+from shardkit.record_sources.datasets.several import (
     common_folder,
     keys_of,
     members_of,
     refuse_other_features,
     refuse_repeated_keys,
 )
+from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import join
 from shardkit.storage import Folder

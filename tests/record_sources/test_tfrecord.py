@@ -15,7 +15,7 @@ from shardkit.sources.given_files import pattern_refusal
 from shardkit.testing import listed, write_tree
 from shardkit.testing.refusals import command_text
 
-from ...dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, tfrecorder, write
+from ..dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, tfrecorder, write
 
 
 def opened(root, **options):

@@ -6,9 +6,9 @@ import tarfile
 import pytest
 
 from shardkit.errors import SourceChangedError
+from shardkit.record_sources import webdataset_samples
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
-from shardkit.sources.packed import webdataset_samples
 from shardkit.storage import open_folder
 
 from .test_webdataset import opened, source_of, tarred
@@ -20,7 +20,7 @@ IMAGE = b"image"
 def few_is_many(monkeypatch):
     monkeypatch.setattr(webdataset_samples, "PIECE_MEMBERS", 4)
     monkeypatch.setattr(webdataset_samples, "_HEADER_BYTES", 1)
-    monkeypatch.setattr("shardkit.sources.packed.webdataset.MAX_DIVIDED_TARS", 2)
+    monkeypatch.setattr("shardkit.record_sources.webdataset.MAX_DIVIDED_TARS", 2)
 
 
 def labelled(name, label="cat"):
@@ -118,7 +118,7 @@ def test_many_or_small_or_remote_tars_are_parts_enough(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(webdataset_samples, "_HEADER_BYTES", 1 << 20)
         assert pieces_of(source) == source.parts()
-    monkeypatch.setattr("shardkit.sources.packed.webdataset.MAX_DIVIDED_TARS", 1)
+    monkeypatch.setattr("shardkit.record_sources.webdataset.MAX_DIVIDED_TARS", 1)
     assert pieces_of(source) == source.parts()
 
 

@@ -17,6 +17,7 @@ from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import counted, printable, relative_path_problem
+from shardkit.record_sources.datasets.columns import annotation_fields, carried
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, BAD_NAME, BAD_PATH, BAD_VALUE, NO_LABEL
 from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
@@ -32,7 +33,6 @@ from shardkit.sources.columns import (
     UNMEASURED,
 )
 from shardkit.sources.context import Opening
-from shardkit.sources.datasets.columns import annotation_fields, carried
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.tables.formats.json_files import JsonLinesFile

@@ -16,6 +16,14 @@ from shardkit.errors import DataError, RecordError
 from shardkit.images import BadImage, inspect
 from shardkit.naming import printable
 from shardkit.options.words import named
+from shardkit.record_sources.tfrecord.feature_values import (
+    class_name,
+    column_value,
+    only_value,
+    targets,
+    text_of,
+    whole_number,
+)
 from shardkit.reject_reasons import (
     BAD_ANNOTATION,
     BAD_LABEL,
@@ -37,14 +45,6 @@ from shardkit.sources.columns import (
     target_field,
 )
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.packed.tfrecord.feature_values import (
-    class_name,
-    column_value,
-    only_value,
-    targets,
-    text_of,
-    whole_number,
-)
 from shardkit.sources.tables.column_names import is_discard, split_of_text
 
 _TYPES = {"int64": pa.int64(), "float": pa.float32(), "bytes": pa.string()}

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.options.words import named
-from shardkit.sources.datasets.key_files import Corrections, DropList
+from shardkit.record_sources.datasets.key_files import Corrections, DropList
 
 _SHOWN = 3  # unknown keys or classes in a message
 

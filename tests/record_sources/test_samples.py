@@ -17,18 +17,18 @@ from shardkit import images
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
 from shardkit.images.stored.options import StoredForm
+from shardkit.record_sources.hf_parquet import is_hf_parquet, open_hf_parquet
+from shardkit.record_sources.webdataset import is_webdataset, open_webdataset
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
-from shardkit.sources.packed.webdataset import is_webdataset, open_webdataset
 from shardkit.sources.recognising.archives_in_folders import top_of
 from shardkit.storage import open_folder
 from shardkit.testing import listed
 
-SAMPLES = Path(__file__).parents[3] / "sample_data"
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 CLASSES = ["circle", "square", "triangle"]
 
 

@@ -8,7 +8,7 @@ from shardkit.dataset.index.shards import missing_shard
 from shardkit.dataset.manifest import Shard
 from shardkit.dataset.stored_names import StoredAs
 from shardkit.naming import counted
-from shardkit.sources.datasets.changes import RowChanges
+from shardkit.record_sources.datasets.changes import RowChanges
 from shardkit.storage import Entry, Folder, os_errors_as
 
 
