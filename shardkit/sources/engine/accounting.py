@@ -47,8 +47,12 @@ class Accounting:
         name = posixpath.basename(path).lower()
         kind = ending(name)
         is_prose = kind in _PROSE_ENDINGS or name.startswith(_PROSE_STEMS)
+        return is_prose or kind in _SIDECARS or self.is_used(path)
+
+    def is_used(self, path: str) -> bool:
+        """Return whether a fact comes from a file."""
         whole = join(self._above, path)
-        return is_prose or kind in _SIDECARS or any(glob.matches(whole) for glob in self._used)
+        return any(glob.matches(whole) for glob in self._used)
 
     def count(self, path: str, skipped: dict[str, int]) -> None:
         """Count a file if nothing explains it."""

@@ -1,5 +1,6 @@
 """The source of a reading: one class, whatever the reading says."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,14 +13,14 @@ from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import Fact
+from shardkit.sources.engine.facts import Fact, SplitFact
 from shardkit.sources.engine.tables import ImagePaths
-from shardkit.sources.listing import Listing, ListingRow, Source, batched, count_skipped
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.unlisted_images import NamedImages, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
-from shardkit.storage import Folder
+from shardkit.storage import Entry, Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,13 @@ class ReadingSource(Source):
 
     def describe(self) -> str:
         """See Source."""
-        facts = "; ".join(f"{name} from {printable(origin_text(origin))}" for name, origin in self.value.facts())
-        how = self.driver.describe() or facts or "images without labels"
+        of_driver = self.driver.describe()  # what its own files give
+        added = [
+            f"{name} from {printable(origin_text(origin))}"
+            for name, origin in self.value.facts()
+            if not of_driver or not set(getattr(origin, "files", ())) & set(self.driver.used)
+        ]
+        how = "; ".join([*filter(None, [of_driver]), *added]) or "images without labels"
         place = join(self.tree.url, self.used[0]) if self.has_one_file else self.folder.url
         return f"{place}: read as {self.name}: {how}{self.remark}"
 
@@ -148,42 +154,59 @@ class ReadingSource(Source):
         return complete
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of examples; count what the reading excludes."""
+        """Yield the rows of examples and of bad records; count what the reading excludes."""
         for row in rows:
-            if kind := self.images.why_left_out(row.key):
+            is_record = row.reason is not None and not is_image(row.key)
+            if not is_record and (kind := self.images.why_left_out(row.key)):
                 count_skipped(skipped, kind)
             else:
                 yield row
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
-        root = self.value.images.root
-        left_out = () if self.images.excluded is None else (self.images.excluded,)
-        if root and self.is_strict:
+        if self.value.images.root and self.is_strict:
             outside = Accounting(self.used)
-            for path, _ in files_below(self.tree, "", (root,)):
+            for path, _ in files_below(self.tree, "", (self.value.images.root,)):
                 outside.count(path, skipped)
         if not self.driver.names_images:
             return
-        if not self.is_strict:
-            num = count_unnamed(self.folder, self.driver.keys(self.folder))
-            if num:
-                which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no table names"
-                count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
-            return
-        named, accounting = NamedImages(self.driver.keys(self.folder)), Accounting(self.used, root)
+        which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
+        keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"
         num = 0
-        for path, entry in files_below(self.folder, "", left_out):
-            if not is_image(entry.name):
-                if self.is_strict:
-                    accounting.count(path, skipped)
-            elif path not in named and self.images.why_left_out(path) is None:
-                num += 1
-                if self.value.images.unnamed == "reject":
-                    message = f"no record names the image; add one, or leave it out (images: {{exclude: [{path}]}})"
-                    yield ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
-        if num and self.value.images.unnamed == "ignore":
-            count_skipped(skipped, f"image{'s' * (num > 1)} that no record names", num)
+        if not self.is_strict and not rejects:
+            num = count_unnamed(self.folder, keys)
+        else:
+            for path, entry in self._others(NamedImages(keys), skipped):
+                num += not rejects
+                if rejects:
+                    message = f"{which} it; add a record for it, or move it away"
+                    yield self._with_split(
+                        ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
+                    )
+        if num:
+            count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
+
+    def _others(self, named: NamedImages, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
+        """Yield the images that no record names; count other files."""
+        accounting = Accounting(self.used, self.value.images.root)
+        for path, entry in files_below(
+            self.folder, "", () if self.images.excluded is None else (self.images.excluded,)
+        ):
+            if is_image(entry.name):
+                if path not in named and self.images.why_left_out(path) is None:
+                    yield path, entry
+            elif self.is_strict:
+                accounting.count(path, skipped)
+            elif not accounting.is_used(path):
+                count_skipped(skipped, ending(path))
+
+    def _with_split(self, row: ListingRow) -> ListingRow:
+        """Return a rejected row with the split of its path, if it has one."""
+        for fact in self.facts:
+            if isinstance(fact, SplitFact):
+                with contextlib.suppress(BadRecord):
+                    return fact.adder(self.folder)(row)
+        return row
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
         """See Source."""

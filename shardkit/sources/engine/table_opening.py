@@ -17,6 +17,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Labels, Listed, Reading
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.columns import Columns
+from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.images.joined_names import JoinedNames
 from shardkit.sources.tables.labels.kinds import decide_labels
@@ -63,6 +64,9 @@ class TableOpening:
         """
         options = self._options(origin)
         files = tuple(self._file(path, origin, options) for path in self.paths)
+        if all(isinstance(file, JsonLinesFile) for file in files):  # an object may omit a column
+            union = tuple(dict.fromkeys(name for file in files for name in file.columns))
+            files = tuple(replace(file, columns=union) for file in files)
         prefix = read_prefix(files[0])
         key, matching = self._named(origin, files)
         columns = self._columns(files, prefix, key, origin, what)

@@ -5,16 +5,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.files import format_of
+from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.folders.adjacent_tables import are_classes, may_be_classes
 from shardkit.sources.folders.looking_at_tables import look_at_table
-from shardkit.sources.folders.metadata import Metadata, child_folders
+from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Images, PathPart, Reading
 from shardkit.sources.tables.column_names import (
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
@@ -26,12 +29,15 @@ from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.parquet_files import ParquetFile
 from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.layout import open_table_file
+from shardkit.sources.tables.images.lookup import ImageLocation
+from shardkit.sources.tables.layout import FoundTable, open_table_file, with_tables
+from shardkit.sources.tables.paths import KeyBuilder, root_of
 from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns, read_prefix
-from shardkit.sources.walking import is_image
+from shardkit.sources.walking import children, is_dataset, is_image
 from shardkit.storage import Folder, os_errors_as
 
+_LAYOUT = LAYOUTS["metadata"].title
 NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 _IMAGE_COLUMN = "file_name"
 
@@ -66,7 +72,7 @@ def _describes_classes(folder: Folder, file: TableFile) -> bool:
     return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(table)
 
 
-def open_metadata(opening: Opening) -> Metadata:
+def open_metadata(opening: Opening) -> Source:
     """Decide how to read a folder with metadata, from the first 1,000 records of each table.
 
     Relative paths start at their table's folder, whatever `root` is.
@@ -86,7 +92,7 @@ def open_metadata(opening: Opening) -> Metadata:
         msg = f"{folder.url}: it holds {' and '.join(paths)}; keep those of one kind, and one a folder"
         raise DataError(msg)
     try:
-        return _opened(folder, paths, options, excluded)
+        return open_reading(opening, _reading(folder, paths, options, excluded), name=_LAYOUT, is_strict=False)
     except UnknownNameError:
         raise
     except CallError as error:
@@ -105,7 +111,7 @@ def open_metadata(opening: Opening) -> Metadata:
         raise DataError(msg) from error
 
 
-def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: str | None) -> Metadata:
+def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded: str | None) -> Reading:
     files = _with_equal_columns([open_table_file(folder, path, options) for path in paths])
     names = files[0].columns
     prefix = [record for file in files for record in _in_order(read_prefix(file), file.columns, names)]
@@ -114,13 +120,18 @@ def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: 
     columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted), source=folder.url)
     if not options.label_columns:
         _refuse_mixed_folders(files, columns, folder.url)
+    inner = child_folders(folder, excluded)
     split_folders = any("/" in path for path in paths)
     if split_folders:  # the table's folder is the split, whatever its columns say
         columns = replace(columns, split=None)
     elif columns.split is None:
-        children = child_folders(folder, excluded)
-        split_folders = bool(children) and all(split_of_folder(name) for name in children)
-    return Metadata(folder, files, columns, split_folders, excluded)
+        split_folders = bool(inner) and all(map(split_of_folder, inner))
+    found = FoundTable(folder, files[0], columns, KeyBuilder(root_of(folder)), ImageLocation())
+    reading = replace(found.reading(folder), images=Images(), classes=options.classes or ())
+    others = {name: split_of_folder(name) for name in inner}
+    split = PathPart(0, {} if all(others.values()) else others) if split_folders else reading.split
+    base = "." if any("/" in path for path in paths) else ""
+    return with_tables(replace(reading, split=split), tuple(paths), base)
 
 
 def _refuse_mixed_folders(files: tuple[TableFile, ...], columns: Columns, source: str) -> None:
@@ -157,6 +168,12 @@ def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
             entries = folder.scan(prefix.rstrip("/"))
         found += [prefix + entry.name for entry in entries if entry.name in NAMES and not entry.is_folder]
     return found
+
+
+def child_folders(folder: Folder, excluded: str | None) -> list[str]:
+    """Return the folders in a folder that may hold images: no output, and no dataset."""
+    names = [entry.name for entry in children(folder) if entry.is_folder]
+    return [name for name in names if name != excluded and not is_dataset(folder, name)]
 
 
 def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:

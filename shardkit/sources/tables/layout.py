@@ -4,7 +4,7 @@ import os
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
@@ -112,6 +112,23 @@ class FoundTable:
             strip += (f"~^{UPLOAD_PREFIX.pattern}",)
         base = location.folders[0] if len(location.folders) == 1 else ""
         return Column(names, (file,), key, between, match, base, strip=strip)
+
+
+def with_tables(reading: Reading, files: tuple[str, ...], base: str) -> Reading:
+    """Return a reading of one table for several, whose paths start at a folder.
+
+    Args:
+        reading: The reading.
+        files: The tables.
+        base: The folder, as in Column.
+    """
+
+    def put(one: Any) -> Any:
+        return replace(one, files=files, base=base) if isinstance(one, Column) else one
+
+    label = reading.label and replace(reading.label, origin=put(reading.label.origin))
+    features = {name: put(one) for name, one in reading.features.items()}
+    return replace(reading, label=label, split=put(reading.split), group=put(reading.group), features=features)
 
 
 def relative(tree: Folder, folder: Folder) -> str:
