@@ -47,21 +47,12 @@ _SIDES = 4
 
 @dataclass(frozen=True, slots=True)
 class ExtractedDataset(Source):
-    """An extracted dataset.
-
-    Attributes:
-        folder: Its folder.
-        file: The table.
-        features: The dataset's features.
-        class_names: Class names in label order.
-        splits: Names of the splits.
-        keeps_splits: Whether they are listed.
-    """
+    """An extracted dataset."""
 
     folder: Folder
     file: JsonLinesFile
     features: dict[str, Feature]
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...]  # in label order
     splits: tuple[str, ...]
     keeps_splits: bool = True
 
@@ -253,21 +244,12 @@ _VALUES: dict[str, Callable[[str, Any, str], Any]] = {"int64": _integer, "float3
 
 
 def is_extracted(folder: Folder) -> bool:
-    """Return whether `shardkit extract` wrote a folder.
-
-    Raises:
-        MachineError: The folder cannot be read.
-    """
+    """Return whether `shardkit extract` wrote a folder."""
     return file_or_folder(folder, table.TYPES) is not None
 
 
 def open_extracted(opening: Opening) -> ExtractedDataset:
-    """Open an extracted dataset.
-
-    Raises:
-        DataError: A file of it is missing or damaged.
-        MachineError: It cannot be read.
-    """
+    """Open an extracted dataset."""
     folder = opening.folder
     types = table.parse_types(_read(folder, table.TYPES), f"{folder.url}/{table.TYPES}")
     class_names: tuple[str, ...] = ()

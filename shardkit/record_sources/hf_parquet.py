@@ -49,36 +49,22 @@ class RowGroup:
 
 
 class _SpooledImage(NamedTuple):
-    """Where an image was written.
+    """Where an image was written."""
 
-    Attributes:
-        path: Path of the image in its record; '' for none.
-        blob: Path of the file in the work folder.
-        offset: Start of the image's bytes in that file.
-        num_bytes: Number of these bytes; None if the record has no image.
-    """
-
-    path: str
-    blob: str
-    offset: int
-    num_bytes: int | None
+    path: str  # of the image in its record; '' for none
+    blob: str  # path in the work folder of the file that it was written to
+    offset: int  # of its bytes in that file
+    num_bytes: int | None  # None if the record has no image
 
 
 @dataclass(frozen=True, slots=True)
 class HfParquet(Source):
-    """Parquet files that contain images.
+    """Parquet files that contain images."""
 
-    Attributes:
-        folder: The work folder, which has the images once they are listed.
-        files: The Parquet files.
-        mtimes_ns: Modification times of the files.
-        columns: Roles of the columns, the same in all files.
-    """
-
-    folder: Folder
+    folder: Folder  # the work folder, which has the images once they are listed
     files: tuple[ParquetFile, ...]
     mtimes_ns: tuple[int, ...]
-    columns: Columns
+    columns: Columns  # the same in all files
 
     @property
     def schema(self) -> pa.Schema:
@@ -196,10 +182,6 @@ def open_hf_parquet(opening: Opening) -> HfParquet:
     """Read the footers of all Parquet files, and decide from the first file how they are read.
 
     A column gives splits if no path does, or if the user names it. Listing writes images into the work folder.
-
-    Raises:
-        DataError: There is no such file, one is damaged, or they differ.
-        UnknownNameError: A column that the options name does not exist, or has no images.
     """
     folder, options, name, spool = opening.folder, opening.options, opening.file, opening.work_folder()
     paths = [name] if name is not None else parquet_paths(folder)
@@ -240,11 +222,7 @@ def configurations(folder: Folder) -> dict[str, list[str]]:
 
 
 def parquet_paths(folder: Folder) -> list[str]:
-    """Return the Parquet files of a folder's only configuration; none if there is no configuration.
-
-    Raises:
-        DataError: There are several configurations.
-    """
+    """Return the Parquet files of a folder's only configuration; none if there is no configuration."""
     found = configurations(folder)
     if len(found) > 1:
         msg = f"{folder.url}: it holds {len(found)} configurations of one dataset ({', '.join(found)}); SOURCE is one"

@@ -36,13 +36,7 @@ def _is_list(type_: pa.DataType) -> bool:
 
 
 def has_embedded_images(folder: Folder, path: str, wanted: str | None = None) -> bool:
-    """Return whether a Parquet file contains images, or lists of images, rather than paths.
-
-    Args:
-        folder: The folder that the path is below.
-        path: The Parquet file.
-        wanted: Name of the column of images, if the user gives one.
-    """
+    """Return whether a Parquet file contains images, or lists of images, rather than paths."""
     try:
         file = open_parquet(folder, path)
     except DataError:
@@ -57,16 +51,7 @@ def has_embedded_images(folder: Folder, path: str, wanted: str | None = None) ->
 
 
 def image_column(file: ParquetFile, wanted: str | None) -> str:
-    """Return the name of the column of images.
-
-    Args:
-        file: The Parquet file.
-        wanted: Name that the user gives; None for the first of the usual names.
-
-    Raises:
-        UnknownNameError: The wanted column does not exist or holds no images.
-        DataError: There is no such column, or only one with several images a record.
-    """
+    """Return the name of the column of images."""
     found, several = _columns_of_one(file, wanted), _columns_of_several(file)
     if wanted is not None:
         if wanted in found:

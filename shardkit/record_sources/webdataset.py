@@ -6,6 +6,7 @@ As in the WebDataset library, the members of a sample follow each other. If the 
 number of classes.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -55,23 +56,14 @@ _COMPRESSED = (*COMPRESSED_TARS, ".tar.zst")
 
 @dataclass(frozen=True, slots=True)
 class WebDataset(Source):
-    """A source of .tar shards.
-
-    Attributes:
-        folder: The folder that their paths start at.
-        tars: The shards.
-        json_keys: Keys of a .json that may have the class; the first that exists counts.
-        is_multi_label: Whether samples have any number of classes.
-        is_file: Whether SOURCE is the only shard itself.
-        other_files: Number of files next to the shards by ending.
-    """
+    """A source of .tar shards."""
 
     folder: Folder
     tars: tuple[Tar, ...]
-    json_keys: tuple[str, ...]
-    is_multi_label: bool
-    is_file: bool
-    other_files: tuple[tuple[str, int], ...]
+    json_keys: tuple[str, ...]  # keys of a .json that may have the class; the first that exists counts
+    is_multi_label: bool  # samples have any number of classes
+    is_file: bool  # SOURCE is the only shard itself
+    other_files: tuple[tuple[str, int], ...]  # number of files next to the shards by ending
 
     @property
     def schema(self) -> pa.Schema:
@@ -87,10 +79,7 @@ class WebDataset(Source):
         if self.is_file:
             [tar] = self.tars
             return f"{self.folder.url}/{tar.path}: read as {self.layout} ({tar.split or 'no split'}){several}"
-        counts: dict[str, int] = {}
-        for tar in self.tars:
-            name = tar.split or "no split"
-            counts[name] = counts.get(name, 0) + 1
+        counts = Counter(tar.split or "no split" for tar in self.tars)
         several_splits = ", ".join(f"{count} of {name}" for name, count in counts.items())
         splits = several_splits if len(counts) > 1 else next(iter(counts))
         files = counted(len(self.tars), "tar file")
@@ -125,25 +114,15 @@ class WebDataset(Source):
 
 @dataclass(slots=True)
 class _TarReader:
-    """Reads the rows of one .tar.
+    """Reads the rows of one .tar."""
 
-    Attributes:
-        tar: The shard, or a piece of it.
-        file: The open .tar.
-        num_bytes: Size of the .tar.
-        labels: Reads labels from the same file.
-        skipped: Number of skipped members by ending; rows() adds to it.
-        problems: Bad members since the last sample.
-        broken: Why the .tar cannot be read to its end; None if it can.
-    """
-
-    tar: Tar
-    file: BinaryIO
-    num_bytes: int
-    labels: LabelReader
-    skipped: dict[str, int]
-    problems: list[ListingRow] = field(default_factory=list)
-    broken: str | None = None
+    tar: Tar  # or a piece of it
+    file: BinaryIO  # the open .tar
+    num_bytes: int  # of the .tar
+    labels: LabelReader  # reads from the same file
+    skipped: dict[str, int]  # number of skipped members by ending; rows() adds to it
+    problems: list[ListingRow] = field(default_factory=list)  # bad members since the last sample
+    broken: str | None = None  # why the .tar cannot be read to its end; None if it can
 
     def rows(self) -> Iterator[ListingRow]:
         """Yield the rows of the samples, each after the bad members before it, and of a broken end."""
@@ -230,25 +209,14 @@ def holds_samples(folder: Folder, name: str) -> bool:
 
 
 def holds_shards(folder: Folder, name: str, *, is_alone: bool) -> bool:
-    """Return whether the .tar files of a folder are a WebDataset, judging by one of them.
-
-    Args:
-        folder: The folder.
-        name: The .tar.
-        is_alone: Whether it is the only archive: of several, the folders in them may be classes of a WebDataset.
-    """
+    """Return whether the .tar files of a folder are a WebDataset, judging by one of them."""
     if is_alone or name.lower().endswith(COMPRESSED_TARS):
         return holds_samples(folder, name)
     return not probe(folder, name, JSON_KEYS).is_deep_tree
 
 
 def open_webdataset(opening: Opening) -> WebDataset:
-    """Find the tar files of a source; `label_columns` is the key of the class in the .json.
-
-    Raises:
-        CallError: There are several `label_columns`.
-        DataError: There is no .tar, or a compressed one, or the first one has folders in folders and no labels.
-    """
+    """Find the tar files of a source; `label_columns` is the key of the class in the .json."""
     folder, excluded, options, name = opening.folder, opening.excluded, opening.options, opening.file
     if len(options.label_columns) > 1:
         msg = (

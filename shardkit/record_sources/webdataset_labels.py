@@ -25,28 +25,14 @@ _MAX_JSON_BYTES = 16 << 20  # 16 MiB
 
 @dataclass(frozen=True, slots=True)
 class LabelReader:
-    """Reads the label of a sample from its members.
+    """Reads the label of a sample from its members."""
 
-    Attributes:
-        file: The open .tar.
-        json_keys: Keys of a .json that may have the class; the first that exists counts.
-        is_multi_label: Whether samples have any number of classes.
-    """
-
-    file: BinaryIO
-    json_keys: tuple[str, ...]
-    is_multi_label: bool
+    file: BinaryIO  # the open .tar
+    json_keys: tuple[str, ...]  # keys of a .json that may have the class; the first that exists counts
+    is_multi_label: bool  # samples have any number of classes
 
     def read(self, image: TarMember, labels: Mapping[str, TarMember]) -> list[str]:
-        """Return the class of a sample; in multi-label sources any number of classes.
-
-        Args:
-            image: The image of the sample.
-            labels: Members with one of SUFFIXES, by suffix.
-
-        Raises:
-            BadRecord: NO_LABEL or BAD_LABEL.
-        """
+        """Return the class of a sample; in multi-label sources any number of classes."""
         for suffix in TEXT_SUFFIXES:
             if suffix in labels:
                 return [self._name(labels[suffix])]

@@ -35,19 +35,12 @@ _MEASURED_MEMBERS = 2000  # at the beginning
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Properties of the first samples of a .tar.
+    """Properties of the first samples of a .tar."""
 
-    Attributes:
-        are_labelled: Whether an image has a label next to it.
-        have_lists: Whether such a label is a list of classes.
-        depths: Numbers of folders above the images.
-        have_no_classes: Whether no image has a label, neither next to it nor as the folder that it is in.
-    """
-
-    are_labelled: bool
-    have_lists: bool
-    depths: frozenset[int]
-    have_no_classes: bool
+    are_labelled: bool  # an image has a label next to it
+    have_lists: bool  # such a label is a list of classes
+    depths: frozenset[int]  # folders above the images
+    have_no_classes: bool  # neither next to an image nor as its folder
 
     @property
     def is_plain_tree(self) -> bool:
@@ -61,13 +54,7 @@ class Probe:
 
 
 def probe(folder: Folder, path: str, json_keys: tuple[str, ...]) -> Probe:
-    """Look at the first samples of a .tar.
-
-    Args:
-        folder: The folder that the path starts at.
-        path: Path of a .tar; a broken one is read up to the damage, and of a compressed one the beginning.
-        json_keys: See LabelReader.
-    """
+    """Look at the first samples of a .tar."""
     url = f"{folder.url}/{path}"
     if path.lower().endswith(COMPRESSED_TARS):
         return _probe(io.BytesIO(head_of_tar(folder, path, _HEAD_BYTES)), sys.maxsize, json_keys)
@@ -137,28 +124,16 @@ def sample_prefix(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Tar:
-    """A part of the source: one shard, or successive samples of one; small and pickled into the pipeline's graph.
+    """A part of the source: one shard, or successive samples of one; small and pickled into the pipeline's graph."""
 
-    Attributes:
-        path: Path of the .tar.
-        split: The split of all samples, if its name or folder gives one.
-        start: Offset of the first member's header.
-        stop: Offset of the header after the last member; None for the end of the archive.
-        archive: The .tar as the driver saw it, if it is divided: offsets mean nothing in another one.
-    """
-
-    path: str
-    split: str | None
-    start: int = 0
-    stop: int | None = None
-    archive: Entry | None = None
+    path: str  # of the .tar
+    split: str | None  # the split of all samples, if its name or folder gives one
+    start: int = 0  # offset of the first member's header
+    stop: int | None = None  # offset of the header after the last member; None for the end of the archive
+    archive: Entry | None = None  # the .tar as the driver saw it, if it is divided: offsets mean nothing in another one
 
     def refuse_changed(self, folder: Folder) -> None:
-        """Refuse to list a piece of an archive that is not the one that was divided.
-
-        Raises:
-            SourceChangedError: It has another size or time.
-        """
+        """Refuse to list a piece of an archive that is not the one that was divided."""
         if self.archive and seen_again(partial(folder.stat, self.path), self.archive) != self.archive:
             url = f"{folder.url}/{self.path}"
             msg = f"{url}: the archive has changed since the conversion began; convert again when it no longer changes"
@@ -174,11 +149,7 @@ class Tar:
 
 
 def divide_tar(folder: Folder, tar: Tar) -> list[Tar]:
-    """Return the pieces of a .tar, or the .tar if it stays whole: it is small, damaged, in a store or of large samples.
-
-    Raises:
-        MachineError: The disk failed.
-    """
+    """Return the pieces of a .tar; the .tar if it is small, damaged, in a store or of large samples."""
     if tar.archive is not None or not isinstance(unfiltered(folder), LocalFolder):
         return [tar]
     with os_errors_as("read the archive", folder.url_of(tar.path)):
@@ -197,11 +168,7 @@ def divide_tar(folder: Folder, tar: Tar) -> list[Tar]:
 
 
 def sample_starts(members: Iterable[TarMember]) -> Iterator[int]:
-    """Yield the offset of each piece after the first: between two samples, with nothing between them.
-
-    Raises:
-        IndivisibleTar: The members are large.
-    """
+    """Yield the offset of each piece after the first: between two samples, with nothing between them."""
     before: TarMember | None = None
     of_piece = 0
     for num_members, member in enumerate(members, 1):

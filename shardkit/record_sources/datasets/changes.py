@@ -21,19 +21,12 @@ _SHOWN = 3  # unknown keys or classes in a message
 
 @dataclass(frozen=True, slots=True)
 class RowChanges:
-    """The changes in one shard. Numbers are packed, because a source is pickled into the pipeline's graph.
+    """The changes in one shard. Numbers are packed, because a source is pickled into the pipeline's graph."""
 
-    Attributes:
-        dropped: int32[n], rows that `drop` removes, ascending.
-        withdrawn: int32[k], rows that were removed from another one of the datasets before, ascending.
-        corrected: int32[m], rows with another label.
-        labels: int32[m], numbers of their labels in `Changes.label_names`.
-    """
-
-    dropped: bytes = b""
-    withdrawn: bytes = b""
-    corrected: bytes = b""
-    labels: bytes = b""
+    dropped: bytes = b""  # int32[n], rows that `drop` removes, ascending
+    withdrawn: bytes = b""  # int32[k], rows that were removed from another one of the datasets before, ascending
+    corrected: bytes = b""  # int32[m], rows with another label
+    labels: bytes = b""  # int32[m], numbers of their labels in `Changes.label_names`
 
     def kept(self, num_rows: int) -> npt.NDArray[np.bool_]:
         """Return bool[num_rows], the rows that are not removed now or before."""
@@ -61,17 +54,7 @@ def label_names(corrections: Corrections | None) -> tuple[str, ...]:
 def find_changes(
     keys_of_shards: Iterable[pa.ChunkedArray], drop: DropList | None, corrections: Corrections | None, where: str
 ) -> list[RowChanges]:
-    """Return the changes in each shard.
-
-    Args:
-        keys_of_shards: The keys of each shard, in the order of its rows.
-        drop: The examples to remove; None for none.
-        corrections: The labels to correct; None for none.
-        where: The dataset, for errors.
-
-    Raises:
-        CallError: A key is not in the dataset; the message names the first ones.
-    """
+    """Return the changes in each shard."""
     dropped = pa.array(() if drop is None else drop.keys, pa.string())
     corrected = pa.array([key for key, _ in corrections.labels] if corrections else (), pa.string())
     numbers = {name: number for number, name in enumerate(label_names(corrections))}
@@ -102,16 +85,7 @@ def find_changes(
 
 
 def refuse_unknown_classes(corrections: Corrections, classes: Sequence[str], *, are_given: bool) -> None:
-    """Refuse corrected labels that are no class.
-
-    Args:
-        corrections: The corrected labels.
-        classes: Class names, the dataset's or those of `classes`.
-        are_given: Whether they are those of `classes`.
-
-    Raises:
-        CallError: A label is not among them.
-    """
+    """Refuse corrected labels that are no class."""
     unknown = [name for name in label_names(corrections) if name not in set(classes)]
     if not unknown:
         return

@@ -46,17 +46,7 @@ _ARROW_TYPES = {"int64": pa.int64(), "float32": pa.float32(), "bytes": pa.string
 
 
 def listing_schema(features: Mapping[str, Feature], *, with_groups: bool, with_adopted: bool, where: str) -> pa.Schema:
-    """Return the columns of a dataset's listing.
-
-    Args:
-        features: The manifest's features.
-        with_groups: Whether the groups of the index are listed.
-        with_adopted: Whether some of the records are adopted.
-        where: The dataset, for errors.
-
-    Raises:
-        DataError: The dataset has a feature that no conversion writes.
-    """
+    """Return the columns of a dataset's listing."""
     fields = [*LISTING_SCHEMA, *LOCATION, *CHECKED_FIELDS]
     if with_adopted:
         fields += [STORED_KEY, STORED_MASK]
@@ -66,15 +56,7 @@ def listing_schema(features: Mapping[str, Feature], *, with_groups: bool, with_a
 
 
 def annotation_fields(features: Mapping[str, Feature], where: str) -> list[pa.Field]:
-    """Return the columns of a listing that features other than the image, its size and the key are made from.
-
-    Args:
-        features: The features of a dataset.
-        where: The dataset, for errors.
-
-    Raises:
-        DataError: The dataset has a feature that no conversion writes.
-    """
+    """Return the columns of a listing that features other than the image, its size and the key are made from."""
     fields: list[pa.Field] = []
     objects = [
         pa.field(name.removeprefix(names.OBJECTS), _type_of_list(name, one, where))
@@ -129,18 +111,9 @@ def annotations(
 ) -> dict[str, Any]:
     """Return a record's values of the columns that the index does not have.
 
-    Args:
-        values: Values of each feature, as `dataset.example.decode` returns them.
-        features: The manifest's features.
-        classes: The manifest's classes.
-        key: The record's key.
-        size: Width and height in pixels of the picture that boxes are fractions of, which may lie on its side; (0, 0)
-            if it is upright.
-
-    Raises:
-        KeyError: The record lacks a feature.
-        IndexError: A label is not the number of a class, or a feature that has one value has none.
-        ValueError: Features of objects differ in length.
+    `size` is the picture's width and height in pixels, to which fractions are brought back if it may lie on its side.
+    KeyError, IndexError and ValueError say that the record lacks a feature, has a label that is no class, or has
+    features of objects that differ in length.
     """
     found: dict[str, Any] = {}
     if names.OBJECT_LABELS in features:

@@ -20,15 +20,10 @@ _MAX_BYTES = 1 << 30  # 1 GiB: more than the keys of ten million examples
 
 @dataclass(frozen=True, slots=True)
 class DropList:
-    """The keys of the examples to remove.
+    """The keys of the examples to remove."""
 
-    Attributes:
-        name: The file as the user named it, for messages and commands.
-        keys: The keys, sorted.
-    """
-
-    name: str
-    keys: tuple[str, ...]
+    name: str  # as the user named the file, for messages and commands
+    keys: tuple[str, ...]  # sorted
 
     def __str__(self) -> str:
         return self.name
@@ -39,15 +34,7 @@ class DropList:
 
     @classmethod
     def of(cls, given: str | os.PathLike[str] | Iterable[str]) -> "DropList":
-        """Return the keys of a file with one key a line, or of a list.
-
-        Args:
-            given: Path or URL of the file, or the keys themselves. Empty lines are ignored.
-
-        Raises:
-            CallError: There is no such file, it is not UTF-8, or it has no key.
-            MachineError: The file cannot be read.
-        """
+        """Return the keys of a file with one key a line, or of a list."""
         if isinstance(given, (str, os.PathLike)):
             name = os.fspath(given)
             lines = (
@@ -67,15 +54,10 @@ class DropList:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """Corrected labels.
+    """Corrected labels."""
 
-    Attributes:
-        name: The file as the user named it, for messages and commands.
-        labels: (key, class name) of each corrected example, sorted by key.
-    """
-
-    name: str
-    labels: tuple[tuple[str, str], ...]
+    name: str  # as the user named the file, for messages and commands
+    labels: tuple[tuple[str, str], ...]  # (key, class name) of each corrected example, sorted by key
 
     def __str__(self) -> str:
         return self.name
@@ -86,15 +68,7 @@ class Corrections:
 
     @classmethod
     def of(cls, given: str | os.PathLike[str] | Mapping[str, str]) -> "Corrections":
-        """Return the labels of a CSV file with the columns key and label, or of a mapping.
-
-        Args:
-            given: Path or URL of the file, or the class name of each key.
-
-        Raises:
-            CallError: There is no such file, it is not such a table, or it gives a key two labels.
-            MachineError: The file cannot be read.
-        """
+        """Return the labels of a CSV file with the columns key and label, or of a mapping."""
         if isinstance(given, (str, os.PathLike)):
             name = os.fspath(given)
             labels = _read_labels(name)
@@ -109,10 +83,7 @@ class Corrections:
 def described(what: str, value: Any, secret: str) -> str:
     """Return a value of an option for the manifest, which must not name what was removed.
 
-    Args:
-        what: What the value is, such as ``2 keys``.
-        value: A value of JSON.
-        secret: Digests of the datasets that are converted: without them nobody can try values until one fits.
+    `secret` has digests of the datasets that are converted: without them nobody can try values until one fits.
     """
     keyed = hmac.new(secret.encode(), canonical_json(value), "sha256")
     return f"{what}, hmac {keyed.hexdigest()}"

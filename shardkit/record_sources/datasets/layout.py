@@ -56,33 +56,19 @@ REMOVED_BEFORE = "removed from one of the datasets before"
 
 @dataclass(frozen=True, slots=True)
 class ShardkitDataset(Source):
-    """A dataset, or several datasets with the same features, as a source.
+    """A dataset, or several datasets with the same features, as a source."""
 
-    Attributes:
-        folder: The dataset's folder, or a folder that all datasets are in.
-        members: The datasets.
-        features: Their features.
-        class_names: Their classes, in label order: those of the first dataset, then the new ones of the others.
-        shards: Their shards.
-        has_made_splits: Whether `splits` made its splits, or there is only "train": they may be divided anew.
-        keeps_splits: Whether they are listed.
-        keeps_groups: Whether the groups of its indexes are listed.
-        where: Condition on the columns of the indexes; None for all examples.
-        new_labels: The labels of corrected examples; see RowChanges.
-        readmits: Whether what one of the datasets has is taken from the lists of removed examples of the others.
-    """
-
-    folder: Folder
+    folder: Folder  # the dataset's, or one that all datasets are in
     members: tuple[Member, ...]
     features: dict[str, Feature]
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...]  # in label order: the first dataset's, then the others' new ones
     shards: tuple[DatasetPart, ...]
-    has_made_splits: bool
-    keeps_splits: bool = True
-    keeps_groups: bool = True
-    where: str | None = None
-    new_labels: tuple[str, ...] = ()
-    readmits: bool = False
+    has_made_splits: bool  # by `splits`, or there is only "train": they may be divided anew
+    keeps_splits: bool = True  # as they are listed
+    keeps_groups: bool = True  # of the indexes
+    where: str | None = None  # condition on the columns of the indexes; None for all examples
+    new_labels: tuple[str, ...] = ()  # the labels of corrected examples; see RowChanges
+    readmits: bool = False  # what one dataset has is taken from the others' lists of removed examples
 
     @property
     def schema(self) -> pa.Schema:
@@ -146,17 +132,13 @@ class ShardkitDataset(Source):
         return dataclasses.replace(self, keeps_splits=False) if self.has_made_splits else self
 
     def refuse_changed(self) -> None:
-        """See Source.
-
-        Raises:
-            SourceChangedError: The dataset has been replaced, or one of its shards has been written again. An append
-                changes none of the shards that are read.
-        """
+        """See Source."""
         for member in self.members:
             found = find_dataset(member.url)
             if found is None or member.digest not in {found.digest, *(one.previous for one in found.generations)}:
                 msg = f"{member.url}: the dataset was replaced while it was read; {convert_again()}"
                 raise SourceChangedError(msg)
+        # An append changes none of the shards that are read.
         mtimes = {path: mtime_ns for path, _, mtime_ns in shard_files(self.folder, [one.shard for one in self.shards])}
         changed = next((one for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
         if changed is not None:

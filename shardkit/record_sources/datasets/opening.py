@@ -13,11 +13,11 @@ from shardkit.dataset.manifest.missing import explain_missing_manifest
 from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CallError, DataError
-from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
+from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, counted, is_shard_file, records_of_index
 from shardkit.options.words import named
 from shardkit.record_sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
 from shardkit.record_sources.datasets.layout import ShardkitDataset
-from shardkit.record_sources.datasets.members import DatasetPart, Member, shard_files, size_problem
+from shardkit.record_sources.datasets.members import DatasetPart, Member, shard_files
 from shardkit.record_sources.datasets.removed import without_removed
 from shardkit.record_sources.datasets.several import (
     common_folder,
@@ -33,14 +33,7 @@ from shardkit.storage import Folder
 
 
 def open_dataset(opening: Opening) -> ShardkitDataset:
-    """Open a dataset, or several, as a source: `url` is its folder or its manifest.json.
-
-    Raises:
-        CallError: The output is inside a dataset, the datasets do not fit each other, the condition is wrong, or a key
-            or label that is to be removed or corrected does not exist.
-        DataError: A dataset is damaged.
-        MachineError: A dataset cannot be read.
-    """
+    """Open a dataset, or several, as a source: `url` is its folder or its manifest.json."""
     options = opening.options
     manifests = [read_manifest(one) for one in (opening.url, *options.also)]
     for manifest in manifests:
@@ -97,18 +90,13 @@ def _refuse_output(root: Folder, output: Folder | None) -> None:
 
 
 def _parts(number: int, manifest: Manifest, path: str) -> Iterator[DatasetPart]:
-    """Yield the shards of a dataset that are not empty, after comparing their sizes with the manifest.
-
-    Args:
-        number: Number of the dataset.
-        manifest: Its manifest.
-        path: Its path below the source's folder.
-    """
+    """Yield the shards of a dataset that are not empty, after comparing their sizes with the manifest."""
     root = manifest.root
     files = shard_files(root, [shard for _, shard in manifest.shards()])
     for (split, shard), (name, num_bytes, mtime_ns) in zip(manifest.shards(), files, strict=True):
-        if problem := size_problem(f"{root.url}/{name}", num_bytes, shard):
-            msg = f"{problem}; restore it or {made_again(root)}"
+        if num_bytes != shard.num_bytes:
+            sizes = f"the shard has {counted(num_bytes, 'byte')}, the manifest says {shard.num_bytes:,}"
+            msg = f"{root.url}/{name}: {sizes}; restore it or {made_again(root)}"
             raise DataError(msg)
         if shard.num_examples:
             index = shard.index.model_copy(update={"path": join(path, shard.index.path)})
@@ -135,15 +123,7 @@ def _with_changes(
 
 
 def refuse_unfinished(folder: Folder, *, has_records: bool = False) -> None:
-    """Refuse a folder with shards and indexes but without a manifest, which is no complete dataset.
-
-    Args:
-        folder: The source.
-        has_records: Whether it was recognised by its TFRecords.
-
-    Raises:
-        DataError: It is such a folder.
-    """
+    """Refuse a folder with shards and indexes but without a manifest, which is no complete dataset."""
     if not has_records and all(folder.stat(name) is None for name in (WORK_FOLDER, DATASET_INFO)):
         return  # a source of a million files is not listed for this
     names = [entry.name for entry in folder.scan() if not entry.is_folder]
@@ -165,12 +145,7 @@ def _are_made(options: Mapping[str, Any]) -> bool:
 
 
 def _keeps_groups(group_by: str | None, made: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the groups of the indexes are listed; otherwise a pattern for the keys makes other groups.
-
-    Args:
-        group_by: The user's `group_by`.
-        made: Options of the datasets.
-    """
+    """Return whether the groups of the indexes are listed; otherwise a pattern for the keys makes other groups."""
     rules = [one.get("group_by") for one in made]
     if group_by is None or all(group_by == one for one in rules):
         return True

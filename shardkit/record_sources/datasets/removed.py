@@ -21,13 +21,6 @@ def without_removed(
     """Yield the parts without the rows that were removed from another one of the datasets.
 
     A dataset from which one of two copies was removed still has the content: of that content, only the key counts.
-
-    Args:
-        folder: The source's folder.
-        parts: The shards.
-        manifests: The datasets.
-        with_prefix: Whether keys get the name of their dataset's folder: then equal keys of two datasets are those of
-            different examples, and only contents count.
     """
     lists = [WithdrawnExamples.of(read_withdrawn(one)) for one in manifests]
     held = [set[bytes]() for _ in manifests]
@@ -45,6 +38,7 @@ def without_removed(
         examples = list(zip(*(rows[name].to_pylist() for name in _IDENTITY), strict=True))
         are_in = np.zeros(len(rows), np.bool_)
         for number in others:
+            # Equal keys with prefixes are those of different examples: only contents count.
             keys = [key if content in held[number] or not with_prefix else None for key, content in examples]
             contents = [None if content in held[number] else content for _, content in examples]
             are_in |= lists[number].are_in(keys, contents)
@@ -55,18 +49,7 @@ def without_removed(
 def removed_from(
     folder: Folder, parts: Sequence[DatasetPart], members: Sequence[Member], *, readmits: bool
 ) -> pa.Table | None:
-    """Return the list of what the datasets list and what `drop` removes; None if there is nothing.
-
-    Args:
-        folder: The source's folder.
-        parts: The shards.
-        members: The datasets.
-        readmits: Whether the examples that are converted are taken from the list.
-
-    Raises:
-        DataError: A list or an index is damaged.
-        MachineError: A dataset cannot be read.
-    """
+    """Return the list of what the datasets list and what `drop` removes; None if there is nothing."""
     lists = [read_withdrawn(read_manifest(f"{one.url}@sha256:{one.digest}")) for one in members]
     listed = joined(lists)
     # With one salt for all removals, an append hashes each key once.

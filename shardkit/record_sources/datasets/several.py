@@ -26,9 +26,6 @@ def common_folder(manifests: Sequence[Manifest]) -> tuple[Folder, list[str]]:
     """Return the folder that some datasets and their records are in, and the datasets' paths below it.
 
     It is the dataset's own folder, and the path is '', for one dataset that holds its records itself.
-
-    Raises:
-        CallError: They are in different file systems, or one is given twice.
     """
     roots = [one.root for one in manifests]
     urls = [root.url.rstrip("/") for root in roots]
@@ -48,16 +45,7 @@ def common_folder(manifests: Sequence[Manifest]) -> tuple[Folder, list[str]]:
 
 
 def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Member, ...]:
-    """Return the datasets of a source.
-
-    Args:
-        manifests: Their manifests.
-        with_prefix: Whether keys get the name of their dataset's folder; and, of several pins of one dataset, the
-            beginning of their digests.
-
-    Raises:
-        CallError: Two folders have the same name, and keys get it.
-    """
+    """Return the datasets of a source."""
     urls = [one.root.url.rstrip("/") for one in manifests]
     names = [posixpath.basename(url) for url in urls]
     pairs = zip(names, manifests, urls, strict=True)
@@ -80,11 +68,7 @@ def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Mem
 
 
 def refuse_other_features(manifests: Sequence[Manifest]) -> None:
-    """Refuse datasets whose examples do not have the same features.
-
-    Raises:
-        CallError: A dataset lacks a feature, or has another type of it.
-    """
+    """Refuse datasets whose examples do not have the same features."""
     first = manifests[0]
     for other in manifests[1:]:
         names = sorted({*first.features, *other.features})
@@ -109,11 +93,7 @@ def keys_of(folder: Folder, parts: Sequence[DatasetPart], members: Sequence[Memb
 
 
 def refuse_repeated_keys(folder: Folder, parts: Sequence[DatasetPart], members: Sequence[Member]) -> None:
-    """Refuse datasets that have a key in common.
-
-    Raises:
-        CallError: There is such a key; the message has the remedy.
-    """
+    """Refuse datasets that have a key in common."""
     hashes = [key_hashes(keys.to_pylist()) for keys in keys_of(folder, parts, members)]
     every = np.sort(np.concatenate(hashes))
     repeated = np.unique(every[1:][every[1:] == every[:-1]])

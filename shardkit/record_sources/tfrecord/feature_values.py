@@ -14,16 +14,7 @@ Value = bytes | int | float
 
 
 def only_value(name: str, features: Features, reason: str) -> Value:
-    """Return the only value of a feature.
-
-    Args:
-        name: The feature.
-        features: The record's features.
-        reason: Why the record is rejected if it has another number of values.
-
-    Raises:
-        BadRecord: It has.
-    """
+    """Return the only value of a feature."""
     values = features.get(name, [])
     if len(values) != 1:
         msg = f"the feature {printable(name)!r} has {len(values)} values where the first records have one"
@@ -32,11 +23,7 @@ def only_value(name: str, features: Features, reason: str) -> Value:
 
 
 def text_of(name: str, value: Value, reason: str) -> str:
-    """Return a value as text.
-
-    Raises:
-        BadRecord: With this reason: bytes that are not UTF-8.
-    """
+    """Return a value as text."""
     try:
         return value.decode() if isinstance(value, bytes) else str(value)
     except UnicodeDecodeError:
@@ -45,11 +32,7 @@ def text_of(name: str, value: Value, reason: str) -> str:
 
 
 def class_name(name: str, value: Value) -> str:
-    """Return a text as the name of a class.
-
-    Raises:
-        BadRecord: NO_LABEL if it is blank, BAD_LABEL if it is no text.
-    """
+    """Return a text as the name of a class."""
     if not isinstance(value, bytes):
         msg = f"the feature {printable(name)!r} holds the number {value} where the first records have text"
         raise BadRecord(BAD_LABEL, msg)
@@ -61,11 +44,7 @@ def class_name(name: str, value: Value) -> str:
 
 
 def whole_number(name: str, value: Value) -> int:
-    """Return a number as the label of a class.
-
-    Raises:
-        BadRecord: NO_LABEL for -1, BAD_LABEL for anything else that is not whole.
-    """
+    """Return a number as the label of a class."""
     if isinstance(value, bytes) or value != value or value in {math.inf, -math.inf} or int(value) != value:
         msg = f"the feature {printable(name)!r} holds {value!r:.60} where the first records have whole numbers"
         raise BadRecord(BAD_LABEL, msg)
@@ -76,11 +55,7 @@ def whole_number(name: str, value: Value) -> int:
 
 
 def targets(label: LabelFeature, features: Features) -> list[float]:
-    """Return the numbers for regression.
-
-    Raises:
-        BadRecord: They are not finite, or fewer or more than in the first records.
-    """
+    """Return the numbers for regression."""
     values = features.get(label.name, [])
     bad = [one for one in values if isinstance(one, bytes) or not math.isfinite(one)]
     if len(values) != label.num_targets or bad:
@@ -91,11 +66,7 @@ def targets(label: LabelFeature, features: Features) -> list[float]:
 
 
 def column_value(column: Column, features: Features) -> Any:
-    """Return the value of a feature that comes along; a missing text is '', a missing float32 NaN, as in tables.
-
-    Raises:
-        BadRecord: BAD_VALUE.
-    """
+    """Return the value of a feature that comes along; a missing text is '', a missing float32 NaN, as in tables."""
     name = column.name
     values = [text_of(name, one, BAD_VALUE) if isinstance(one, bytes) else one for one in features.get(name, [])]
     wanted = {"int64": int, "float": float, "bytes": str}[column.kind]

@@ -47,20 +47,7 @@ def is_tfrecords(url: str) -> bool:
 def find_files(
     folder: Folder, excluded: str | None, paths: Sequence[str] = ()
 ) -> tuple[ForeignFiles, tuple[tuple[str, int], ...]]:
-    """Find the TFRecord files of a source.
-
-    Args:
-        folder: The source, or the folder that the files and folders of the source are in.
-        excluded: Path below it that is not listed; None for none.
-        paths: Paths below it of the files and folders that are the source; () for the folder itself. Of a folder, the
-            files in it and in its split folders are read.
-
-    Returns:
-        The files, and the number of other files by ending.
-
-    Raises:
-        DataError: There is none, or all are empty, or one with the name of a TFRecord file is something else.
-    """
+    """Find the TFRecord files of a source."""
     found, skipped = list[tuple[str, Entry]](), dict[str, int]()
     for one in paths or [""]:
         whole = folder.stat(one) if one else None
@@ -93,12 +80,7 @@ def _files(folder: Folder, above: str = "") -> Iterator[tuple[str, Entry]]:
 
 
 def place_together(urls: Sequence[str]) -> tuple[Folder, tuple[str, ...]]:
-    """Return the folder that all of several files and folders are in, and their paths below it.
-
-    Raises:
-        CallError: One is given twice or is inside another, or they are in different stores.
-        DataError: One is neither a TFRecord file nor a folder of such files.
-    """
+    """Return the folder that all of several files and folders are in, and their paths below it."""
     places = [open_folder(url).url.rstrip("/") for url in urls]
     for i, place in enumerate(places):
         others = [other for j, other in enumerate(places) if j != i]

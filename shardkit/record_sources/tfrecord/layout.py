@@ -10,6 +10,7 @@ the work folder. While the conversion runs, this takes the disk space of the ima
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, cast
@@ -39,34 +40,19 @@ _Place = Callable[[Frame, Record, bytes], tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Tfrecords(Source):
-    """A source of TFRecord files.
+    """A source of TFRecord files."""
 
-    Attributes:
-        folder: The folder that images are read from: `files_folder`, or the work folder with the images once they are
-            listed.
-        files_folder: The folder that the files' paths start at.
-        files: The files.
-        record_layout: Which feature is what.
-        names: Names of the labels' numbers; None if there are none, or a feature has them.
-        group: Feature of the groups, such as a patient's number; None for none.
-        is_spooled: Whether images are written into the work folder.
-        is_file: Whether SOURCE is the only file itself.
-        other_files: Number of files next to them by ending.
-        remarks: Further lines for the user.
-        keeps_truncated: Whether the records before the end of a file that cannot be read to its end are kept.
-    """
-
-    folder: Folder
-    files_folder: Folder
+    folder: Folder  # that images are read from: `files_folder`, or the work folder once they are listed
+    files_folder: Folder  # that the files' paths start at
     files: tuple[ForeignFile, ...]
-    record_layout: RecordLayout
-    names: LabelNames | None
-    group: str | None
-    is_spooled: bool
-    is_file: bool
-    other_files: tuple[tuple[str, int], ...]
-    remarks: tuple[str, ...]
-    keeps_truncated: bool = False
+    record_layout: RecordLayout  # which feature is what
+    names: LabelNames | None  # names of the labels' numbers; None if there are none, or a feature has them
+    group: str | None  # feature of the groups, such as a patient's number; None for none
+    is_spooled: bool  # images are written into the work folder
+    is_file: bool  # SOURCE is the only file itself
+    other_files: tuple[tuple[str, int], ...]  # number of files next to them by ending
+    remarks: tuple[str, ...]  # for the user
+    keeps_truncated: bool = False  # the records before the end of a file that cannot be read to its end
 
     @property
     def schema(self) -> pa.Schema:
@@ -83,10 +69,7 @@ class Tfrecords(Source):
     def describe(self) -> str:
         """Return how the source is read, one line for each role of a feature."""
         url = f"{self.files_folder.url}/{self.files[0].path}" if self.is_file else self.files_folder.url
-        counts: dict[str, int] = {}
-        for file in self.files:
-            name = file.split or "no split"
-            counts[name] = counts.get(name, 0) + 1
+        counts = Counter(file.split or "no split" for file in self.files)
         splits = ", ".join(f"{count} of {name}" for name, count in counts.items())
         family = self.record_layout.family
         of = "" if family == "others" else f" of {family}"
@@ -117,12 +100,7 @@ class Tfrecords(Source):
         return list(self.files)
 
     def list_part(self, part: ForeignFile, batch_rows: int) -> Iterator[Listing]:
-        """See Source; records in the file's order. Checks the CRCs of every record.
-
-        Raises:
-            DataError: The file is gone, it ends early or a length in it is damaged so that the rest cannot be read, it
-                has another number of records than its dataset announces, or names of classes contradict each other.
-        """
+        """See Source; records in the file's order. Checks the CRCs of every record."""
         skipped = dict(self.other_files) if part == self.files[0] else {}
         reader = RecordReader(part.path, part.stem, part.split, self.record_layout, self.names, self.group)
         if not self.is_spooled:
@@ -166,9 +144,6 @@ class Tfrecords(Source):
         """Return the row for the rest of a file that cannot be read.
 
         The rest may be any number of records, so it is not one image among `max_rejected`: the user has to accept it.
-
-        Raises:
-            DataError: The user has not accepted it.
         """
         before = "no record" if not frame.number else f"only {counted(frame.number, 'record')}"
         found = f"record {frame.number}: {frame.problem}"

@@ -21,13 +21,7 @@ _FILES_NAMED = 3
 
 
 def open_tfrecord(opening: Opening) -> Tfrecords:
-    """Find TFRecord files, and decide from the first records what their features mean.
-
-    Raises:
-        CallError: Several features may be the image or the label, or the classes cannot name the numbers.
-        UnknownNameError: A feature that the options name does not exist.
-        DataError: There is no such file, one is something else, or the records have no image or no label.
-    """
+    """Find TFRecord files, and decide from the first records what their features mean."""
     folder, options, paths = opening.folder, opening.options, opening.paths
     found, skipped = find_files(folder, opening.excluded, paths)
     samples = found.sample(found.files, _FIRST_RECORDS, 1)
@@ -57,11 +51,7 @@ def open_tfrecord(opening: Opening) -> Tfrecords:
 
 
 def _refuse_mixed(files: ForeignFiles, samples: Mapping[str, Sequence[Sampled]], layout: RecordLayout) -> None:
-    """Refuse files without the image or the label that others have, such as a test set without labels.
-
-    Raises:
-        DataError: There are some.
-    """
+    """Refuse files without the image or the label that others have, such as a test set without labels."""
     image, label = layout.image, layout.label
     needed = {image.name, image.height, image.width} - {None}
     if label.kind in {"class", "numbers"}:

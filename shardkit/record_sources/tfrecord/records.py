@@ -52,12 +52,7 @@ _MAX_NAME = 200  # characters of a file name in a key; longer ones are no names
 
 
 def record_fields(layout: RecordLayout, group: str | None) -> list[pa.Field]:
-    """Return the columns that the listing of such records adds for labels, groups and features.
-
-    Args:
-        layout: Which feature is what.
-        group: Feature of the groups; None for none.
-    """
+    """Return the columns that the listing of such records adds for labels, groups and features."""
     label = layout.label
     fields: list[pa.Field] = []
     if layout.boxes:
@@ -76,11 +71,7 @@ def record_fields(layout: RecordLayout, group: str | None) -> list[pa.Field]:
 
 
 def image_bytes(layout: RecordLayout, features: Features) -> bytes:
-    """Return a record's image as a file: its bytes as they are, or its pixels as PNG.
-
-    Raises:
-        BadRecord: There is none, or the pixels do not fit their size.
-    """
+    """Return a record's image as a file: its bytes as they are, or its pixels as PNG."""
     image = layout.image
     values = features.get(image.name, [])
     if len(values) != 1 or not isinstance(values[0], bytes):
@@ -106,25 +97,15 @@ def image_bytes(layout: RecordLayout, features: Features) -> bytes:
 
 @dataclass(slots=True)
 class RecordReader:
-    """Reads the annotations of the records of one file.
+    """Reads the annotations of the records of one file."""
 
-    Attributes:
-        path: The file, for messages.
-        stem: The beginning of keys.
-        split: The split of all records; None if the file has none.
-        layout: Which feature is what.
-        names: Names of the labels' numbers; None if other features name them, or nothing does.
-        group: Feature of the groups; None for none.
-        classes: Names of the numbers found so far, from a feature with names.
-    """
-
-    path: str
-    stem: str
-    split: str | None
-    layout: RecordLayout
-    names: LabelNames | None
-    group: str | None
-    classes: dict[int, str] = field(default_factory=dict)
+    path: str  # of the file, for messages
+    stem: str  # the beginning of keys
+    split: str | None  # the split of all records; None if the file has none
+    layout: RecordLayout  # which feature is what
+    names: LabelNames | None  # names of the labels' numbers; None if other features name them, or nothing does
+    group: str | None  # feature of the groups; None for none
+    classes: dict[int, str] = field(default_factory=dict)  # of numbers found so far, by a feature of names
     _number_of: dict[str, int] = field(default_factory=dict)
 
     def key(self, number: int, features: Features) -> str:
@@ -141,11 +122,7 @@ class RecordReader:
         return f"{key}-{name}" if name and len(name) <= _MAX_NAME and name.isprintable() else key
 
     def split_of(self, features: Features) -> str | None:
-        """Return the split of a record; None if it has none.
-
-        Raises:
-            BadRecord: BAD_SPLIT.
-        """
+        """Return the split of a record; None if it has none."""
         name = self.layout.split
         if name is None:
             return self.split
@@ -157,17 +134,7 @@ class RecordReader:
         return split_of_text(text)
 
     def annotation(self, number: int, features: Features, image: bytes) -> tuple[str | None, list[Any]]:
-        """Return a record's class, if it has exactly one, and the values of `record_fields`.
-
-        Args:
-            number: The record's number.
-            features: Its features.
-            image: Its image as a file.
-
-        Raises:
-            BadRecord: A value cannot be read.
-            DataError: The names of the classes contradict each other, or a number has none.
-        """
+        """Return a record's class, if it has exactly one, and the values of `record_fields`."""
         where = f"{self.path}, record {number}"
         label, boxes = self.layout.label, self.layout.boxes
         label_name: str | None = None
@@ -224,16 +191,7 @@ class RecordReader:
 
 
 def read_objects(boxes: BoxFeatures, names: Sequence[str], features: Features) -> list[dict[str, Any]]:
-    """Return the objects of a record, as the listing has them.
-
-    Args:
-        boxes: Where the boxes are.
-        names: Class of each object.
-        features: The record's features.
-
-    Raises:
-        BadRecord: BAD_ANNOTATION: boxes and classes differ in number, or boxes are in pixels.
-    """
+    """Return the objects of a record, as the listing has them."""
     try:
         sides = box_sides(boxes.sides, features, len(names))
         refuse_pixels(sides)
