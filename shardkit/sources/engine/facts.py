@@ -19,6 +19,7 @@ from shardkit.sources.readings.values import Constant, Paired, PathPart, PathReg
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
+LEFT_OUT = "left_out"  # the reason of rows that are only counted, by their message
 Values: TypeAlias = Callable[[str], Any]  # from a key to its value; None for none; may raise BadRecord
 
 
@@ -141,10 +142,12 @@ class SplitFact:
     Attributes:
         source: Where it comes from.
         place: What to say where it is missing.
+        leaves_out: Whether images without a split are left out and counted, not rejected.
     """
 
     source: ByKey
     place: str
+    leaves_out: bool = False
 
     fields = ()
 
@@ -155,7 +158,7 @@ class SplitFact:
         def add(row: ListingRow) -> ListingRow:
             split = values(row.key)
             if split is None:
-                raise BadRecord(BAD_SPLIT, self.place)
+                raise BadRecord(LEFT_OUT if self.leaves_out else BAD_SPLIT, self.place)
             if problem := split_name_problem(split):
                 raise BadRecord(BAD_SPLIT, problem)
             return row._replace(split=split)

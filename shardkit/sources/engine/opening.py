@@ -38,6 +38,8 @@ from shardkit.sources.readings.values import (
 from shardkit.sources.walking import files_below, is_folder
 from shardkit.storage import Folder, open_folder
 
+_UNNAMED = "images that no list of splits names"
+
 
 def open_reading(
     opening: Opening, reading: Reading, *, name: str = "reading", is_strict: bool = True, remark: str = ""
@@ -144,7 +146,9 @@ class _Binding:
         tables = driver.tables if isinstance(driver, TableDriver) else None
         has_split = tables is not None and (bool(tables.splits) or tables.columns.discards is not None)
         if reading.split is not None and not has_split:
-            facts.append(SplitFact(self._by_key(reading.split, "split"), _no_split(reading.split)))
+            leaves_out = reading.images.unnamed == "ignore" and isinstance(reading.split, Listed | Column)
+            place = _UNNAMED if leaves_out else _no_split(reading.split)
+            facts.append(SplitFact(self._by_key(reading.split, "split"), place, leaves_out))
         if reading.group is not None and not (tables and tables.columns.group is not None):
             facts.append(group_fact(self._by_key(reading.group, "group")))
         own = {tables.columns.names[i] for i, _ in tables.columns.features} if tables else set()

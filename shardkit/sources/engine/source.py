@@ -13,9 +13,9 @@ from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import Fact, SplitFact
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact
 from shardkit.sources.engine.tables import ImagePaths
-from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped, ending
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.unlisted_images import NamedImages, count_unnamed
@@ -74,6 +74,11 @@ class ReadingSource(Source):
         return self.class_names or self.driver.classes
 
     @property
+    def root(self) -> str:
+        """Path of the folder that keys start at, below `tree`; its URL if it is elsewhere."""
+        return "" if self.folder.url == self.tree.url else below(self.tree, self.folder.url)
+
+    @property
     def layout(self) -> str:
         """See Source."""
         return self.name
@@ -112,7 +117,7 @@ class ReadingSource(Source):
 
     def parts(self) -> Sequence[Any]:
         """See Source."""
-        has_rest = self.driver.names_images or bool(self.value.images.root)
+        has_rest = self.driver.names_images or bool(self.root)
         return [*self.driver.parts(self.folder), *([RestPart()] if has_rest else [])]
 
     def listed_folders(self, part: Any) -> Sequence[str]:
@@ -156,6 +161,9 @@ class ReadingSource(Source):
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of examples and of bad records; count what the reading excludes."""
         for row in rows:
+            if row.reason == LEFT_OUT:
+                count_skipped(skipped, row.message or "")
+                continue
             is_record = row.reason is not None and not is_image(row.key)
             if not is_record and (kind := self.images.why_left_out(row.key)):
                 count_skipped(skipped, kind)
@@ -164,9 +172,9 @@ class ReadingSource(Source):
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
-        if self.value.images.root and self.is_strict:
+        if self.root and self.is_strict:
             outside = Accounting(self.used)
-            for path, _ in files_below(self.tree, "", (self.value.images.root,)):
+            for path, _ in files_below(self.tree, "", (self.root,)):
                 outside.count(path, skipped)
         if not self.driver.names_images:
             return
@@ -188,7 +196,7 @@ class ReadingSource(Source):
 
     def _others(self, named: NamedImages, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
         """Yield the images that no record names; count other files."""
-        accounting = Accounting(self.used, self.value.images.root)
+        accounting = Accounting(self.used, self.root)
         for path, entry in files_below(
             self.folder, "", () if self.images.excluded is None else (self.images.excluded,)
         ):
@@ -211,4 +219,4 @@ class ReadingSource(Source):
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
         """See Source."""
         if self.is_strict:
-            check_accounts(self.tree, self.value.images.root, Accounting(self.used), skipped)
+            check_accounts(self.tree, self.root, Accounting(self.used), skipped)

@@ -14,7 +14,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.columns import LINE
 from shardkit.sources.engine.drivers import Complete
-from shardkit.sources.engine.facts import Values
+from shardkit.sources.engine.facts import LEFT_OUT, Values
 from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped, unicode_problem
@@ -278,10 +278,10 @@ class TableDriver:
             try:
                 yield complete(row)
             except BadRecord as error:
-                line = f"{self.tables.files[part.file].name}, line {row.extra[0]}"
+                line = f"{self.tables.files[part.file].name}, line {row.extra[0]}: " * (error.reason != LEFT_OUT)
                 nulls = (None,) * (len(self.fields) - 1)
                 yield row._replace(
-                    label_name=None, reason=error.reason, message=f"{line}: {error}", extra=(row.extra[0], *nulls)
+                    label_name=None, reason=error.reason, message=f"{line}{error}", extra=(row.extra[0], *nulls)
                 )
 
     def keys(self, folder: Folder) -> Iterator[str]:

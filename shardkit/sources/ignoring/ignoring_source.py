@@ -11,6 +11,7 @@ from shardkit.options.words import named
 from shardkit.sources.columns import PATH
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.listing import Listing, Source, batched, count_skipped
+from shardkit.sources.readings.values import Reading
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.walking import children, join
 
@@ -33,6 +34,12 @@ class IgnoringSource(WrappedSource):
     def wanted(self) -> tuple[IgnoreGlob, ...]:
         """The globs that the user has written."""
         return tuple(one for one in self.globs if one not in self.left_out)
+
+    @property
+    def reading(self) -> Reading | None:
+        """See Source."""
+        reading = self.inner.reading
+        return reading and replace(reading, ignore=tuple(one.text for one in self.globs))
 
     def describe(self) -> str:
         """See Source; the source itself says what is left out."""

@@ -7,7 +7,7 @@ Paths and globs are relative to SOURCE, keys to `Images.root`. A glob is one of 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
 # How a text names an image: as its path below `base`; as the end of its path; as its name; as its name without ending;
@@ -28,7 +28,8 @@ class Images:
         include: Globs of the examples.
         exclude: Globs of images that are none, and are counted.
         unlabelled: Globs of images without a label on purpose: stored with label -1.
-        unnamed: What happens to images that no record of the label's files names: rejected, or left out and counted.
+        unnamed: What happens to images that no record of the files of labels or splits names: rejected, or left out and
+            counted.
     """
 
     root: str = ""
@@ -230,3 +231,40 @@ class Reading:
 def field_names(kind: type[Any]) -> tuple[str, ...]:
     """Return the names of a value's fields, the one that tells its kind first."""
     return tuple(one.name for one in fields(kind))
+
+
+def below(reading: Reading, above: str) -> Reading:
+    """Return a reading of a folder as one of a folder above it, with all paths below that one.
+
+    Args:
+        reading: The reading.
+        above: Path of its folder below the other one; '' for the same.
+    """
+    if not above:
+        return reading
+
+    def path(text: str) -> str:
+        return text if "://" in text or text.startswith("/") else f"{above}/{text}" if text else above
+
+    def placed(origin: Any) -> Any:
+        match origin:
+            case Column(files=files, bases=bases):
+                return replace(origin, files=tuple(map(path, files)), bases={path(k): v for k, v in bases.items()})
+            case Listed(lists=lists):
+                return replace(origin, lists={path(one): value for one, value in lists.items()})
+            case Annotation(files=files):
+                return replace(origin, files=tuple(map(path, files)))
+            case Paired(palette=palette) if palette:
+                return replace(origin, palette=path(palette))
+        return origin
+
+    label = reading.label
+    if label is not None:
+        label = replace(label, origin=placed(label.origin), names=path(label.names) if label.names else "")
+    return replace(
+        reading,
+        images=replace(reading.images, root=path(reading.images.root)),
+        label=label,
+        features={name: placed(one) for name, one in reading.features.items()},
+        **{name: placed(getattr(reading, name)) for name in ("split", "group", "boxes", "mask")},
+    )

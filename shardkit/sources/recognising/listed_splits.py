@@ -95,6 +95,11 @@ class ListedSplits(WrappedSource):
     has_rest: bool
 
     @property
+    def reading(self) -> None:
+        """See Source; lists that divide a part of the images are not a reading."""
+        return
+
+    @property
     def label_files(self) -> tuple[str, ...] | None:
         """See Source."""
         inner = self.inner.label_files

@@ -212,6 +212,11 @@ class GivenSplits(WrappedSource):
 
     splits: tuple[str, ...]
 
+    @property
+    def reading(self) -> None:
+        """See Source; the folders of the sources are not below one."""
+        return
+
     def list_inner(self, part: object, batch_rows: int) -> Iterator[Listing]:
         """See WrappedSource; the listings with their splits."""
         return map(self._with_splits, self.inner.list_part(part, batch_rows))

@@ -3,6 +3,7 @@
 import fnmatch
 import posixpath
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +16,15 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.claims.collecting import NamingFile
 from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
+from shardkit.sources.readings.values import Column, Listed, Match, below
 from shardkit.sources.recognising.listed_splits import ListedSplits, SplitList
-from shardkit.sources.tables.split_words import is_split_column, split_of_file
+from shardkit.sources.recognising.wrapped_source import innermost, replaced
+from shardkit.sources.tables.layout import relative
+from shardkit.sources.tables.split_words import is_split_column, split_of_file, split_of_value
 from shardkit.sources.unlisted_images import NamedImages
 
 _LISTED = 10_000  # rows at once
@@ -166,7 +172,30 @@ def _divided(source: Source, lists: dict[str, SplitList], above: str, opening: O
     if any(len(paths) > 1 for paths in by_split.values()) or ("" in by_split and len(by_split) > 1):
         raise _several(chosen, opening)
     has_rest = "" not in by_split and "train" not in by_split
+    found = innermost(source)
+    if isinstance(found, ReadingSource) and found.value.split is None and found.tree.url.startswith(opening.folder.url):
+        reading = replace(
+            below(found.value, relative(opening.folder, found.tree)),
+            split=_origin([*chosen.values()], has_rest=has_rest),
+        )
+        if not has_rest:
+            reading = replace(reading, images=replace(reading.images, unnamed="ignore"))
+        return replaced(source, open_reading(opening, reading, name=found.name, is_strict=False, remark=found.remark))
     return ListedSplits(source.folder, source, tuple(chosen.values()), above, has_rest)
+
+
+def _origin(lists: Sequence[SplitList], *, has_rest: bool) -> Listed | Column:
+    """Return lists of splits as an origin."""
+    first = lists[0]
+    match: Match = "end" if first.num_parts > 1 else "name" if first.has_ending else "stem"
+    rest = "train" if has_rest else None
+    if first.split is not None:
+        return Listed({one.file.path: one.split or "" for one in lists}, match, fold=True, rest=rest)
+    columns = first.file.columns
+    values = {one.values[first.split_column] for one in first.file.all_records() if one.problem is None}
+    map_ = {str(value): split_of_value(value, columns[first.split_column]) for value in values if value is not None}
+    key = (columns[first.column],)
+    return Column((columns[first.split_column],), (first.file.path,), key, match=match, fold=True, map=map_, rest=rest)
 
 
 def _without_whole(lists: dict[str, SplitList]) -> dict[str, SplitList]:

@@ -10,7 +10,9 @@ import pyarrow as pa
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.sources.claims.claim import Claim, UsedFile
-from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
+from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.listing import Listing, ListingRow, Source, batched, below, encodable_path, is_ignored
+from shardkit.sources.readings import values
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.storage import Folder
@@ -186,6 +188,29 @@ class ArchiveSource(WrappedSource):
         """See WrappedSource; lists the archive's problems."""
         rows = [_row(one) for one in self.archive.problems() if not _is_junk(one.name)]
         return batched(self.schema, rows, batch_rows)
+
+
+def replaced(source: Source, found: ReadingSource) -> Source:
+    """Return a source with another one in place of the innermost of its wrappers."""
+    if not isinstance(source, WrappedSource):
+        return found
+    made: Source = replace(source, folder=found.folder, inner=replaced(source.inner, found))
+    return made
+
+
+def innermost(source: Source) -> Source:
+    """Return the source that all wrappers are around."""
+    return innermost(source.inner) if isinstance(source, WrappedSource) else source
+
+
+def from_top(source: Source, top: Folder) -> Source:
+    """Return a source with its reading as one of SOURCE, whatever folder in it was found to be read."""
+    found = innermost(source)
+    if not isinstance(found, ReadingSource) or found.tree.url == top.url:
+        return source
+    above = below(top, found.tree.url)
+    placed = replace(found, value=values.below(found.value, above)) if "://" not in above and above[:1] != "/" else None
+    return source if placed is None else replaced(source, placed)
 
 
 def with_archive_problems(source: Source, archive: ArchiveFolder | MountedFolder) -> Source:
