@@ -1,6 +1,7 @@
 """Folders of strangers are read as they should be, or at least as well as they were."""
 
 import collections
+import zlib
 
 import pytest
 
@@ -21,10 +22,72 @@ LOSING = {
     "diabetic retinopathy resized",
 }
 
+# Folders that were read wrong with exit code 0 before they were mended.
+ONCE_WRONG = {
+    "a microscope's plates",
+    "a notebook's train.csv and val.csv",
+    "Adience",
+    "an intern's folders",
+    "Azure",
+    "cassava",
+    "CelebAMask-HQ",
+    "Chars74K",
+    "chest CT",
+    "cracks",
+    "CVAT's CamVid",
+    "DAGM",
+    "doccano",
+    "DRIVE",
+    "EuroSAT",
+    "fast.ai's MNIST_SAMPLE",
+    "Flickr Material Database",
+    "FloodNet",
+    "folders of a day and a verdict",
+    "GC10-DET",
+    "Google Landmarks",
+    "Google Takeout",
+    "google_images_download",
+    "half-finished labels",
+    "Happywhale",
+    "Hotel-ID",
+    "Kather",
+    "Label Studio's brush",
+    "Label Studio's CSV of several choices",
+    "labelme2yolo",
+    "LEVIR-CD",
+    "LoveDA",
+    "magnetic tiles",
+    "MIT Indoor 67",
+    "MRL eyes",
+    "NWPU VHR-10",
+    "NYU depth",
+    "PaddleSeg",
+    "Pascal Context",
+    "plant pathology",
+    "potholes",
+    "RDD2022",
+    "style_val.csv",
+    "StyleGAN's dataset.json",
+    "Supervisely",
+    "Supervisely's masks",
+    "TrashNet",
+    "UA-DETRAC",
+    "UECFOOD100",
+    "V7's tags",
+    "VireoFood-172",
+    "VisDA-2017",
+    "WikiArt",
+}
+
 
 def _folders():
+    """Every second folder, and those that have shown a fault; the others are slow, and as quick.
+
+    All of them: `pytest -n 3 -m "slow or not slow" tests/strangers/test_strangers.py`.
+    """
     for number, folder in enumerate(FOLDERS):
-        yield pytest.param(number, id=folder.name)
+        is_kept = folder.name.partition(":")[0] in LOSING | ONCE_WRONG or zlib.crc32(folder.name.encode()) % 2 == 0
+        yield pytest.param(number, id=folder.name, marks=() if is_kept else pytest.mark.slow)
 
 
 @pytest.mark.parametrize("number", _folders())
