@@ -1,13 +1,16 @@
 """Programs in new processes, forked from one that has imported what they need (`programs/fork_server.py`)."""
 
 import contextlib
+import fcntl
 import functools
+import hashlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -108,11 +111,22 @@ def _ends(wanted, number, text, stack):
 
 @functools.cache
 def _fork_server(python_path, modules):
-    """The control socket of this test process's fork server, which ends when the socket is closed."""
+    """A connection to the fork server, which the first process of a run of the tests starts; it ends with the last."""
     program = Path(__file__).parent / "programs" / "fork_server.py"
-    control, theirs = socket.socketpair()
     variables = os.environ | {"PYTHONPATH": python_path, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    words = [sys.executable, str(program), str(theirs.fileno()), *modules]
-    subprocess.Popen(words, env=variables, stdin=DEVNULL, pass_fds=[theirs.fileno()])
-    theirs.close()
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    name = hashlib.sha256(repr((run, python_path, modules)).encode()).hexdigest()[:16]
+    path = Path(tempfile.gettempdir()) / f"fork-server-{name}"  # a socket's path has at most 107 characters
+    control = socket.socket(socket.AF_UNIX)
+    with open(f"{path.parent}/fork-server-{os.getuid()}.lock", "w") as lock, socket.socket(socket.AF_UNIX) as listener:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            control.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            path.unlink(missing_ok=True)
+            listener.bind(str(path))
+            listener.listen()
+            words = [sys.executable, str(program), str(listener.fileno()), *modules]
+            subprocess.Popen(words, env=variables, stdin=DEVNULL, pass_fds=[listener.fileno()])
+            control.connect(str(path))
     return control

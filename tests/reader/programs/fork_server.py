@@ -1,10 +1,12 @@
 """Run Python programs in processes forked from this one, which has imported what takes seconds.
 
-fork_server.py CONTROL MODULE…
+fork_server.py LISTENER MODULE…
 
-Imports of TensorFlow are too much for each of the programs that the tests start. CONTROL is the descriptor of a stream
-socket. A request is the length of its JSON and four descriptors, then the JSON: argv, environment, working directory.
-The descriptors are standard input, output and error, and a socket that gets the process's id and then its exit code.
+Imports of TensorFlow are too much for each of the programs that the tests start, and for each process of tests.
+LISTENER is the descriptor of a stream socket that listens. A request on one of its connections is the length of its
+JSON and four descriptors, then the JSON: argv, environment, working directory. The descriptors are standard input,
+output and error, and a socket that gets the process's id and then its exit code. This process ends with the last
+connection.
 """
 
 import contextlib
@@ -13,6 +15,7 @@ import importlib
 import json
 import os
 import runpy
+import select
 import socket
 import sys
 
@@ -22,13 +25,13 @@ HEAD_BYTES = 8
 
 
 def receive(control):
-    """Return the next request and its descriptors; exit when the tests have ended."""
+    """Return a request and its descriptors; None if the connection has ended."""
     head, descriptors, _, _ = socket.recv_fds(control, HEAD_BYTES, 4)
     data = b""
     while head and len(data) < int.from_bytes(head, "big"):
         data += control.recv(int.from_bytes(head, "big") - len(data))
     if not data:
-        sys.exit()
+        return None, ()
     return json.loads(data), descriptors
 
 
@@ -45,10 +48,19 @@ def become_program(request, descriptors):
     np.random.seed()  # programs must not share the state of this process's generator
 
 
-def wait_for_request(control):
-    """Return in a new process for each program; this process itself stays here."""
-    while True:
-        request, (*descriptors, status) = receive(control)
+def wait_for_request(listener):
+    """Return in a new process for each program; this process itself stays here until all connections have ended."""
+    controls = [listener.accept()[0]]
+    while controls:
+        ready, _, _ = select.select([listener, *controls], [], [])
+        if listener in ready:
+            controls.append(listener.accept()[0])
+            continue
+        request, received = receive(ready[0])
+        if request is None:
+            controls.remove(ready[0])
+            continue
+        *descriptors, status = received
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:  # leave no zombies
                 pass
@@ -56,7 +68,11 @@ def wait_for_request(control):
             break
         for descriptor in (*descriptors, status):
             os.close(descriptor)
-    control.close()
+    else:
+        os.unlink(listener.getsockname())
+        sys.exit()
+    for one in (listener, *controls):
+        one.close()
     process = os.fork()
     if process == 0:
         os.close(status)
