@@ -11,7 +11,6 @@ from shardkit.arguments.checks import normalise_fields, whole_number
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import RecordError
 from shardkit.naming import printable
-from shardkit.options.words import convert_again
 
 MAX_SKIPPED_RECORDS = 100
 
@@ -96,8 +95,6 @@ class DamagedRecords:
             if is_new and not is_over:
                 self._records[record.example_id] = record
         if is_over:
-            raise RecordError(
-                f"{record}; that is damaged record {self._max_records + 1}, and {self._max_records} are allowed: run "
-                f"`shardkit verify`, then restore the shard or {convert_again()}, or raise the limit"
-            )
+            msg = f"{record}; that is damaged record {self._max_records + 1}, and {self._max_records} are allowed"
+            raise RecordError(msg)
         return is_new

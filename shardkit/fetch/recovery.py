@@ -228,8 +228,13 @@ class RecordRecovery:
         assert self._damaged is not None  # noqa: S101 - called only if damaged records are replaced
         if not len(self._damaged.known(np.asarray([example_id]))):
             self._sources.check_shard(example_id)
-        if self._damaged.add(record := self._describe(example_id, error)):
-            _LOG.warning("%s/%s; another example replaces it", self._table.root(example_id).url, record)
+        record, url = self._describe(example_id, error), self._table.root(example_id).url
+        try:
+            is_new = self._damaged.add(record)
+        except RecordError as above_limit:
+            raise RecordError(f"{url}/{above_limit}: {self._remedy(example_id)}, or raise the limit") from None
+        if is_new:
+            _LOG.warning("%s/%s; another example replaces it", url, record)
 
     def _check_image(self, example_id: int, data: bytes, window: Any = None) -> None:
         if self._decoding_error is None:

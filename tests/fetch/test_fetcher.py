@@ -16,6 +16,7 @@ from shardkit.fetch.windows import Crops
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.order.training import BlockOrder, BlockwiseOrder, FullOrder
 
+from ..cli.calling import convert
 from .damaging import flip_bits
 
 
@@ -169,3 +170,13 @@ def test_a_replaced_example_has_the_columns_of_the_one_that_steps_in(blocks, cop
     assert found["key_hash"][9] != before["key_hash"][9]
     assert (found["label"][9], found["weight"][9]) == (before["label"][9], before["weight"][9])
     np.testing.assert_array_equal(replacing.fetch(9, 1)["window"][0], found["window"][9])
+
+
+def test_damage_of_an_unchecked_dataset_is_mended_by_checking_its_source(noise_source, tmp_path):
+    """Converted again without decoding, the same damaged images would be stored again."""
+    convert(noise_source, tmp_path / "out", "--check", "header")
+    table = load_table(read_manifest(str(tmp_path / "out")), "train")
+    flip_bits(table.paths[0], int(table.offset[3]) + 30, 1)
+    for damaged, end in ((None, ""), (DamagedRecords(0), ", or raise the limit")):
+        with pytest.raises(RecordError, match=f"convert again with overwrite=True check='decode'{end}$"):
+            fetcher(table, damaged).fetch(3, 1)

@@ -4,7 +4,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.options.words import convert_again
 from shardkit.reader.operations.instructions import LOCATION_COLUMNS
 from shardkit.reader.python_calls import without_autograph
 
@@ -34,7 +33,7 @@ def read_record(instruction: dict[str, Any]) -> dict[str, Any]:
     first = tf.raw_ops.TakeDataset(input_dataset=either, count=1, **_TWO_STRINGS)
     _, record = tf.raw_ops.DatasetToSingleElement(dataset=first, **_TWO_STRINGS)
     where = tf.strings.join([path, ": the record at byte ", tf.strings.as_string(offset)])
-    msg = where + f" is damaged; run `shardkit verify`, then restore the shard or {convert_again()}"
+    msg = where + " is damaged; run `shardkit verify` on the dataset, which prints the remedy"
     with tf.control_dependencies([tf.debugging.Assert(tf.strings.length(record) > 0, [msg])]):
         record = tf.identity(record)
     return {name: one for name, one in instruction.items() if name not in LOCATION_COLUMNS} | {"record": record}
