@@ -1,11 +1,15 @@
 """Small datasets for tests of what is read, here and in `tests/reader`."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from shardkit.dataset.example import decode
+from shardkit.fetch.fetcher import RECORD
+from shardkit.order import BatchLayout
 from shardkit.testing import convert_without_beam, encoded, write_class_folders, write_tree
 
 from ..cli.calling import convert
@@ -65,3 +69,18 @@ def mixed(mixed_source, made_once):
 def copied(noise, tmp_path):
     """A copy of the noise dataset that a test may damage."""
     return shutil.copytree(noise, tmp_path / "copy")
+
+
+def fetched_batches(dataset_fn, steps=None, num_workers=1):
+    """The global batches of an input function as NumPy fetches them, without a graph: columns, keys and widths."""
+    from shardkit.reader.fetching import Fetching
+
+    spec, start = dataset_fn.spec, int(dataset_fn.start_step)
+    layouts = [BatchLayout(spec.layout.global_batch_size, num_workers, worker) for worker in range(num_workers)]
+    fetchers = [Fetching(replace(spec, layout=layout, start_step=start))._fetcher for layout in layouts]
+    size = layouts[0].per_worker_batch_size
+    for step in range(start, spec.end_step if steps is None else start + steps):
+        parts = [fetcher.fetch(step * size, size) for fetcher in fetchers]
+        batch = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        examples = [decode(record) for record in batch.pop(RECORD)]
+        yield batch | {name: np.array([one[name][0] for one in examples]) for name in ("key", "width")}

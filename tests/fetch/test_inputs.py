@@ -159,6 +159,12 @@ def test_sampling_is_of_what_was_selected(noise):
     assert Counter(made.plans(0, 20)["label"].ravel().tolist()) == {0: 160, 2: 160}
 
 
+def test_a_class_of_fewer_examples_than_its_share_of_a_batch_is_balanced_all_the_same(noise):
+    counts = Counter(Input(noise, batch=240, sampling="class_balanced").plans(0, 1)["label"].ravel().tolist())
+    assert counts[2] > COUNTS["cat"]
+    assert max(counts.values()) - min(counts.values()) <= 2
+
+
 @pytest.mark.parametrize("batch", [BATCH, 1024])
 @pytest.mark.parametrize(("workers", "replicas"), [(1, 1), (2, 2), (8, 1)])
 def test_an_evaluation_has_every_example_once_then_padding_of_weight_0(noise, batch, workers, replicas):

@@ -264,3 +264,10 @@ def test_methods_of_datasets_are_answered_with_the_call_that_is_missing(name, no
     with pytest.raises(AttributeError, match=r"'DatasetFn' object has no attribute 'num_clases'$"):
         dataset_fn.num_clases  # noqa: B018 - it raises
     assert not hasattr(dataset_fn, f"_{name}")
+
+
+def test_what_sampling_never_draws_is_not_counted(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, sampling={"ant": 1, "bee": 0, "cat": 3})
+    assert (dataset_fn.num_examples, dataset_fn.steps_per_epoch) == (COUNTS["ant"] + COUNTS["cat"], 14)
+    balanced = make_dataset_fn(noise, "train", global_batch_size=16, sampling="class_balanced")
+    assert balanced.num_examples == NUM_EXAMPLES

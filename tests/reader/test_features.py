@@ -16,10 +16,10 @@ def made(dataset, **options):
 
 @pytest.mark.parametrize(
     "options",
-    [{"cache": None}, {"training": False}, {"order": "block", "on_corrupt": Skip(3), "sample_weight": "balanced"}],
+    [{"training": False}, {"order": "block", "on_corrupt": Skip(3), "sample_weight": "balanced"}],
     ids=str,
 )
-@pytest.mark.parametrize("features", [INDEXED, ("key", "image")], ids=str)
+@pytest.mark.parametrize("features", [INDEXED, pytest.param(("key", "image"), marks=pytest.mark.slow)], ids=str)
 def test_elements_have_the_chosen_features_as_they_are_otherwise(features, options, noise):
     whole, chosen = made(noise, **options), made(noise, features=features, **options)
     assert set(chosen.element_spec) - {"weight"} == set(features)

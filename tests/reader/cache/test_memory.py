@@ -58,8 +58,15 @@ def reads(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"order": "block"}, {"sampling": "class_balanced"}], ids=str)
-@pytest.mark.parametrize("size", [(8, 8), (12, 6)], ids=str)
+@pytest.mark.parametrize(
+    ("size", "options"),
+    [
+        ((8, 8), {"order": "block"}),
+        ((12, 6), {}),
+        *(pytest.param(size, {"sampling": "class_balanced"}, marks=pytest.mark.slow) for size in [(8, 8), (12, 6)]),
+    ],
+    ids=str,
+)
 def test_pixels_in_memory_are_those_that_were_decoded(options, size, noise):
     """Of the size that is asked for, mirrored by the fetch; or resized and mirrored after it."""
     images = reader.Images(size, flip=True, mean=100, std=50, eval_fit="stretch")
@@ -93,7 +100,10 @@ def test_pixels_that_are_held_are_read_no_more_and_given_back(noise, reads):
     assert soon(lambda: held() is None)
 
 
-@pytest.mark.parametrize(("order", "caches"), [("full", ["auto", reader.Memory(1 << 20)]), ("block", ["memory"])])
+@pytest.mark.parametrize(
+    ("order", "caches"),
+    [("block", ["memory"]), pytest.param("full", ["auto", reader.Memory(1 << 20)], marks=pytest.mark.slow)],
+)
 def test_records_in_memory_are_those_of_the_files(noise, order, caches):
     wanted = batches(made(noise, cache=None, order=order))
     for cache in caches:
@@ -170,7 +180,7 @@ def test_other_processes_do_not_see_this_ones_memory(noise):
 @pytest.mark.parametrize(
     ("images", "last_batch"),
     [
-        ({"dtype": "uint8"}, "short"),
+        pytest.param({"dtype": "uint8"}, "short", marks=pytest.mark.slow),
         pytest.param({}, "padded", marks=pytest.mark.slow),
         ({"mean": 127.5, "std": 127.5, "dtype": "bfloat16"}, "short"),
     ],

@@ -130,12 +130,13 @@ def test_a_box_of_which_too_little_is_left_is_left_out(detection):
     assert counts[0] > counts[1] > 0
 
 
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("training", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_no_box_is_lost_unless_crops_are_asked_for(detection, training):
     labels = [targets["labels"][:, :3] for _, targets, *_ in batches(detection, {"training": training})]
     assert np.array_equal(np.concatenate(labels), [[0, 1, 2]] * sum(map(len, labels)))
 
 
+@pytest.mark.slow  # a table of the page, which changes with the sample only
 def test_the_page_says_how_many_boxes_crops_keep(tmp_path):
     page = (SAMPLES.parent / "shardkit/reader/arguments.md").read_text(encoding="utf-8")
     scales = re.search(r"^\| `crop_scale` \| (\(0.08, 1\) \|.*)", page, re.MULTILINE)[1].split("|")

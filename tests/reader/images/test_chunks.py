@@ -26,8 +26,8 @@ IMAGES = {
 KINDS = {"JPEG": ("JPEG", "JPEG"), "PNG": ("PNG", "PNG"), "both": ("JPEG", "PNG")}
 CASES = [
     ("both", (12, 20), "crops and flips"),
-    ("JPEG", (16, 16), "antialiased"),
-    ("PNG", (16, 16), "uint8"),
+    pytest.param("JPEG", (16, 16), "antialiased", marks=pytest.mark.slow),
+    pytest.param("PNG", (16, 16), "uint8", marks=pytest.mark.slow),
     *(pytest.param("JPEG", (16, 16), name, marks=pytest.mark.slow) for name in IMAGES if name != "antialiased"),
     *(pytest.param("both", (12, 20), name, marks=pytest.mark.slow) for name in ("grey", "normalised")),
 ]
@@ -117,7 +117,6 @@ def same_elements(many, one, count):
 @pytest.mark.parametrize(
     ("map_fn", "options"),
     [
-        (mapped, {}),
         (mapped_ragged, {"training": False}),
         pytest.param(mapped_sparse, {"sampling": "class_balanced"}, marks=pytest.mark.slow),
         *(
@@ -154,7 +153,7 @@ def annotated(tmp_path_factory):
     ("name", "options"),
     [
         ("coco", {"augment": "imagenet"}),
-        ("masks", {"eval_fit": "pad"}),
+        pytest.param("masks", {"eval_fit": "pad"}, marks=pytest.mark.slow),
         *(
             pytest.param(name, options, marks=pytest.mark.slow)
             for name, options in [

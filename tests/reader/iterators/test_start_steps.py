@@ -38,7 +38,7 @@ def keys(batch):
 @pytest.mark.parametrize(
     ("kind", "training", "way"),
     [
-        ("features", True, "plain"),
+        pytest.param("features", True, "plain", marks=pytest.mark.slow),
         pytest.param("features", False, "derived", marks=pytest.mark.slow),
         ("images", True, "distributed"),
         ("images", False, "plain"),
@@ -107,7 +107,8 @@ def test_a_step_that_does_not_exist_is_refused_by_iter(noise, training, last):
 
 
 @pytest.mark.parametrize(
-    ("kind", "policy"), [("features", None), pytest.param("blocks", None, marks=pytest.mark.slow), ("skip", "WARN")]
+    ("kind", "policy"),
+    [("skip", "WARN"), *(pytest.param(kind, None, marks=pytest.mark.slow) for kind in ("features", "blocks"))],
 )
 def test_a_restored_iterator_stops_and_names_start_step(noise, tmp_path, kind, policy):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH, start_step=3, **KINDS[kind])

@@ -50,15 +50,6 @@ def images(**options):
     tf.nest.map_structure(np.testing.assert_array_equal, first, second)
 
 
-def several_workers():
-    parts = [
-        reader.make_dataset(dataset, "train", global_batch_size=16, num_workers=2, worker_index=index)
-        for index in range(2)
-    ]
-    joined = ({"key": np.concatenate([one["key"], two["key"]])} for one, two in zip(*parts, strict=False))
-    expect_keys(joined, make())
-
-
 def mirrored():
     train_fn = make(map_fn=with_key, **SIZE)
     batches = iter(MIRRORED.distribute_datasets_from_function(train_fn))
@@ -120,12 +111,8 @@ def restored():
 
 CASES = {
     "full": features,
-    "block": lambda: features(order=reader.BlockOrder(lanes=4, block_records=16)),
-    "class_balanced": lambda: features(sampling="class_balanced"),
-    "mixture": lambda: images(source=[(dataset, 2), (other, 1)]),
-    "skip": lambda: images(on_corrupt="skip"),
+    "mixture and skip": lambda: images(source=[(dataset, 2), (other, 1)], on_corrupt="skip"),
     "mixup": lambda: images(batch_map_fn=reader.mixup(3)),
-    "several workers": several_workers,
     "mirrored": mirrored,
     "evaluation": evaluation,
     "fit": fit,
