@@ -143,7 +143,7 @@ def make_coco_broken() -> dict[str, bytes]:
     images += [
         {"id": 100, "file_name": "missing.jpg", "width": 10, "height": 10},
         {"id": 101, "file_name": "../outside.jpg", "width": 10, "height": 10},
-        {"id": 1, "file_name": pictures[1].name + ".jpg", "width": 10, "height": 10},
+        {"id": 15, "file_name": pictures[1].name + ".jpg", "width": 10, "height": 10},
     ]
     annotations += [
         {**good, "id": 900, "image_id": 999},

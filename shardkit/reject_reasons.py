@@ -61,7 +61,7 @@ REJECT_REASONS: dict[str, str] = {
     ANNOTATED_SIZE: "The annotations were made for an image of another size.",
     BAD_MASK: "The mask is damaged, has colours, is lossy, has another size, or is not the only one.",
     DUPLICATE_KEY: "An earlier record has the same image, or several records have it with different labels.",
-    DUPLICATE_ID: "An earlier COCO record has the same id.",
+    DUPLICATE_ID: "Other images of the COCO file have the same id, or the image has an earlier record.",
     DUPLICATE: "An image that is kept has the same bytes; does not count for `max_rejected`.",
     OUTSIDE_CROP: "The box is in the part of its image that `size` cuts off; does not count for `max_rejected`.",
     BETWEEN_BLOCKS: "The image is next to a `block` of another split; does not count for `max_rejected`.",

@@ -119,7 +119,7 @@ BAD_IMAGES = {
     "not there": ({"id": 2, "file_name": "b.jpg"}, "b.jpg", "missing"),
     "below a file": ({"id": 2, "file_name": "a.jpg/b.jpg"}, "a.jpg/b.jpg", "missing"),
     "too long for any file system": ({"id": 2, "file_name": "b" * 5000 + "/b.jpg"}, "b" * 5000 + "/b.jpg", "missing"),
-    "id twice": (IMAGE | {"file_name": "b.jpg"}, "instances.json, image 1, number 2", "duplicate_id"),
+    "record twice": (IMAGE, "instances.json, image 1, number 2", "duplicate_id"),
     "no id": ({"file_name": "b.jpg"}, "instances.json, image number 2", "bad_annotation"),
     "a text": ("b.jpg", "instances.json, image number 2", "bad_annotation"),
 }
@@ -131,6 +131,28 @@ def test_a_bad_image_record_is_reported_and_the_others_stay(image, key, reason, 
     assert found.problems == [(key, reason)]
     assert len(found.rows) == 2
     assert len(found.rows[0]["objects"]) == 1
+
+
+def test_images_of_one_id_are_rejected_together_with_their_annotations(tmp_path):
+    """Nobody knows which of them an annotation is of: the boxes of 40.jpg landed on 1.jpg."""
+    images = [IMAGE, IMAGE | {"id": 2, "file_name": "b.jpg"}, IMAGE | {"file_name": "c.jpg"}]
+    annotations = [BOX, BOX | {"id": 6, "image_id": 2}, BOX | {"id": 7}]
+    found = read(tmp_path, document(images, annotations), ["a.jpg", "b.jpg", "c.jpg"])
+    assert found.problems == [("a.jpg", "duplicate_id"), ("c.jpg", "duplicate_id")]
+    assert [[one["id"] for one in row["objects"] or ()] for row in found.rows] == [[], [6], []]
+
+
+@pytest.mark.parametrize("extra", [0, 1], ids=["as lengths", "as counts of pixels"])
+def test_boxes_whose_areas_say_that_they_are_corners_are_refused(extra, tmp_path):
+    corners = [(i, 2 * i, 3 * i + 12, 5 * i + 9) for i in range(4)]
+    annotations = [
+        BOX | {"id": i, "bbox": box, "area": (box[2] - box[0] + extra) * (box[3] - box[1] + extra)}
+        for i, box in enumerate(corners)
+    ]
+    with pytest.raises(DataError, match=r"two corners.*subtract the first two numbers of `bbox` from its last two"):
+        read(tmp_path, document(annotations=annotations))
+    sizes = [one | {"bbox": [x, y, x1 - x, y1 - y]} for one, (x, y, x1, y1) in zip(annotations, corners, strict=True)]
+    assert len(read(tmp_path, document(annotations=sizes)).rows[0]["objects"]) == 4
 
 
 def test_annotations_of_an_image_that_was_reported_are_not_reported_again(tmp_path):
@@ -477,14 +499,15 @@ def test_the_broken_sample_gives_a_row_for_each_of_its_problems():
     found = read_source(SAMPLES / "coco_broken")
     assert sorted(found.problems) == [
         ("images/missing.jpg", "missing"),
+        ("images/train_01.jpg", "duplicate_id"),
+        ("images/train_02.jpg", "duplicate_id"),
         ("images/unlabelled.jpg", "no_label"),
         ("instances.json, annotation 900", "bad_annotation"),
         ("instances.json, annotation 901", "bad_annotation"),
         ("instances.json, annotation 902", "bad_box"),
-        ("instances.json, image 1, number 6", "duplicate_id"),
         ("instances.json, image 101", "bad_name"),
     ]
-    assert sum(row["reason"] is None for row in found.rows) == 3
+    assert sum(row["reason"] is None for row in found.rows) == 2
 
 
 def test_the_samples_are_what_their_script_makes():

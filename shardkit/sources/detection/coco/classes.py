@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.reject_reasons import BAD_LABEL, MISSING, NO_LABEL
+from shardkit.reject_reasons import BAD_LABEL, DUPLICATE_ID, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA
 from shardkit.sources.detection.coco.files import AnnotationFiles, CocoFile
 from shardkit.sources.formats.coco.columns import CocoColumns, JoinedAnnotations
@@ -178,6 +178,8 @@ def class_rows(
         if entry is None:
             message = f"{part.path} names the image, but it is not there; restore it, or remove its record"
             row = rejected_row(RecordProblem(key, MISSING, message), part.split)
+        elif problem := columns.repeated_id(i):
+            row = rejected_row(RecordProblem(key, DUPLICATE_ID, f"{part.path}: {problem}"), part.split, entry)
         elif not labels:
             message = f"{part.path} has no annotation of the image; add one, or remove its record"
             row = rejected_row(RecordProblem(key, NO_LABEL, message), part.split, entry)

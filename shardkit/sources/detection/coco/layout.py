@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
+from shardkit.reject_reasons import BAD_ANNOTATION, DUPLICATE_ID, MISSING, NO_LABEL
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
@@ -214,10 +214,13 @@ def _images_table(
             message = f"{part.path} names the image, but it is not there; restore it, or remove its record"
             row = rejected_row(RecordProblem(key, MISSING, message), part.split)
             num_objects = -1
+        elif problem := columns.repeated_id(i):
+            row = rejected_row(RecordProblem(key, DUPLICATE_ID, f"{part.path}: {problem}"), part.split, entry)
+            num_objects = -1
         elif num_objects > MAX_OBJECTS:
             message = f"{part.path} has {num_objects:,} annotations of the image, more than {MAX_OBJECTS:,}"
-            problem = RecordProblem(key, BAD_ANNOTATION, f"{message}; split the image into tiles")
-            row = rejected_row(problem, part.split, entry)
+            tiles = f"{message}; split the image into tiles"
+            row = rejected_row(RecordProblem(key, BAD_ANNOTATION, tiles), part.split, entry)
             num_objects = -1
         else:
             row = ListingRow(key, part.split, None, entry.num_bytes, entry.mtime_ns)

@@ -17,7 +17,7 @@ from shardkit.errors import DataError
 from shardkit.images.masks import SEGMENTS
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import relative_path_problem
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_MASK, MISSING, NO_LABEL
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_MASK, DUPLICATE_ID, MISSING, NO_LABEL
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LINE, LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
@@ -146,7 +146,7 @@ class CocoPanoptic(CountingSource):
         numbers = {category: number for number, (category, _) in enumerate(self.categories)}
         for i, name in enumerate(columns.image_names):
             if name:
-                row = _row(part, segments, columns.image_codes[i], name, images, masks, numbers)
+                row = _row(part, segments, columns, i, images, masks, numbers)
                 yield row._replace(extra=(*(row.extra or (None, None)), columns.image_lines[i]))
         yield from (rejected_row(problem, part.file.split) for problem in columns.problems)
 
@@ -161,7 +161,7 @@ class CocoPanoptic(CountingSource):
                     columns.add_image(record, counts[name])
                 else:
                     segments.add(record, columns, counts[name])
-        for code in segments.masks.keys() - columns.with_image if with_segments else ():
+        for code in segments.masks.keys() - columns.image_of.keys() if with_segments else ():
             message = "no image of the file has its `image_id`; correct or remove it"
             columns.add_problem(f"the annotation of {segments.masks[code]}", BAD_ANNOTATION, message)
         return columns, segments
@@ -170,25 +170,28 @@ class CocoPanoptic(CountingSource):
 def _row(
     part: PanopticFile,
     segments: _Segments,
-    code: int,
-    name: str,
+    columns: CocoColumns,
+    image: int,
     images: Folders,
     masks: Folders,
     numbers: dict[int, int],
 ) -> ListingRow:
+    name = columns.image_names[image]
     key, split, path = join(part.file.images, name), part.file.split, part.file.path
     entry = images[parent_of(name)].get(posixpath.basename(name))
     if entry is None:
         message = f"{path} names the image, but it is not there; restore it, or remove its record"
         return rejected_row(RecordProblem(key, MISSING, message), split)
-    mask = segments.masks.get(code)
+    if repeated := columns.repeated_id(image):
+        return rejected_row(RecordProblem(key, DUPLICATE_ID, f"{path}: {repeated}"), split, entry)
+    mask = segments.masks.get(columns.image_codes[image])
     if mask is None:
         message = f"{path} has no annotation of the image; add one, or remove its record"
         return rejected_row(RecordProblem(key, NO_LABEL, message), split, entry)
     if posixpath.basename(mask) not in masks[parent_of(mask)]:
         message = f"its mask {join(part.masks, mask)!r} is not there; restore it, or remove the image's records"
         return rejected_row(RecordProblem(key, NO_LABEL, message), split, entry)
-    found = segments.ids[code]
+    found = segments.ids[columns.image_codes[image]]
     pairs = list(zip(found[::2], found[1::2], strict=True))
     if unknown := [category for _, category in pairs if category not in numbers]:
         message = f"{path} gives a segment of the image the category {unknown[0]}, which is none of its categories"

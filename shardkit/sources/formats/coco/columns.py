@@ -20,6 +20,8 @@ from shardkit.sources.listing import RecordProblem, ending
 NO_ID = -1  # the id of an annotation without an integer id
 _LONG = 200  # characters of a wrong value that a message shows
 _MIN_BOXES = 4  # of which one larger than a pixel can be expected
+_MOST = 0.5  # share of the boxes whose areas say what their numbers are
+_NEAR = 0.01  # share of an area by which it may differ from its box, whose numbers are rounded
 _INT64 = range(-(2**63), 2**63)
 _NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -56,7 +58,8 @@ class CocoColumns:
         num_records: Number of annotations that were read, bad ones included.
         has_boxes: Whether annotations have boxes; else they are classes of whole images.
         code_of: Codes by image id.
-        with_image: Codes that an image has.
+        image_of: Index of the first image by its code.
+        repeated: Codes that several images have, so that nobody knows which of them their annotations are of.
     """
 
     url: str
@@ -77,7 +80,8 @@ class CocoColumns:
     num_records: int = 0
     has_boxes: bool = True
     code_of: dict[Hashable, int] = field(default_factory=dict)
-    with_image: set[int] = field(default_factory=set)
+    image_of: dict[int, int] = field(default_factory=dict)
+    repeated: set[int] = field(default_factory=set)
 
     def add_problem(self, what: str, reason: str, message: str) -> None:
         """Add a bad record, which is called `what` in the file."""
@@ -104,12 +108,6 @@ class CocoColumns:
         if number is None:
             self.add_problem(f"image number {line}", BAD_ANNOTATION, "the image has no `id`; annotations refer to it")
             return
-        code = self.code_of.setdefault(number, len(self.code_of))
-        if code in self.with_image:
-            message = "an earlier image has the same id and counts; give each image a different id"
-            self.add_problem(f"{what}, number {line}", DUPLICATE_ID, message)
-            return
-        self.with_image.add(code)
         name = record.get("file_name")
         if name is None and isinstance(url := record.get("coco_url"), str):
             name = "/".join(url.split("/")[-2:])  # LVIS has train2017/1.jpg only as the end of a URL
@@ -124,6 +122,13 @@ class CocoColumns:
             message = f"`file_name` {shown} is not a path below the folder of images: {problem}; correct it"
             self.add_problem(what, BAD_NAME, message)
             name = ""
+        code = self.code_of.setdefault(number, len(self.code_of))
+        first = self.image_of.setdefault(code, len(self.image_names))
+        if first < len(self.image_names):
+            if name and name == self.image_names[first]:
+                self.add_problem(f"{what}, number {line}", DUPLICATE_ID, "the image has an earlier record; remove one")
+                return
+            self.repeated.add(code)
         self.image_names.append(str(name))
         self.image_lines.append(line)
         self.image_codes.append(code)
@@ -163,6 +168,24 @@ class CocoColumns:
     def _annotation_name(self, number: Any) -> str:
         return f"annotation number {self.num_records}" if number is None else f"annotation {_shown(number)}"
 
+    def repeated_id(self, image: int) -> str | None:
+        """Return why an image is rejected whose id other images have, too; None if it is the only one."""
+        if self.image_codes[image] not in self.repeated:
+            return None
+        return "other images have the same id, so its annotations may be theirs; give each image a different id"
+
+    def are_corners(self) -> bool:
+        """Return whether the areas of most boxes say that the last two numbers are the lower right corner.
+
+        The area of a polygon fits neither, so a few boxes that fit by chance do not count.
+        """
+        x, y, width, height = np.frombuffer(self.boxes).reshape(-1, 4).T
+        areas = np.frombuffer(self.areas)
+        across, down = np.maximum(width - x, 0), np.maximum(height - y, 0)
+        are_sizes = _are_near(width * height, areas)
+        are_corners = _are_near(across * down, areas) | _are_near((across + 1) * (down + 1), areas)
+        return bool((are_corners & ~are_sizes).sum() > _MOST * len(areas))
+
     def are_fractions(self) -> bool:
         """Return whether there are several boxes, none is larger than a pixel, and some is smaller."""
         boxes = np.frombuffer(self.boxes).reshape(-1, 4)
@@ -175,7 +198,9 @@ class CocoColumns:
         image_of[np.array(self.image_codes, np.int64)] = np.arange(len(self.image_codes))
         # An image with a bad path was reported already, so its annotations are not.
         is_known = np.zeros(len(self.code_of), np.bool_)
-        is_known[list(self.with_image)] = True
+        is_known[list(self.image_of)] = True
+        is_ambiguous = np.zeros(len(self.code_of), np.bool_)
+        is_ambiguous[list(self.repeated)] = True
         has_category = np.isin(category_ids, np.array(list(self.categories), np.int64))
         for i in np.flatnonzero(~(is_known[codes] & has_category)).tolist():
             unknown = "category" if is_known[codes[i]] else "image"
@@ -183,10 +208,15 @@ class CocoColumns:
             message = f"no {unknown} of the file has its `{unknown}_id`{number}"
             self.add_problem(annotation_name(self.ids[i]), BAD_ANNOTATION, message + "; correct or remove it")
         images = image_of[codes]
-        good = np.flatnonzero((images >= 0) & has_category)
+        good = np.flatnonzero((images >= 0) & has_category & ~is_ambiguous[codes])
         order = good[np.argsort(images[good], kind="stable")]
         starts = np.searchsorted(images[order], np.arange(len(self.image_codes) + 1))
         return JoinedAnnotations(order, starts)
+
+
+def _are_near(found: npt.NDArray[np.float64], areas: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    near: npt.NDArray[np.bool_] = np.abs(found - areas) <= np.maximum(1, _NEAR * areas)
+    return near
 
 
 def category_of(record: Any) -> tuple[Any, Any]:
@@ -228,6 +258,12 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_bo
         msg = (
             f"{url}: all boxes lie between 0 and 1, so they are fractions of the image, as Azure exports them; "
             "multiply x and width by the image's width, y and height by its height: COCO's boxes are in pixels"
+        )
+        raise DataError(msg)
+    if columns.has_boxes and columns.are_corners():
+        msg = (
+            f"{url}: by `area`, most boxes are two corners, xmin, ymin, xmax, ymax; subtract the first two numbers of "
+            "`bbox` from its last two: COCO's boxes are x, y, width, height"
         )
         raise DataError(msg)
     return columns
