@@ -33,6 +33,15 @@ def pytest_configure():
     os.fsync = os.fstat  # it also refuses a descriptor that is closed
 
 
+# Programs that wait for each other, for more than 10 s: at the end of a run, the other test processes would wait, too.
+FIRST = ("tests/reader/test_readme_snippets.py", "tests/programs/test_programs.py", "tests/engines/")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the tests that wait longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
 def pytest_collection_finish():
     """Keep the imported libraries out of the garbage collector's passes, which take a tenth of the time otherwise."""
     gc.collect()

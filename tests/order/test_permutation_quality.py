@@ -116,7 +116,7 @@ def test_examples_of_a_batch_are_spread_over_the_batches_of_the_next_epoch(num_e
 
 
 # The smallest, a prime, a power of two and the largest; then the others.
-@some([2, 5, 8, 20], *(n for n in range(2, 21) if n not in {2, 5, 8, 20}))
+@some([5, 20], *(n for n in range(2, 21) if n not in {5, 20}))
 def test_each_place_of_a_small_epoch_holds_each_example_equally_often_over_seeds(num_examples):
     num_seeds = 2_000
     counts = np.zeros((num_examples, num_examples), np.int64)
@@ -125,7 +125,7 @@ def test_each_place_of_a_small_epoch_holds_each_example_equally_often_over_seeds
     assert abs(chi_square_z(counts, (num_examples - 1) ** 2, scale=(num_examples - 1) / num_examples)) < Z
 
 
-@some([2, 5, 6], 3, 4)
+@some([5], 2, 3, 4, 6)
 def test_all_orders_of_a_tiny_data_set_are_equally_frequent(num_examples):
     # Sharp enough to fail with 12 rounds at 5 and 6 examples (z of 16 and 35), hence 24 for small sizes.
     rows = epochs_of(num_examples, 1, 0, 200_000)
@@ -135,7 +135,7 @@ def test_all_orders_of_a_tiny_data_set_are_equally_frequent(num_examples):
     assert chi_square_z(counts) < Z
 
 
-@some([7, 12, 64], 25, 100)
+@some([7, 64], 12, 25, 100)
 def test_the_examples_at_two_places_are_independent(num_examples):
     starts = np.arange(60_000) * num_examples
     different = ~np.eye(num_examples, dtype=bool)

@@ -54,7 +54,11 @@ def test_labels_are_those_of_the_images(noise):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "grey", "channels"), [("uint8", False, 3), ("float32", True, 1), ("bfloat16", False, 3)]
+    ("dtype", "grey", "channels"),
+    [
+        ("uint8", True, 1),
+        *(pytest.param(dtype, False, 3, marks=pytest.mark.slow) for dtype in ("float32", "bfloat16")),
+    ],
 )
 def test_the_spec_of_images_is_static_and_without_strings(noise, dtype, grey, channels):
     options = {"global_batch_size": 6, "images": Images((5, 7), dtype=dtype, grayscale=grey)}

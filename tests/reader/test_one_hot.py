@@ -34,6 +34,7 @@ def test_rows_are_those_of_the_class_numbers(noise, options):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow  # of numbers: images/test_mixup.py
 def test_mixup_takes_rows_as_it_takes_numbers(noise):
     mixed = (
         reader.make_dataset(noise, "train", **OPTIONS, one_hot=flag, batch_map_fn=reader.mixup(3)).take(2)

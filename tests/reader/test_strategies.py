@@ -15,19 +15,26 @@ from .training_fixtures import facts_of_all, shapes  # noqa: F401 - a fixture
 # 192 and 48 examples are no multiple of it: 5 1/3 steps an epoch, and 24 places of padding. 1, 2, 3, 4 divide it.
 GLOBAL_BATCH_SIZE = 36
 NUM_STEPS = 12  # two epochs and a quarter
-WAYS = [(2, way) for way in ("from_function", "per_replica", "whole_batches", "after_per_replica")]
+WAYS = [(2, way) for way in ("from_function", "whole_batches")]
 SLOW_WAYS = [(number, way) for number in (1, 4) for way in ("from_function", "whole_batches")]
+# In one process, in this order.
+LATER = ("per_replica", "after_per_replica")
+SLOW_WAYS += [(2, way) for way in LATER]
 
 
 @pytest.fixture(scope="module")
 def all_facts(shapes, found_once):  # noqa: F811 - a fixture
-    """Return the facts of a number of devices."""
+    """Return the facts of a number of devices, by way; or the later ones."""
 
-    def run_program(folder, count):
-        program = (shapes, folder / "result", count, GLOBAL_BATCH_SIZE, NUM_STEPS)
+    def run_program(folder, count, ways):
+        program = (shapes, folder / "result", count, GLOBAL_BATCH_SIZE, NUM_STEPS, *ways)
         return facts_of_all("strategy_batches.py", [program])[0]
 
-    return lambda count: found_once(f"strategy-of-{count}", functools.partial(run_program, count=count))
+    def facts_of(count, way="from_function"):
+        ways = LATER if way in LATER else ("from_function", "whole_batches")
+        return found_once(f"strategy-{ways[0]}-{count}", functools.partial(run_program, count=count, ways=ways))
+
+    return facts_of
 
 
 @pytest.fixture(
@@ -37,7 +44,7 @@ def all_facts(shapes, found_once):  # noqa: F811 - a fixture
 def facts(request, all_facts):
     """Facts of one way to distribute the data, `num_devices` among them."""
     num_devices, way = request.param
-    return all_facts(num_devices)[way] | {"num_devices": num_devices}
+    return all_facts(num_devices, way)[way] | {"num_devices": num_devices}
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +127,8 @@ MODES = tf.distribute.InputReplicationMode
 @pytest.mark.parametrize(
     ("mode", "fetches"),
     [
-        (MODES.PER_WORKER, True),
         (MODES.PER_REPLICA, False),
+        pytest.param(MODES.PER_WORKER, True, marks=pytest.mark.slow),
         pytest.param(MODES.PER_WORKER, False, marks=pytest.mark.slow),
         pytest.param(MODES.PER_REPLICA, True, marks=pytest.mark.slow),
     ],

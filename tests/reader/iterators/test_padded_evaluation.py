@@ -155,7 +155,13 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("name", SILENT)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in {"short", "weighted", "removed"} else pytest.param(name, marks=pytest.mark.slow)
+        for name in SILENT
+    ],
+)
 def test_what_counts_no_padding_hears_nothing(name, noise):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*padding")

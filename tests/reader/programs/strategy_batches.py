@@ -1,6 +1,6 @@
 """What every replica gets under OneDeviceStrategy (1 device) or MirroredStrategy (more), as JSON.
 
-strategy_batches.py DATASET RESULT NUM_DEVICES GLOBAL_BATCH_SIZE NUM_STEPS
+strategy_batches.py DATASET RESULT NUM_DEVICES GLOBAL_BATCH_SIZE NUM_STEPS WAY…
 """
 
 import hashlib
@@ -13,7 +13,8 @@ from devices import mirrored
 
 from shardkit import reader
 
-dataset, result, *numbers = sys.argv[1:]
+dataset, result, *numbers = sys.argv[1:6]
+ways = sys.argv[6:]
 num_devices, global_batch_size, num_steps = map(int, numbers)
 strategy = tf.distribute.OneDeviceStrategy("CPU:0") if num_devices == 1 else mirrored(num_devices)
 
@@ -98,8 +99,7 @@ def refusal():
     return None
 
 
-found = {way.__name__: facts(way) for way in (from_function, whole_batches)} | {"refusal": refusal()}
-later = [per_replica, after_per_replica] if num_devices == 2 else []
-found |= {way.__name__: facts(way) for way in later}
+WAYS = {way.__name__: way for way in (from_function, per_replica, whole_batches, after_per_replica)}
+found = {name: facts(WAYS[name]) for name in ways} | {"refusal": refusal()}
 with open(result, "w") as file:
     json.dump(found, file)

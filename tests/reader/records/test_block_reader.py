@@ -13,8 +13,9 @@ from shardkit.fetch.table.records import load_table
 from shardkit.reader import BlockOrder, make_dataset_fn
 from shardkit.testing import convert_without_beam, picture, write_tree
 
+from ...fetch.conftest import fetched_batches
 from ...fetch.damaging import damage
-from ..conftest import datasets_of_workers, global_batches, joined_batches, texts
+from ..conftest import texts
 
 NUM_EXAMPLES = 307
 BLOCKS = {"order": BlockOrder(block_records=8, window_blocks=2, lanes=4), "cache": None}
@@ -63,11 +64,11 @@ def test_frames_are_as_long_as_the_index_says(noise, table):
     assert frame_bytes(table).min() > table.image_bytes.min()
 
 
-@pytest.mark.parametrize("num_workers", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
+@pytest.mark.parametrize("num_workers", [1, 2, 4])
 def test_every_worker_reads_what_is_listed_and_every_byte_once_an_epoch(num_workers, noise, table):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=4, **BLOCKS)
     total, steps = int(frame_bytes(table).sum()), 2 * NUM_EXAMPLES // 4
-    batches = global_batches(dataset_fn, 80 + steps, num_workers)
+    batches = fetched_batches(dataset_fn, 80 + steps, num_workers)
     # What was read ahead when counting begins is made up for by what is read ahead when it ends, but for a window.
     for step in range(80):  # an epoch and some: to list takes longer than to read
         assert texts(next(batches)["key"]) == dataset_fn.batch_keys(step)
@@ -82,7 +83,7 @@ def test_every_worker_reads_what_is_listed_and_every_byte_once_an_epoch(num_work
 def test_evaluation_reads_every_byte_once(noise, table):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=4, training=False, **BLOCKS)
     before, keys = bytes_read(), []
-    for batch in dataset_fn().as_numpy_iterator():
+    for batch in fetched_batches(dataset_fn):
         keys += [key for key, weight in zip(texts(batch["key"]), batch["weight"], strict=True) if weight]
     assert bytes_read() - before <= 1.05 * int(frame_bytes(table).sum())
     plain = make_dataset_fn(noise, "train", global_batch_size=4, training=False)
@@ -144,27 +145,6 @@ def test_a_shard_that_goes_while_training_is_named_and_nothing_hangs(copied, tab
     (copied / table.shards[1].path).unlink()
     with pytest.raises(tf.errors.OpError, match=table.shards[1].path):
         list(dataset_fn().take(80))
-
-
-def test_where_what_is_wanted_lies_apart_the_right_records_come_from_any_step(noise):
-    options = {"where": "key like '%1.png' or key like '%5.png' or key like '%8.png'", "global_batch_size": 4}
-    dataset_fn = make_dataset_fn(noise, "train", **options, **BLOCKS)
-    datasets = datasets_of_workers(dataset_fn)
-    for step, batch in enumerate(joined_batches(datasets, 60)):
-        assert texts(batch["key"]) == dataset_fn.batch_keys(step)
-    # The start step is read when an iterator is made.
-    dataset_fn.start_step.assign(1000)
-    (batch,) = joined_batches(datasets, 1)
-    assert texts(batch["key"]) == dataset_fn.batch_keys(1000)
-
-
-def test_pixels_are_those_of_records_read_one_by_one(noise):
-    options = {"global_batch_size": 4, "image_size": (8, 8), "map_fn": lambda features, seed: features}
-    options["training"] = False
-    plain, blocks = (make_dataset_fn(noise, "train", **options, **more)() for more in ({}, BLOCKS))
-    for one, other in zip(plain, blocks, strict=True):
-        for name in one:
-            np.testing.assert_array_equal(one[name], other[name])
 
 
 def test_a_worker_reads_no_more_than_two_windows_ahead(noise, table):

@@ -54,6 +54,7 @@ def test_only_damaged_records_are_replaced_and_no_position_moves(damaged, noise)
     assert all(record.shard.startswith("train-") and record.problem for record in dataset_fn.damaged_records)
 
 
+@pytest.mark.slow  # in NumPy: golden/test_sampler_and_sequence.py
 @pytest.mark.parametrize("num_workers", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_number_of_workers_puts_the_same_examples_in_their_place(num_workers, damaged):
     folder, _ = damaged
@@ -64,6 +65,7 @@ def test_every_number_of_workers_puts_the_same_examples_in_their_place(num_worke
         np.testing.assert_array_equal(one[1], other[1])
 
 
+@pytest.mark.slow  # on columns: tests/fetch/test_fetcher.py; its pixels: golden
 def test_the_label_and_the_crop_are_those_of_the_example_that_steps_in(damaged, noise):
     folder, _ = damaged
     options = {
