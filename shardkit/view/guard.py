@@ -4,8 +4,12 @@ Everybody on the machine can connect to a port of 127.0.0.1, and every web page 
 So a request needs the token, as a cookie or once in the address; the names in Host and Origin must be this machine's,
 which stops pages that point their own name at it (DNS rebinding); and what changes a file needs the token once more, in
 a header that no other page can send.
+
+Browsers send the cookies of a host to all of its ports, also to another user's server. So everything is below a path
+that nobody can guess, and the cookie is for that path.
 """
 
+import hashlib
 import hmac
 import re
 import secrets
@@ -25,7 +29,7 @@ _POLICY = (
 # Not a redirect: a browser that came from another page or from a file would not send a strict cookie to its target.
 # Without an icon of its own, browsers ask for /favicon.ico.
 _SIGNED_IN = (
-    '<!DOCTYPE html><meta http-equiv="refresh" content="0;url=/"><link rel="icon" href="data:,">'
+    '<!DOCTYPE html><meta http-equiv="refresh" content="0;url={}/"><link rel="icon" href="data:,">'
     "<title>shardkit view</title>"
 )
 _HEADERS = {
@@ -50,6 +54,7 @@ class Guard:
             signed_in: Called when a browser has opened the address with the token.
         """
         self._app, self._token, self._signed_in = app, token, signed_in
+        self._path = path_of(token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -62,7 +67,7 @@ class Guard:
         if scope["type"] != "http":  # no web sockets; uvicorn's lifespan is off
             return
         answer = self._refusal(Request(scope)) or self._app
-        await answer(scope, receive, send_guarded)
+        await answer({**scope, "root_path": self._path}, receive, send_guarded)
 
     def _refusal(self, request: Request) -> Response | None:
         headers = request.headers
@@ -75,11 +80,12 @@ class Guard:
         cookie = f"shardkit-view-{host[1] or 80}"  # cookies are shared by all ports
         given = request.query_params.get("token")
         if given is not None and request.method == "GET" and self._is_token(given):
-            response = HTMLResponse(_SIGNED_IN)
-            response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
+            response = HTMLResponse(_SIGNED_IN.format(self._path))
+            response.set_cookie(cookie, self._token, path=self._path, httponly=True, samesite="strict")
             self._signed_in()
             return response
-        if not self._is_token(request.cookies.get(cookie, "")):
+        is_below = request.url.path.startswith(f"{self._path}/")
+        if not (is_below and self._is_token(request.cookies.get(cookie, ""))):
             return PlainTextResponse("Open the address that `shardkit view` printed, with its token.", 403)
         if request.method not in {"GET", "HEAD"} and not self._is_token(_header(headers)):
             return PlainTextResponse(f"The header {TOKEN_HEADER} is missing or wrong; load the page again.", 403)
@@ -92,6 +98,11 @@ class Guard:
 def new_token() -> str:
     """Return a token that nobody can guess: 256 random bits."""
     return secrets.token_urlsafe(32)
+
+
+def path_of(token: str) -> str:
+    """Return the path that everything is below; it tells nothing about the token."""
+    return f"/{hashlib.sha256(token.encode()).hexdigest()[:32]}"
 
 
 def _header(headers: Headers) -> str:

@@ -11,6 +11,7 @@ from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
 from shardkit.records.rejected_pictures import open_source_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
+from shardkit.view.guard import path_of
 from shardkit.view.server import View
 from shardkit.view.serving import listen
 
@@ -19,14 +20,15 @@ from .conftest import HOSTILE, read_jpeg
 
 TOKEN = "t0ken"  # noqa: S105 - of a test
 HEADER = {"X-Shardkit-Token": TOKEN}
-BASE = "http://127.0.0.1:8000"
+HOST = "http://127.0.0.1:8000"
+BASE = HOST + path_of(TOKEN)
 
 
 def client_of(dataset, folder, *, signed_in=True, source=None):
     app = View(read_manifest(str(dataset)), str(dataset), folder, TOKEN, source).app()
     client = TestClient(app, base_url=BASE)
     if signed_in:
-        client.get("/", params={"token": TOKEN})
+        client.get(f"{HOST}/", params={"token": TOKEN})
     return client
 
 
@@ -75,9 +77,13 @@ def test_without_the_token_nothing_is_answered(dataset, tmp_path, path):
 
 def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(dataset, tmp_path):
     client = client_of(dataset, tmp_path, signed_in=False)
-    answer = client.get("/", params={"token": TOKEN})
-    assert 'content="0;url=/"' in answer.text
+    answer = client.get(f"{HOST}/", params={"token": TOKEN})
+    assert f'content="0;url={path_of(TOKEN)}/"' in answer.text
     assert TOKEN not in answer.text
+    assert f"Path={path_of(TOKEN)}" in answer.headers["set-cookie"]
+    assert client.get(f"{HOST}/").status_code == 403  # nor does a server at another port get it
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    assert client.get(f"{HOST}/", headers={"Cookie": cookie}).status_code == 403
     assert {"HttpOnly", "SameSite=strict"} <= set(answer.headers["set-cookie"].split("; "))
     page = client.get("/")
     assert page.status_code == 200
@@ -93,7 +99,7 @@ def test_the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(data
         {"Host": "127.0.0.1:²".encode("latin-1")},
         {"Host": "127.0.0.1:" + "8" * 5000},
         {"Origin": "http://evil.example"},
-        {"Origin": "http://127.0.0.1:9999"},  # another server of this machine, which gets the cookie
+        {"Origin": "http://127.0.0.1:9999"},  # another server of this machine
         {"Origin": "null"},
     ],
     ids=str,

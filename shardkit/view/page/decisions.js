@@ -8,7 +8,7 @@ async function decide(label) {
   const from = places();
   if (!from.length || list === "rejected") return;
   const rows = await Promise.all(from.map(rowAt)).catch((error) => fail(error));
-  if (rows) await change("/api/decide", {numbers: rows.map((row) => row.number), label}, from);
+  if (rows) await change("api/decide", {numbers: rows.map((row) => row.number), label}, from);
 }
 
 async function change(path, body, from) {
@@ -57,7 +57,7 @@ function showDecisions() {
 }
 
 const ACTS = {
-  relabel, drop: () => decide(null), skip: () => choose(chosen + 1), undo: () => change("/api/undo", {}),
+  relabel, drop: () => decide(null), skip: () => choose(chosen + 1), undo: () => change("api/undo", {}),
   clear: () => select(), annotations: () => $("annotated").click(), next: () => choose(chosen + 1), previous: () => choose(chosen - 1), close: () => $("large").close(),
 };
 
@@ -136,7 +136,7 @@ function onKey(event) {
 const loadAndFocus = async () => { await load(); if (num && $("error").hidden) focusGallery(); };
 
 async function start() {
-  dataset = await ask("/api/dataset");
+  dataset = await ask("api/dataset");
   document.title = `${dataset.name} – shardkit view`;
   $("name").textContent = dataset.name;
   $("place").textContent = dataset.place;

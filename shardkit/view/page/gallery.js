@@ -60,7 +60,7 @@ async function load(keepPlace = false) {
   try {
     let found = {num: dataset.num_rejected, note: `Files that the conversion left out, and why.${dataset.has_source || !dataset.num_rejected ? "" : " They are not in the shards: start shardkit view with --source-folder to see their pictures."}`};
     while (list !== "rejected") {
-      found = await ask(`/api/list?${query}`);
+      found = await ask(`api/list?${query}`);
       if (mine !== search) return;
       if (found.num !== undefined) break;
       $("status").textContent = found.total ? `${found.done.toLocaleString("en")} of ${found.total.toLocaleString("en")} images read …` : "Comparing …";
@@ -80,7 +80,7 @@ async function load(keepPlace = false) {
 
 async function page(number) {
   if (!pages.has(number)) {
-    const path = list === "rejected" ? "/api/rejected?" : `/api/rows?${query}&`;
+    const path = list === "rejected" ? "api/rejected?" : `api/rows?${query}&`;
     const mine = search;
     const waiting = ask(`${path}start=${number * PAGE}&count=${PAGE}`).then((found) => found.rows);
     pages.set(number, waiting);
@@ -185,7 +185,7 @@ function fill(tile, row) {
     if (dataset.has_source) {
       const image = make("img", {alt: "", draggable: false, hidden: true});
       image.addEventListener("load", () => { image.hidden = false; why.remove(); name.textContent = `${row.reason}: ${row.message}`; });
-      image.src = `/rejected/${tile.id.slice(5)}?side=256`;
+      image.src = `rejected/${tile.id.slice(5)}?side=256`;
       picture.append(image);
     }
     name.textContent = row.reason;
@@ -194,7 +194,7 @@ function fill(tile, row) {
   } else {
     const image = make("img", {alt: "", draggable: false});
     image.addEventListener("error", () => { if (image.hasAttribute("src")) image.replaceWith(make("p", {className: "reason", textContent: "cannot be shown; open it to see why"})); });
-    image.src = `/picture/${row.number}?side=${side * devicePixelRatio > 256 ? 512 : 256}${isBare() ? "&bare=1" : ""}`;
+    image.src = `picture/${row.number}?side=${side * devicePixelRatio > 256 ? 512 : 256}${isBare() ? "&bare=1" : ""}`;
     picture.append(image);
     name.textContent = row.classes.join(", ") || row.split;
     const state = stateOf(row);

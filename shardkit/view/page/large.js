@@ -15,17 +15,17 @@ async function showLarge() {
   const image = $("large-picture"), failed = $("large-failed");
   image.hidden = false;
   failed.hidden = true;
-  image.src = `/picture/${row.number}?side=1600&bare=1`;
+  image.src = `picture/${row.number}?side=1600&bare=1`;
   image.alt = `picture of ${row.key}`;
   image.onerror = async () => {
     image.hidden = true;
     failed.hidden = false;
-    failed.textContent = await ask(`/picture/${row.number}?side=1600&bare=1`).catch((error) => error.message);
+    failed.textContent = await ask(`picture/${row.number}?side=1600&bare=1`).catch((error) => error.message);
   };
   $("frame").style.setProperty("--ratio", row.width / row.height);
   $("large-title").textContent = row.classes.join(", ") || row.key;
   showState(row);
-  const found = await ask(`/api/example/${row.number}`).catch((error) => ({boxes: [], mask: [], record: [["key", row.key], ["problem", error.message]]}));
+  const found = await ask(`api/example/${row.number}`).catch((error) => ({boxes: [], mask: [], record: [["key", row.key], ["problem", error.message]]}));
   if (at !== chosen) return;
   shown = {...row, ...found};
   $("record").replaceChildren(...found.record.map(([name, value]) => {
@@ -48,7 +48,7 @@ async function showLarge() {
     head.scope = "row";
     return make("tr", {}, head, make("td", {textContent: one.share < 0.001 ? "< 0.1 %" : `${(100 * one.share).toFixed(1)} %`}));
   }));
-  $("large-mask").src = found.mask.length ? `/mask/${row.number}?side=1600` : "data:,";
+  $("large-mask").src = found.mask.length ? `mask/${row.number}?side=1600` : "data:,";
   showBoxes();
   showAnnotations();
 }
