@@ -120,7 +120,9 @@ def _print_problems(
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
     if manifest is not None and (leaked or problems):
         # Converting again would remove what was appended, and changes nothing of what was adopted.
-        if manifest.is_adopted:
+        if not problems:
+            remedy = "a command in `…` makes a dataset without them"
+        elif manifest.is_adopted:
             remedy = f"restore the files, or {made_again(root)}"
         elif not manifest.generations:
             remedy = made_again(root)

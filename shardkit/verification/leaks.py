@@ -15,12 +15,10 @@ from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import Manifest
 from shardkit.images.similar.similar_sets import alike_text, similar_sets, unhashed_text
 from shardkit.naming import printable
-from shardkit.options.words import named
+from shardkit.options.words import shell_command
 from shardkit.parallel.progress import ProgressListener, Silent
 from shardkit.verification.name_leaks import name_leaks
 from shardkit.verification.shards import DatasetProblem
-
-_SAME_GROUP = "move each group into one split; otherwise evaluation results are too good"
 
 
 def leak_problems(
@@ -46,10 +44,13 @@ def leak_problems(
     readable = _Readable(manifest, frozenset(unread))
     contents, groups = _content_leaks(readable), _group_leaks(readable)
     near = _near_leaks(readable, listener or Silent())
-    dropping, grouping = named("dedupe", "drop"), named("dedupe", "group")
-    same_bytes = f"convert with {dropping}, or with {grouping} if shardkit makes the splits"  # see checks.repeated
-    reports = _report(contents, same_bytes) + _report(near, same_bytes) + _report(groups, _SAME_GROUP)
-    by_names = name_leaks(readable.tables(["key", "label_name", "group"]))
+    dropping = f"`{shell_command('convert', manifest.root.url, 'NEW', dedupe='drop')}` keeps one of them"
+    dividing = f"`{_divided_again(manifest)}` moves each group into one split"
+    reports = _report(contents, dropping) + _report(near, dropping) + _report(groups, dividing)
+    by_names = name_leaks(
+        readable.tables(["key", "label_name", "group"]),
+        lambda pattern: f"`{_divided_again(manifest, group_by=pattern)}` moves each group into one split",
+    )
     return skipped + reports + [DatasetProblem(naming.MANIFEST, None, f"leak: {leak}") for leak in by_names]
 
 
@@ -63,6 +64,14 @@ class _Readable(NamedTuple):
             for split, shard in self.manifest.shards()
             if shard.num_examples and shard.index.path not in self.unread
         )
+
+
+def _divided_again(manifest: Manifest, **options: str) -> str:
+    """Return the command that divides the examples of all splits again, by the shares that the splits have."""
+    counts = {name: split.num_examples for name, split in manifest.splits.items() if split.num_examples}
+    total = sum(counts.values())
+    splits = ",".join(f"{name}={count / total:.4g}" for name, count in counts.items())
+    return shell_command("convert", manifest.root.url, "NEW", splits_of=",".join(counts), splits=splits, **options)
 
 
 def _report(leaks: Iterator[str], remedy: str) -> list[DatasetProblem]:

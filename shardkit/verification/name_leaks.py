@@ -1,6 +1,6 @@
 """Find images that are next to an image of train by their file names, in datasets whose names show groups."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,12 @@ NEAR = 2  # numbers: so near, two images of a recording are nearly the same
 _BEFORE_NUMBER = r"^(?:.*/)?(?P<start>[^/]*?)[0-9]{1,18}[^0-9/]*(?:\.[^./]*)?$"
 
 
-def name_leaks(tables: Iterable[tuple[str, pa.Table]]) -> Iterator[str]:
+def name_leaks(tables: Iterable[tuple[str, pa.Table]], divided: Callable[[str], str]) -> Iterator[str]:
     """Yield what the file names show about splits.
 
     Args:
         tables: The name of the split, and key, label_name and group of its examples, for each shard.
+        divided: Returns how to divide the dataset by the groups that a pattern finds in keys.
     """
     parts = [(split, table.cast(_SCHEMA)) for split, table in tables]
     splits = split_order({split for split, _ in parts})
@@ -43,8 +44,7 @@ def name_leaks(tables: Iterable[tuple[str, pa.Table]]) -> Iterator[str]:
     others = np.flatnonzero((split_of > 0) & (places >= 0))
     if np.mean(np.isin(places[others], train)) > _MOST_EQUAL:
         return
-    option = named("group_by", found.pattern)
-    remedy = f"divide by {option} where shardkit makes the splits, with {named('block')} if there are few groups"
+    remedy = f"{divided(found.pattern)}, with {named('block')} if there are few groups"
     leaking = groups_in_several_splits(found.codes, split_of)
     if len(leaking) and found.num_groups > 1 and table["group"].null_count == len(table):
         shown = f"{counted(found.num_groups, 'group')} that file names show, such as {found.example!r},"

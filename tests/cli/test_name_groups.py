@@ -278,6 +278,10 @@ def test_own_splits_that_divide_recordings_are_problems_unless_each_counts_anew(
     said = [one["found"] for one in json.loads(found.stdout)["problems"]]
     assert said[0].startswith("leak: 8 of 8 groups that file names show, such as 'rec0', are in several splits")
     assert said[1].startswith("leak: 48 of 48 examples of test are within 2 numbers of one of train")
+    for text in said:
+        words = shlex.split(re.search("`(.*)`", text)[1].replace(" NEW ", f" {tmp_path}/again "))
+        assert call(*words[1:], "--quiet", "--overwrite").exit_code == 0
+        assert call("verify", tmp_path / "again", "--leaks").exit_code == 0
     anew = [f"{split}/{key}" for split in ("train", "test") for key in GROUPED["recordings"]]
     convert(tree(tmp_path / "anew", anew), tmp_path / "new")
     assert call("verify", tmp_path / "new", "--leaks").exit_code == 0

@@ -1,4 +1,6 @@
 import json
+import re
+import shlex
 
 import pytest
 
@@ -19,6 +21,13 @@ def found(root, places, **options):
     return [str(problem) for problem in leaks.leak_problems(read_manifest(str(root / "out")))]
 
 
+def run_printed(root, leak):
+    """The command that a leak prints makes a dataset without it."""
+    words = shlex.split(re.search("`(.*)`", leak)[1].replace(" NEW ", f" {root}/new "))
+    assert call(*words[1:], "--quiet").exit_code == 0
+    assert call("verify", root / "new", "--leaks").exit_code == 0
+
+
 def test_the_same_bytes_in_two_splits_are_told_with_both_keys(tmp_path):
     places = {
         "train/cat/a.png": 1,
@@ -31,14 +40,17 @@ def test_the_same_bytes_in_two_splits_are_told_with_both_keys(tmp_path):
     assert leak.startswith(
         "manifest.json: leak: train/cat/a.png in train and test/dog/d.png in test have the same bytes"
     )
+    run_printed(tmp_path, leak)
 
 
 def test_a_group_in_two_splits_is_told_with_both_keys(tmp_path):
     places = {"train/cat/p1_a.png": 1, "train/cat/p2_a.png": 2, "test/cat/p2_b.png": 3, "test/cat/p3_a.png": 4}
     (leak,) = found(tmp_path, places, group_by="/(p[0-9]+)_")
     keys = "train/cat/p2_a.png in train and test/cat/p2_b.png in test"
-    remedy = "move each group into one split; otherwise evaluation results are too good"
+    again = f"shardkit convert {tmp_path}/out NEW --splits-of train,test --splits train=0.5,test=0.5"
+    remedy = f"`{again}` moves each group into one split"
     assert leak == f"manifest.json: leak: group 'p2' is in two splits: {keys}; {remedy}"
+    run_printed(tmp_path, leak)
 
 
 def test_of_many_leaks_the_text_shows_the_first_and_json_all(tmp_path, monkeypatch):
@@ -78,6 +90,7 @@ def test_verify_ends_with_1_where_the_sources_own_splits_leak(tmp_path):
     result = call("verify", tmp_path / "out", "--leaks")
     assert result.exit_code == 1
     assert "train/cat/a.png in train and test/cat/b.png in test have the same bytes" in result.stdout
+    assert "1 problem found; a command in `…` makes a dataset without them" in result.stdout
     # Leaks are looked for although there are other problems, as far as the indexes are sound.
     (tmp_path / "out" / "features.json").unlink()
     said = call("verify", tmp_path / "out", "--leaks").stdout
