@@ -156,7 +156,7 @@ _ROWS = (
         "version 1.1: `annotations.xml` with `images/`: boxes around all shapes; subsets are splits",
         open="sources.detection.cvat.layout:open_cvat",
         recognise="sources.detection.cvat.layout:is_cvat",
-        options=("root",),
+        options=("root", "without_annotation"),
         endings=(".xml",),
     ),
     LayoutSpec(
@@ -173,7 +173,7 @@ _ROWS = (
         "exports JSON and JSON-MIN: boxes around shapes, or choices as classes (`label_columns` names the control)",
         open="sources.detection.label_studio.layout:open_label_studio",
         recognise="sources.detection.label_studio.layout:has_label_studio",
-        options=("root", "label_columns"),
+        options=("root", "label_columns", "without_annotation"),
         endings=(),
     ),
     LayoutSpec(
@@ -185,7 +185,7 @@ _ROWS = (
         "classes of an image (`label_columns` names the attribute or the job)",
         open="sources.detection.box_json.layout:open_box_json",
         recognise="sources.detection.box_json.layout:has_box_json",
-        options=("root", "label_columns"),
+        options=("root", "label_columns", "without_annotation"),
         endings=(".odgt", ".manifest"),
     ),
     LayoutSpec(
@@ -202,6 +202,7 @@ _ROWS = (
         "`wider_face_split/wider_face_train_bbx_gt.txt` with `WIDER_train/images/`, and the same of `val`",
         open="sources.detection.wider_face:open_wider_face",
         recognise="sources.detection.wider_face:is_wider_face",
+        options=("without_annotation",),
     ),
     LayoutSpec(
         "box-table",

@@ -9,7 +9,7 @@ from shardkit.errors import CallError
 from shardkit.options import groups  # noqa: F401 - defines the options
 from shardkit.options.definition import GROUPS, OPTIONS, Group, meaning, refuse_unknown
 from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
-from shardkit.options.values import Check, Dedupe, Layout
+from shardkit.options.values import Check, Dedupe, Layout, Missing
 
 if TYPE_CHECKING:
     from shardkit.parallel.progress import ProgressListener
@@ -32,6 +32,7 @@ class CommonArguments(TypedDict, total=False):
     root: str | None
     ignore: Sequence[str]
     unlabelled: bool
+    without_annotation: Missing | None
     readmit: bool
     table: Table | None
     folders: Folders | None

@@ -17,6 +17,7 @@ from shardkit.options.forms import (
 from shardkit.options.values import (
     LabelType,
     Layout,
+    Missing,
     Uncertain,
 )
 
@@ -80,6 +81,15 @@ class SourceArguments(Group):
             heading="Source",
             form=Switch(),
             other_flags=("--unlabeled",),
+        ),
+    )
+    without_annotation: Missing | None = field(
+        default=None,
+        metadata=option(
+            "images that no file of boxes or labels names: rejected, examples without objects, or left out",
+            heading="Source",
+            form=Choice(words=get_args(Missing)),
+            default_text="reject",
         ),
     )
     readmit: bool = field(

@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 from shardkit.layouts import Layout as Layout  # noqa: PLC0414 - next to the other types of options
 
+Missing = Literal["reject", "negative", "ignore"]
 LabelType = Literal["auto", "class", "number"]
 Uncertain = Literal["negative", "positive", "drop"]
 SplitBy = Literal["stratified", "hash"]

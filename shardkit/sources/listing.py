@@ -24,6 +24,9 @@ _JUNK = frozenset(
 )
 
 
+NEGATIVES = "images without annotation are examples without objects"  # counted as skipped, and not left out
+
+
 class BadRecord(ValueError):  # noqa: N818 - it describes the data, not a failure of the program
     """A record that gives no example.
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from shardkit.options.values import LabelType, Layout, Uncertain
+from shardkit.options.values import LabelType, Layout, Missing, Uncertain
 from shardkit.record_sources.datasets.key_files import Corrections, DropList
 
 
@@ -17,7 +17,7 @@ class SourceOptions:
         class_level: Level of the class folders, counted from the source or its split folders; from 1.
         root: Folder or URL that relative paths in a table, list or label file start from; None: see the layout.
         path_prefix: Replacements ``OLD=NEW`` of the beginning of a table's paths; the first that fits counts.
-        image_column: Column of a table; None: the first of the usual names.
+        image_column: Column of a table; None: the first of the usual names; None to reject them.
         label_columns: Columns, fields or kinds of the labels, several for several labels; (): the first usual name.
         label_separator: Separator of several labels in one column; None for one label.
         label_type: Whether labels are class names or numbers for regression.
@@ -34,6 +34,7 @@ class SourceOptions:
         labels: Corrected labels of a dataset's examples.
         also: Further datasets, or TFRecord files and folders, that are read together with the source, which is one.
         readmit: Whether examples that were removed from one of several datasets come in again from another one.
+        without_annotation: What happens to images that no record of boxes or classes names.
         key_prefix: Whether the keys of datasets get the name of their dataset's folder.
     """
 
@@ -60,3 +61,4 @@ class SourceOptions:
     also: tuple[str, ...] = ()
     key_prefix: bool = False
     readmit: bool = False
+    without_annotation: Missing | None = None

@@ -44,12 +44,12 @@ def image_row(
 
 
 def annotated_rows(
-    row: ListingRow, found: ImageRecord, path: str, skipped: dict[str, int], advice: str = ""
+    row: ListingRow | None, found: ImageRecord, path: str, skipped: dict[str, int], advice: str = ""
 ) -> Iterator[ListingRow]:
     """Yield an image's row, then rows of its bad objects, and count what is left out.
 
     Args:
-        row: Row of the image.
+        row: Row of the image; None if there is none.
         found: What the annotation file says about the image.
         path: The annotation file.
         skipped: Counts of skipped files.
@@ -57,10 +57,12 @@ def annotated_rows(
     """
     for kind, count in found.left_out.items():
         count_skipped(skipped, kind, count)
-    yield row
+    if row is not None:
+        yield row
     for name, reason, message in found.problems:
-        problem = RecordProblem(encodable_path(f"{path}, {name}"), reason, f"{message}{_KEPT}{advice}")
-        yield rejected_row(problem, row.split)
+        kept = "" if row is None else _KEPT
+        problem = RecordProblem(encodable_path(f"{path}, {name}"), reason, f"{message}{kept}{advice}")
+        yield rejected_row(problem, None if row is None else row.split)
 
 
 def rejected_image(path: str, split: str | None, entry: Entry, reason: str, message: str) -> ListingRow:

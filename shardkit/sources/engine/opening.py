@@ -7,6 +7,8 @@ from itertools import islice
 from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.annotation_opening import AnnotationOpening
+from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Driver, TreeDriver
 from shardkit.sources.engine.facts import (
     ByKey,
@@ -24,8 +26,10 @@ from shardkit.sources.engine.matching import Matching, find_matching
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import ImagePaths, OfLists, OfTables, TableDriver
+from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
+    Annotation,
     Column,
     Constant,
     Listed,
@@ -69,7 +73,8 @@ def open_reading(
         at = opening.below(root)
     include, exclude = (tuple(map(IgnoreGlob, some)) for some in (reading.images.include, reading.images.exclude))
     images = ImagePaths(include, exclude, at.excluded)
-    return _Binding(opening.folder, at.folder, images, reading, is_strict).source(name, remark)
+    is_whole = opening.file is None and at.folder.url == opening.folder.url
+    return _Binding(opening.folder, at.folder, images, reading, is_strict, is_whole).source(name, remark)
 
 
 @dataclass(slots=True)
@@ -82,6 +87,7 @@ class _Binding:
         images: Which files are examples.
         reading: The reading, which opening completes.
         is_strict: Whether a file that nothing explains stops.
+        is_whole: Whether SOURCE is a folder that holds the images.
     """
 
     tree: Folder
@@ -89,11 +95,12 @@ class _Binding:
     images: ImagePaths
     reading: Reading
     is_strict: bool
+    is_whole: bool
     facts: list[Fact] = field(default_factory=list)
 
     def source(self, name: str, remark: str) -> ReadingSource:
         used = self._used()
-        driver: Driver = self._table_driver() or self._tree_driver(used)
+        driver: Driver = self._annotation_driver() or self._table_driver() or self._tree_driver(used)
         if isinstance(driver, TreeDriver):
             self._add_label()
         self._add_other_facts(driver)
@@ -145,6 +152,8 @@ class _Binding:
         reading, facts = self.reading, self.facts
         tables = driver.tables if isinstance(driver, TableDriver) else None
         has_split = tables is not None and (bool(tables.splits) or tables.columns.discards is not None)
+        if isinstance(driver, AnnotationDriver):
+            has_split = isinstance(reading.split, Annotation | Listed)
         if reading.split is not None and not has_split:
             leaves_out = reading.images.unnamed == "ignore" and isinstance(reading.split, Listed | Column)
             place = _UNNAMED if leaves_out else _no_split(reading.split)
@@ -179,6 +188,22 @@ class _Binding:
         tables = opening.open(origin, what)
         self.reading = opening.reading
         return OfTables(tables, what, origin.rest)
+
+    def _annotation_driver(self) -> AnnotationDriver | None:
+        label = self.reading.label
+        origin = self.reading.boxes or (label.origin if label else None)
+        if not isinstance(origin, Annotation):
+            return None
+        if origin.format not in FORMATS:
+            msg = f"the reading names the format {origin.format}; readings have {', '.join(FORMATS)}"
+            raise CallError(msg)
+        if not origin.files:
+            msg = f"{origin.format}: name its files, such as {origin.format}:annotations/*.json"
+            raise CallError(msg)
+        opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
+        driver = opening.driver(origin)
+        self.reading = opening.reading
+        return replace(driver, is_whole=self.is_whole)
 
     def _table_driver(self) -> TableDriver | None:
         label = self.reading.label

@@ -12,12 +12,13 @@ from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA
 from shardkit.sources.engine.accounting import Accounting, check_accounts
+from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact
 from shardkit.sources.engine.tables import ImagePaths
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text
-from shardkit.sources.readings.values import Reading
+from shardkit.sources.readings.values import Annotation, Reading
 from shardkit.sources.unlisted_images import NamedImages, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
@@ -104,7 +105,8 @@ class ReadingSource(Source):
         added = [
             f"{name} from {printable(origin_text(origin))}"
             for name, origin in self.value.facts()
-            if not of_driver or not set(getattr(origin, "files", ())) & set(self.driver.used)
+            if not of_driver
+            or not (isinstance(origin, Annotation) or set(getattr(origin, "files", ())) & set(self.driver.used))
         ]
         how = "; ".join([*filter(None, [of_driver]), *added]) or "images without labels"
         place = join(self.tree.url, self.used[0]) if self.has_one_file else self.folder.url
@@ -177,6 +179,13 @@ class ReadingSource(Source):
             for path, _ in files_below(self.tree, "", (self.root,)):
                 outside.count(path, skipped)
         if not self.driver.names_images:
+            return
+        if isinstance(self.driver, AnnotationDriver):
+            if self.is_strict:
+                for path, entry in self._others(NamedImages(self.driver.keys(self.folder)), skipped):
+                    yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped))
+            else:
+                yield from self.driver.unnamed(self.folder, skipped)
             return
         which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
         keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"

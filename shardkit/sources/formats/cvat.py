@@ -8,10 +8,10 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
 
+import pyarrow as pa
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
@@ -19,32 +19,22 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.columns import MAX_OBJECTS
+from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord, Size
-from shardkit.sources.listing import RecordProblem, count_skipped
-from shardkit.sources.walking import join
+from shardkit.sources.listing import RecordProblem
+from shardkit.sources.walking import join, looks_like
 
 TAGS = "tags of whole images"  # classes of whole images
+_NO_SUBSET = "default"  # the subset of images without one
 _MAX_SIDE = 2**31
 _Points = list[tuple[float, float]]
-
-
-@dataclass(slots=True)
-class CvatImage(ImageRecord):
-    """An image of the file, with its number from 1 and its subset as written; '' for none."""
-
-    number: int = 0
-    subset: str = ""
-
-    def path(self, *, with_subset: bool) -> str:
-        """Return the image's path, in a folder of its subset's name or not."""
-        return join(self.subset, self.image) if with_subset else self.image
 
 
 class TracksError(DataError):
     """The file has tracks of a video."""
 
 
-def read_images(file: BinaryIO, url: str) -> Iterator[CvatImage]:
+def read_images(file: BinaryIO, url: str) -> Iterator[ImageRecord]:
     """Yield the images of a file.
 
     Raises:
@@ -66,7 +56,7 @@ def read_images(file: BinaryIO, url: str) -> Iterator[CvatImage]:
         raise DataError(msg) from None
 
 
-def _images(file: BinaryIO, url: str) -> Iterator[CvatImage]:
+def _images(file: BinaryIO, url: str) -> Iterator[ImageRecord]:
     above: list[Element] = []
     image, num_images, num_shapes = None, 0, 0
     for event, element in iterparse(file, events=("start", "end"), forbid_dtd=True):
@@ -94,19 +84,23 @@ def _images(file: BinaryIO, url: str) -> Iterator[CvatImage]:
             del above[-1][-1]
 
 
-def _image(element: Element, number: int) -> CvatImage:
+def _image(element: Element, number: int) -> ImageRecord:
     width, height = _number(element.attrib, "width"), _number(element.attrib, "height")
     is_size = 0 < width < _MAX_SIDE and 0 < height < _MAX_SIDE
     size: Size = (int(width), int(height)) if is_size else (None, None)
-    return CvatImage(element.get("name", ""), size, number=number, subset=element.get("subset", ""))
+    return ImageRecord(element.get("name", ""), size, number=number, split=element.get("subset", ""))
 
 
-def _add_shape(image: CvatImage, element: Element, number: int) -> None:
+def _add_shape(image: ImageRecord, element: Element, number: int) -> None:
     name, outline_of = f"image {image.number}, shape {number}", _OUTLINES.get(element.tag)
-    if outline_of is None:
-        count_skipped(image.left_out, TAGS if element.tag == "tag" else f"shapes of the kind {printable(element.tag)}")
-        return
     label = element.get("label", "").strip()
+    if element.tag == "tag":
+        image.attributes.setdefault("tag", []).append(label)
+        image.leave_out(TAGS)
+        return
+    if outline_of is None:
+        image.leave_out(f"shapes of the kind {printable(element.tag)}")
+        return
     points = outline_of(element.attrib)
     if not label:
         message = "it has no label; add its class, or remove it"
@@ -188,3 +182,30 @@ def _float(text: str) -> float:
         return float(text) if "_" not in text else math.nan
     except ValueError:
         return math.nan
+
+
+class _Cvat(Format):
+    """CVAT for images 1.1; with the option `subset`, the images of a subset are in a folder of its name."""
+
+    name = "cvat"
+    title = "CVAT for images"
+    noun = "image"
+    has_many = True
+    object_fields = (pa.field("is_occluded", pa.bool_()), pa.field("segmentation", pa.string()))
+    note = "the boxes of polygons, ellipses, masks and turned boxes enclose them"
+
+    def sniff(self, head: bytes) -> bool:
+        """See Format."""
+        return looks_like(head, b"<annotations>", b"<version>1")
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """See Format."""
+        for record in read_images(file, name):
+            if options.get("subset") == "folder":
+                record.image = join(record.split, record.image)
+            if record.split.lower() == _NO_SUBSET:
+                record.split = ""
+            yield record
+
+
+CVAT = _Cvat()

@@ -14,16 +14,22 @@ class Format(Protocol):
     """A format: a value of its module, which is pickled by name.
 
     A file that cannot be parsed raises DataError. A bad record says why, and the bad objects of an image are problems
-    of its record.
+    of its record. A record without image has problems only.
 
     Attributes:
         name: As in readings.
+        title: As in messages.
+        noun: What messages call a record.
+        note: What the user should know about what is read; '' for nothing.
         has_many: Whether one file has many images; else each file is about one.
         object_fields: Further fields of each object.
     """
 
     name: str
+    title: str
     has_many: bool
+    noun: str = "record"
+    note: str = ""
     object_fields: tuple[pa.Field, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

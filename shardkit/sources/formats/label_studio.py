@@ -6,28 +6,38 @@ JSON has ``{"data": {"image": …}, "annotations": [{"result": [{"from_name", "t
 Coordinates of regions are percent of the image's sides.
 """
 
+import json
 import math
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord, encodable
-from shardkit.sources.listing import RecordProblem, ending
+from shardkit.sources.json_stream import top_level_items
+from shardkit.sources.listing import RecordProblem, count_skipped, ending
 from shardkit.sources.name_index import UPLOAD_PREFIX
+from shardkit.sources.walking import looks_like
 
 # Keys of JSON-MIN that are not results.
 _OF_TASK = frozenset({"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement"})
-CHOICES = "choices"
+_OF_RESULT = ("original_width", "original_height", "image_rotation")
+_CHOICES = "choices"
+# Of JSON, and of JSON-MIN.
+_KEYS = (
+    (rb'"data"\s*:\s*\{', rb'"(annotations|completions)"\s*:\s*\['),
+    (rb'"annotation_id"\s*:', rb'"(annotator|lead_time)"\s*:'),
+)
+_DECODER = json.JSONDecoder()
 _PERCENT = 100.0
 _MAX_SIDE = 2**31
 _Points = list[tuple[float, float]]
 
 
-class Result(NamedTuple):
+class _Result(NamedTuple):
     """A result: the name of the control that gave it, its id (regions only), and its value."""
 
     control: str
@@ -35,66 +45,67 @@ class Result(NamedTuple):
     value: dict[str, Any]
 
 
-@dataclass(slots=True)
-class Task:
-    """A task.
-
-    Attributes:
-        number: Its number in the file, from 1.
-        image: The image's path or URL as written; '' for none.
-        results: The results of the annotation that counts.
-        num_others: Number of further annotations of the same task.
-        is_annotated: Whether somebody annotated the task.
-        is_task: Whether the record is a task at all.
-    """
-
-    number: int
-    image: str
-    results: list[Result] = field(default_factory=list)
-    num_others: int = 0
-    is_annotated: bool = False
-    is_task: bool = True
-
-
-def parse_task(record: Any, number: int) -> Task:
-    """Return a task.
+def _record(task: Any, number: int) -> ImageRecord:
+    """Return what a task says.
 
     If several people annotated an image, the annotation marked as ground truth counts, else the first.
     """
-    if not isinstance(record, dict):
-        return Task(number, "", is_annotated=True, is_task=False)
-    annotations = record.get("annotations", record.get("completions"))
-    if isinstance(annotations, list):
-        data = record.get("data")
-        task = Task(number, _image(data if isinstance(data, dict) else {}))
-        good = [one for one in annotations if isinstance(one, dict) and one.get("was_cancelled") is not True]
-        good.sort(key=lambda one: one.get("ground_truth") is not True)
-        task.is_annotated, task.num_others = bool(good), max(0, len(good) - 1)
-        found = good[0].get("result") if good else []
-        for one in found if isinstance(found, list) else []:
-            if isinstance(one, dict) and isinstance(one.get("value"), dict):
-                sizes = {
-                    name: one[name] for name in ("original_width", "original_height", "image_rotation") if name in one
-                }
-                value = {**one["value"], **sizes}
-                task.results.append(Result(str(one.get("from_name", "")), str(one.get("id", "")), value))
-        return task
-    task = Task(number, _image(record), is_annotated=True)
-    for name, given in record.items():
-        if name not in _OF_TASK and given != task.image:
-            task.results += _minimal_results(name, given)
-    return task
+    if not isinstance(task, dict):
+        return ImageRecord(number=number, bad="it is not a task of Label Studio")
+    annotations = task.get("annotations", task.get("completions"))
+    if not isinstance(annotations, list):
+        image = _image(task)
+        given = ((name, value) for name, value in task.items() if name not in _OF_TASK and value != image)
+        return _of_results(image, number, [one for pair in given for one in _minimal_results(*pair)])
+    data = task.get("data")
+    good = [one for one in annotations if isinstance(one, dict) and one.get("was_cancelled") is not True]
+    good.sort(key=lambda one: one.get("ground_truth") is not True)
+    found = good[0].get("result") if good else []
+    record = _of_results(
+        _image(data if isinstance(data, dict) else {}),
+        number,
+        [
+            _Result(
+                str(one.get("from_name", "")),
+                str(one.get("id", "")),
+                {**one["value"], **{name: one[name] for name in _OF_RESULT if name in one}},
+            )
+            for one in (found if isinstance(found, list) else [])
+            if isinstance(one, dict) and isinstance(one.get("value"), dict)
+        ],
+    )
+    record.is_skipped = not good
+    if len(good) > 1:
+        count_skipped(record.left_out, "further annotations of a task", len(good) - 1)
+    return record
 
 
-def _minimal_results(name: str, given: Any) -> Iterator[Result]:
+def _of_results(image: str, number: int, results: Sequence[_Result]) -> ImageRecord:
+    record = ImageRecord(image, number=number)
+    for result in results:
+        if choices := _choices_of(result.value):
+            known = record.attributes.setdefault(result.control, [])
+            known += [one for one in dict.fromkeys(choices) if one not in known]
+    regions = [result for result in results if _is_region(result.value)]
+    with_box = [result for result in regions if _has_box(result.value)]
+    if len(with_box) < len(regions):
+        count_skipped(record.left_out, "regions without box (brushes, key points)", len(regions) - len(with_box))
+    if any(result.value.get("image_rotation") not in {None, 0} for result in with_box):
+        record.bad = "the image was turned in Label Studio; turn the file itself, and label it again"
+    else:
+        _add_regions(record, with_box)
+    return record
+
+
+def _minimal_results(name: str, given: Any) -> Iterator[_Result]:
     if isinstance(given, str) and ending(given) not in IMAGE_ENDINGS:
-        yield Result(name, "", {"choices": [given]})
+        yield _Result(name, "", {"choices": [given]})
     elif isinstance(given, dict) and "choices" in given:
-        yield Result(name, "", given)
+        yield _Result(name, "", given)
     elif isinstance(given, list):
         for one in given:
             if isinstance(one, dict):
-                yield Result(name, str(one.get("id", "")), one)
+                yield _Result(name, str(one.get("id", "")), one)
 
 
 def _image(data: dict[str, Any]) -> str:
@@ -128,7 +139,7 @@ def image_path(text: str, *, without_prefix: bool = False) -> str:
     return posixpath.join(above, UPLOAD_PREFIX.sub("", name, count=1) if without_prefix else name)
 
 
-def labels_of(value: dict[str, Any]) -> list[str]:
+def _labels_of(value: dict[str, Any]) -> list[str]:
     """Return the labels of a region, such as those of its `rectanglelabels`; [] for none."""
     for name, given in value.items():
         if name.endswith("labels") and isinstance(given, list):
@@ -136,25 +147,25 @@ def labels_of(value: dict[str, Any]) -> list[str]:
     return []
 
 
-def is_region(value: dict[str, Any]) -> bool:
+def _is_region(value: dict[str, Any]) -> bool:
     """Return whether a result has a place in the image; a choice has none, unless it is of a region."""
-    return CHOICES not in value and any(name in value for name in ("x", "points", "rle"))
+    return _CHOICES not in value and any(name in value for name in ("x", "points", "rle"))
 
 
-def has_box(value: dict[str, Any]) -> bool:
+def _has_box(value: dict[str, Any]) -> bool:
     """Return whether a region has an area whose box can be computed: a rectangle, ellipse or polygon."""
     return "points" in value or {"width", "height"} <= value.keys() or {"radiusX", "radiusY"} <= value.keys()
 
 
-def choices_of(value: dict[str, Any]) -> list[str]:
+def _choices_of(value: dict[str, Any]) -> list[str]:
     """Return the choices of a result for the whole image; [] for none."""
-    given = value.get(CHOICES)
+    given = value.get(_CHOICES)
     if not isinstance(given, list) or "x" in value:
         return []
     return [encodable(one.strip()) for one in given if isinstance(one, str) and one.strip()]
 
 
-def _image_size(results: Iterable[Result]) -> tuple[int, int]:
+def _image_size(results: Iterable[_Result]) -> tuple[int, int]:
     """Return the width and height in pixels that the regions refer to; (0, 0) if they do not say."""
     for result in results:
         width, height = result.value.get("original_width"), result.value.get("original_height")
@@ -163,37 +174,28 @@ def _image_size(results: Iterable[Result]) -> tuple[int, int]:
     return 0, 0
 
 
-def is_turned(results: Iterable[Result]) -> bool:
-    """Return whether the image was turned while it was labelled: then coordinates refer to the turned image."""
-    return any(result.value.get("image_rotation") not in {None, 0} for result in results)
+def _add_regions(record: ImageRecord, results: Sequence[_Result]) -> None:
+    """Add an object for each label of each region, and what is wrong with others.
 
-
-def read_regions(results: Sequence[Result], name: str) -> ImageRecord:
-    """Return an object for each label of each region, and what is wrong with others.
-
-    Args:
-        results: Results with areas. If they do not give the image's size, boxes are fractions of its sides.
-        name: Name of the task in its file.
+    If the results do not give the image's size, boxes are fractions of its sides.
     """
-    size = _image_size(results)
-    found = ImageRecord(size=size)
+    record.size = size = _image_size(results)
     # <Labels> with <Rectangle>: the same region twice, once without labels.
-    labelled = {result.region for result in results if labels_of(result.value)}
+    labelled = {result.region for result in results if _labels_of(result.value)}
     for number, result in enumerate(results, 1):
-        labels = labels_of(result.value)
-        where = f"{name}, region {number}"
+        labels = _labels_of(result.value)
+        where = f"task {record.number}, region {number}"
         if not labels:
             if result.region not in labelled:
                 message = "it has no label; add its class, or remove it"
-                found.problems.append(RecordProblem(where, BAD_ANNOTATION, message))
+                record.problems.append(RecordProblem(where, BAD_ANNOTATION, message))
             continue
         box = _box(result.value, size)
         if not all(map(math.isfinite, box)):
             message = "its coordinates must be finite numbers; correct or remove it"
-            found.problems.append(RecordProblem(where, BAD_BOX, message))
+            record.problems.append(RecordProblem(where, BAD_BOX, message))
             continue
-        found.objects += [{"bbox": box, "label_name": label, "name": f"region {number}"} for label in labels]
-    return found
+        record.objects += [{"bbox": box, "label_name": label, "name": f"region {number}"} for label in labels]
 
 
 def _box(value: dict[str, Any], size: tuple[int, int]) -> list[float]:
@@ -241,3 +243,27 @@ def _number(value: dict[str, Any], name: str) -> float:
 
 def _is_side(value: Any) -> bool:
     return type(value) in {int, float} and 0 < value < _MAX_SIDE
+
+
+class _LabelStudio(Format):
+    """Label Studio's exports; with the option `uploads`, images lack the digits that it adds to uploaded files."""
+
+    name = "label-studio"
+    title = "Label Studio's export"
+    noun = "task"
+    has_many = True
+
+    def sniff(self, head: bytes) -> bool:
+        """See Format."""
+        return any(looks_like(head, *keys, start=b"[") for keys in _KEYS)
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """See Format; the attributes are the choices of each control."""
+        without_prefix = options.get("uploads") == "renamed"
+        for number, (_, task) in enumerate(top_level_items(file, name, _DECODER), 1):
+            record = _record(task, number)
+            record.image = image_path(record.image, without_prefix=without_prefix)
+            yield record
+
+
+LABEL_STUDIO = _LabelStudio()

@@ -35,7 +35,8 @@ class ImageRecord:
         number: The record's number in the file, or that of its line, from 1.
         split: The split's name as written; '' for none.
         columns: Names of what gives classes to boxes: attributes of regions, or labelling jobs.
-        bad: Why the record cannot be read, after "it is" or the like; '' if it can.
+        bad: Why the record gives no example, such as "it is no JSON object"; '' if it does.
+        reason: The code of shardkit.reject_reasons for that.
         is_skipped: Whether the record says that nobody labelled the image.
     """
 
@@ -50,6 +51,7 @@ class ImageRecord:
     split: str = ""
     columns: dict[str, None] = field(default_factory=dict)
     bad: str = ""
+    reason: str = BAD_ANNOTATION
     is_skipped: bool = False
 
     def add_line_problem(self, line: int, what: str) -> None:

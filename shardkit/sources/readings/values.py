@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
+from shardkit.options.values import Missing
+
 # How a text names an image: as its path below `base`; as the end of its path; as its name; as its name without ending;
 # or several images, whose names or folders begin with it: 4711 names 4711-1.jpg and 4711-2.jpg.
 Match = Literal["path", "end", "name", "stem", "start"]
 # A class; several; the column of several with a 1, or columns with a 1; or numbers for regression.
 LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
 Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]
-Missing = Literal["reject", "negative", "ignore"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +128,18 @@ class Annotation:
         format: Name of the format.
         files: Globs of the files.
         images: Folder that the names of images in the files start at; '' for the root.
+        bases: The same for some of the files, by their paths.
         match: How they name images; None to find out.
+        fold: As in Column.
         options: Further settings, by the names that the format gives them.
     """
 
     format: str
     files: tuple[str, ...]
     images: str = ""
+    bases: Mapping[str, str] = field(default_factory=dict)
     match: Match | None = None
+    fold: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -252,8 +257,8 @@ def below(reading: Reading, above: str) -> Reading:
                 return replace(origin, files=tuple(map(path, files)), bases={path(k): v for k, v in bases.items()})
             case Listed(lists=lists):
                 return replace(origin, lists={path(one): value for one, value in lists.items()})
-            case Annotation(files=files):
-                return replace(origin, files=tuple(map(path, files)))
+            case Annotation(files=files, bases=bases):
+                return replace(origin, files=tuple(map(path, files)), bases={path(k): v for k, v in bases.items()})
             case Paired(palette=palette) if palette:
                 return replace(origin, palette=path(palette))
         return origin

@@ -55,11 +55,12 @@ def test_what_has_no_box_is_counted(tmp_path):
         "more.jpg": b"x",
         "other/b.jpg": b"x",
     }
-    assert read_source(write_tree(tmp_path / "s", files)).skipped == {
+    found = read_source(write_tree(tmp_path / "s", files))
+    assert found.problems == [("more.jpg", "no_label")]
+    assert found.skipped == {
         "shapes of the kind points": 1,
         "shapes of the kind polyline": 1,
         "tags of whole images": 1,
-        "image next to others that no annotation names": 1,
         "image in other/ that no annotation names": 1,
     }
 
@@ -74,6 +75,7 @@ def test_subsets_are_splits_and_may_be_folders_as_in_a_zip(tmp_path):
     assert [(row["key"], row["split"]) for row in rows] == list(zip(paths, ["train", None, "validation"], strict=True))
 
 
+UNNAMED = ("images/b.jpg", "no_label")
 # name: an image element, and the keys and reasons of the problems
 BAD_IMAGES = {
     "no label": (image("b.jpg", '<box xtl="1" ytl="1" xbr="2" ybr="2"/>'), [("image 2, shape 1", "bad_annotation")]),
@@ -84,8 +86,8 @@ BAD_IMAGES = {
     "a word": (image("b.jpg", '<box label="x" xtl="1" ytl="1" xbr="2" ybr="y"/>'), [("image 2, shape 1", "bad_box")]),
     "an infinite turn": (image("b.jpg", BOX.replace("z_order", 'rotation="inf" z')), [("image 2, shape 1", "bad_box")]),
     "two corners": (image("b.jpg", '<polygon label="x" points="1,2;3,4"/>'), [("image 2, shape 1", "bad_box")]),
-    "no name": ('<image id="2" width="8" height="8"></image>', [("image 2", "bad_path")]),
-    "a path that leaves": (image("../../b.jpg", BOX), [("image 2", "bad_path")]),
+    "no name": ('<image id="2" width="8" height="8"></image>', [("image 2", "bad_path"), UNNAMED]),
+    "a path that leaves": (image("../../b.jpg", BOX), [("image 2", "bad_path"), UNNAMED]),
 }
 
 
@@ -93,7 +95,7 @@ BAD_IMAGES = {
 def test_a_bad_shape_is_reported_and_the_others_stay(second, wanted, tmp_path):
     files = {"annotations.xml": cvat(image("a.jpg", BOX), second), "images/a.jpg": b"x", "images/b.jpg": b"x"}
     found = read_source(write_tree(tmp_path / "s", files))
-    assert found.problems == [(f"annotations.xml, {key}", reason) for key, reason in wanted]
+    assert [(key.removeprefix("annotations.xml, "), reason) for key, reason in found.problems] == wanted
     assert found.boxes["images/a.jpg"] == [CAT]
 
 

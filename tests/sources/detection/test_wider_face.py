@@ -45,7 +45,7 @@ def test_faces_are_listed_with_their_attributes(images, tmp_path):
     face = found.rows[2]["objects"][1]
     wanted = {"blur": 2, "expression": 1, "illumination": 1, "invalid": 1, "occlusion": 2, "pose": 1, "name": "line 10"}
     assert {name: face[name] for name in wanted} == wanted
-    assert found.skipped == {"image in WIDER_test/ that no list of faces names": 1}
+    assert found.skipped == {"image in WIDER_test/ that no annotation names": 1}
     assert source.classes == ("face",)
 
 
@@ -55,7 +55,7 @@ BAD_LISTS = {
     "a field too few": (TRAIN.replace("449 330 122 149 0", "449 330 122 149"), [("line 3", "bad_annotation")]),
     "a word for a number": (TRAIN.replace("449 330", "449 x"), [("line 3", "bad_annotation")]),
     "no number": (TRAIN.replace(".jpg\n1\n", ".jpg\n"), [("line 1", "bad_annotation")]),
-    "a path that leaves": (TRAIN + "../a.jpg\n0\n", [("line 11", "bad_name")]),
+    "a path that leaves": (TRAIN + "../../../a.jpg\n0\n", [("line 11", "bad_path")]),
 }
 
 
@@ -67,9 +67,9 @@ def test_bad_lines_are_reported_and_the_images_stay(train, wanted, tmp_path):
     assert len(found.boxes) == 3
 
 
-def test_an_image_that_the_list_does_not_name_is_counted(tmp_path):
+def test_an_image_that_the_list_does_not_name_is_rejected(tmp_path):
     root = write_tree(tree(tmp_path / "s"), {"WIDER_train/images/0--Parade/more.jpg": b"x"})
-    assert read_source(root).skipped == {"image that wider_face_split/wider_face_train_bbx_gt.txt does not name": 1}
+    assert read_source(root).problems == [("WIDER_train/images/0--Parade/more.jpg", "no_label")]
 
 
 def test_the_layout_is_refused_without_its_lists(tmp_path):

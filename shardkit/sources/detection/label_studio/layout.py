@@ -1,153 +1,57 @@
 """Label Studio's exports JSON and JSON-MIN: rectangles, ellipses and polygons as boxes, or choices as classes.
 
-An export with boxes is read as boxes; ``label_columns=CONTROL`` reads the choices of a control instead. The box of an
-ellipse, a polygon or a turned rectangle encloses it. The export has no images: they are searched near the file, by the
-path at the end of their URL, and without the digits that Label Studio adds to the names of uploaded files.
+An export with boxes is read as boxes; ``label_columns=CONTROL`` reads the choices of a control instead. The export has
+no images: they are searched near the file, by the path at the end of their URL, and without the digits that Label
+Studio adds to the names of uploaded files.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-import pyarrow as pa
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.call import Change
+from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
-from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJECTS, UNMEASURED
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.annotation_files import ImageRecords, read_records
-from shardkit.sources.detection.label_studio.export import (
-    Export,
-    choices_by,
-    find_exports,
-    is_export,
-    open_export,
-    read_tasks,
-)
-from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
-from shardkit.sources.formats.label_studio import Task, has_box, image_path, is_region, is_turned, read_regions
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, encodable_path, rejected_row
-from shardkit.sources.unlisted_images import count_unnamed, images_count
-from shardkit.sources.walking import join
+from shardkit.sources.detection.annotation_files import read_records
+from shardkit.sources.detection.found_files import FoundFile, open_found_files
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
+from shardkit.sources.formats.label_studio import LABEL_STUDIO
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.listing import Source
+from shardkit.sources.walking import files_in, read_head
 from shardkit.storage import Folder
 
-__all__ = ["LabelStudio", "has_label_studio", "is_export", "open_label_studio"]
+_TRIED = 8  # JSON files that are tested
+_FIRST = 1000  # tasks that decide how the file is read
 
 
-@dataclass(frozen=True, slots=True)
-class LabelStudio(ImageRecords[Export, Task]):
-    """An export of Label Studio.
-
-    Attributes:
-        folder: The folder that keys start at.
-        files_folder: The folder of the export.
-        files: The export.
-    """
-
-    folder: Folder
-    files_folder: Folder
-    files: tuple[Export]
-
-    layout = LAYOUTS["label-studio"].title
-    record_noun = "task"
-
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        [export] = self.files
-        if export.control is None:
-            return pa.schema([*detection_schema(()), LINE])
-        return pa.schema([*LISTING_SCHEMA, *([LABEL_NAMES] if export.has_several else []), LINE])
-
-    def describe(self) -> str:
-        """See Source."""
-        [export] = self.files
-        what = "regions as boxes" if export.control is None else f"the choices of {export.control!r} as classes"
-        remark = ", names without the digits of uploads" if export.without_prefix else ""
-        images = join(self.folder.url, export.paths.place)
-        return (
-            f"{self.files_folder.url}: read {what} from {printable(export.path)}, with the images in {images}"
-            f"{export.paths.remark()}{remark}"
-        )
-
-    def records(self, file: Export) -> Iterator[Task]:
-        """See ImageRecords."""
-        return read_records(self.files_folder, file.path, read_tasks)
-
-    def key(self, file: Export, record: Task) -> str:
-        """See ImageRecords."""
-        if not record.is_task:
-            raise BadRecord(BAD_ANNOTATION, "it is not a task of Label Studio")
-        return file.paths.key(image_path(record.image, without_prefix=file.without_prefix))
-
-    def count_unlisted(self) -> dict[str, int]:
-        """See CountingSource; images next to those that the export names."""
-        [export] = self.files
-        return images_count(
-            count_unnamed(self.folder, self.keys(export)), f"that {printable(export.path)} does not name"
-        )
-
-    def image_rows(self, file: Export, record: Task, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """See ImageRecords; a task that nobody annotated gives none."""
-        if not record.is_annotated:
-            count_skipped(skipped, "tasks that nobody annotated")
-            return
-        if record.num_others:
-            count_skipped(skipped, "further annotations of a task", record.num_others)
-        yield from ImageRecords.image_rows(self, file, record, skipped)
-
-    def record_rows(self, file: Export, record: Task, key: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """See ImageRecords."""
-        name = f"{encodable_path(file.path)}, task {record.number}"
-        if file.control is not None:
-            yield _class_row(file, record, key, name)
-            return
-        regions = [result for result in record.results if is_region(result.value)]
-        with_box = [result for result in regions if has_box(result.value)]
-        if len(with_box) < len(regions):
-            count_skipped(skipped, "regions without box (brushes, key points)", len(regions) - len(with_box))
-        message = ""
-        if len(with_box) > MAX_OBJECTS:
-            message = f"{name} has {len(with_box):,} regions, more than {MAX_OBJECTS:,}; split the image into tiles"
-        elif is_turned(with_box):
-            message = f"{name}: the image was turned in Label Studio; turn the file itself, and label it again"
-        if message:
-            problem = RecordProblem(key, BAD_ANNOTATION, message)
-            yield rejected_row(problem, None)._replace(extra=(None, None, None, record.number))
-            return
-        found = read_regions(with_box, f"task {record.number}")
-        row = image_row(key, None, None, found.objects, found.size, record.number)
-        yield from annotated_rows(row, found, file.path, skipped)
-
-
-def _class_row(file: Export, task: Task, key: str, name: str) -> ListingRow:
-    labels = choices_by(task, file.control)
-    if file.has_several:
-        return ListingRow(key, None, None, UNMEASURED, 0, extra=(labels, task.number))
-    if len(labels) == 1:
-        return ListingRow(key, None, labels[0], UNMEASURED, 0, extra=(task.number,))
-    message = f"{name} has {len(labels) or 'no'} choices of {file.control!r}; choose one"
-    problem = RecordProblem(key, BAD_LABEL if labels else NO_LABEL, message)
-    return rejected_row(problem, None)._replace(extra=(task.number,))
+def is_export(folder: Folder, path: str) -> bool:
+    """Return whether a file is a JSON export of Label Studio, judging by its beginning."""
+    return LABEL_STUDIO.sniff(read_head(folder, path) or b"")
 
 
 def has_label_studio(folder: Folder) -> bool:
     """Return whether a folder has a JSON export of Label Studio."""
-    return bool(find_exports(folder))
+    return bool(_find_exports(folder))
 
 
-def open_label_studio(opening: Opening) -> LabelStudio:
-    """Find the export and its images; see open_export for the options.
+def _find_exports(folder: Folder) -> list[str]:
+    return [name for name in files_in(folder, "", ".json")[:_TRIED] if is_export(folder, name)]
+
+
+def open_label_studio(opening: Opening) -> Source:
+    """Find the export and its images, and decide how to read it, from its first 1,000 tasks.
 
     Raises:
-        DataError: There is no export, or it cannot be read.
+        DataError: There is no export, it has neither boxes nor choices, or its images are not found.
         CallError: There are several exports, or several controls have choices.
     """
     folder, path = opening.folder, opening.file
-    found = [path] if path is not None else find_exports(folder)
+    found = [path] if path is not None else _find_exports(folder)
     if path is not None and not is_export(folder, path):
         msg = f"{folder.url}/{path}: the file is not an export 'JSON' or 'JSON-MIN' of Label Studio"
         raise DataError(msg)
@@ -157,5 +61,53 @@ def open_label_studio(opening: Opening) -> LabelStudio:
     if len(found) > 1:
         commands = [Change(f"the tasks of {name}", sources=(f"{folder.url}/{name}",)) for name in found]
         raise RefusalError(f"{folder.url}: {len(found)} exports of Label Studio may be the source", commands)
-    root, export = open_export(folder, found[0], opening.options, may_leave=path is not None)
-    return LabelStudio(root, folder, (export,))
+    return _open(opening, found[0])
+
+
+def _open(opening: Opening, path: str) -> Source:
+    folder, url = opening.folder, f"{opening.folder.url}/{path}"
+    tasks = list(islice(read_records(folder, path, partial(LABEL_STUDIO.records, options={})), _FIRST))
+    control = _control(url, tasks, opening.options.label_columns)
+    names = [task.image for task in tasks if task.image]
+    if not names:
+        msg = f"{url}: its first tasks name no image"
+        raise DataError(msg)
+    places = image_places(folder, path, opening.options, may_leave=opening.file is not None)
+    for options in ({}, {"uploads": "renamed"}):
+        some = read_records(folder, path, partial(LABEL_STUDIO.names, options=options))
+        if located := find_paths(list(islice(some, _FIRST)), places):
+            root, paths = located
+            several = any(len(task.attributes.get(control or "", ())) > 1 for task in tasks)
+            files = [FoundFile(path, paths)]
+            title = LAYOUTS["label-studio"].title
+            name = LABEL_STUDIO.name
+            return open_found_files(opening, root, name, title, files, options, field=control, has_several=several)
+    why = not_near(url, names, places)
+    msg = f"{why}: this export has no images; give their folder with {named('root')}, or export 'COCO with images'"
+    raise DataError(msg)
+
+
+def _control(url: str, tasks: Sequence[ImageRecord], chosen: Sequence[str]) -> str | None:
+    """Return the control whose choices are the classes; None if the export has boxes."""
+    controls = list(dict.fromkeys(name for task in tasks for name in task.attributes))
+    if chosen:
+        if chosen[0] not in controls:
+            given = ", ".join(map(repr, controls)) or "none"
+            msg = f"{url}: no control {chosen[0]!r} has choices; there are {given}"
+            raise DataError(msg)
+        return chosen[0]
+    if any(task.objects or task.problems or task.bad for task in tasks):
+        return None
+    if len(controls) > 1:
+        commands = [
+            Change(f"the choices of {printable(name)} are the classes", {"label_columns": (name,)}, sources=(url,))
+            for name in controls
+        ]
+        raise RefusalError(f"{url}: {len(controls)} controls have choices", commands)
+    if not controls:
+        msg = (
+            f"{url}: its first tasks have neither rectangles nor choices; export brushes and key points as 'COCO with "
+            "images' or 'YOLO with images'"
+        )
+        raise DataError(msg)
+    return controls[0]

@@ -3,11 +3,13 @@
 To add one, describe its records by `Fields`, or write a parser, and enter a row in `VENDORS`.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO
 
+from shardkit.errors import DataError
+from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.vendors.exports import parse_automl, parse_fiftyone, parse_labelbox
 from shardkit.sources.formats.vendors.parsers import (
@@ -25,7 +27,7 @@ from shardkit.sources.formats.vendors.parsers import (
     parse_via,
 )
 from shardkit.sources.formats.vendors.readers import items, lines, members, rows_by_frame, rows_by_image
-from shardkit.sources.walking import looks_like
+from shardkit.sources.walking import HEAD_BYTES, looks_like
 
 _JSON, _LINES = (".json",), (".json", ".jsonl", ".ndjson")
 
@@ -60,6 +62,33 @@ class JsonFormat:
     def fits(self, name: str, head: bytes | None) -> bool:
         """Return whether a file is of this format, judging by its name and its beginning."""
         return name.lower().endswith(self.endings) and looks_like(head, *self.words, start=self.start)
+
+    name = "box-json"
+    noun = "record"
+    has_many = True
+    object_fields = ()
+
+    @property
+    def note(self) -> str:
+        """What the user should know about what is read; '' for nothing."""
+        return self.remark
+
+    def sniff(self, head: bytes) -> bool:
+        """See Format."""
+        return looks_like(head, *self.words, start=self.start)
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """See Format; the option `class` names what gives the classes of boxes."""
+        return self.images(file, name, options.get("class"))
+
+    def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
+        """See Format."""
+        return (record.image for record in self.records(file, name, options) if record.image)
+
+    def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
+        """See Format; a file does not order them."""
+        del file, name, options
+        return {}
 
     def images(self, file: BinaryIO, url: str, column: str | None) -> Iterator[ImageRecord]:
         """Yield the images of a file."""
@@ -182,3 +211,36 @@ VENDORS = (
         parse_bdd,
     ),
 )
+
+
+class _BoxJson(Format):
+    """All of these formats; the option `form` names one, else the beginning of the file tells."""
+
+    name = "box-json"
+    title = "JSON of boxes"
+    has_many = True
+
+    def sniff(self, head: bytes) -> bool:
+        """See Format."""
+        return any(one.sniff(head) for one in VENDORS)
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """See Format; the option `class` names what gives the classes of boxes, `box: corners` what four numbers are.
+
+        Raises:
+            DataError: The file is of none of these formats.
+        """
+        kind = next((one for one in VENDORS if one.title == options.get("form")), None)
+        if kind is None:
+            head = file.read(HEAD_BYTES)
+            file.seek(0)
+            kind = next((one for one in VENDORS if one.sniff(head)), None)
+        if kind is None:
+            msg = f"{name}: none of these formats was found: {', '.join(one.title for one in VENDORS)}"
+            raise DataError(msg)
+        if options.get("box") == "corners" and kind.parse_corners is not None:
+            kind = replace(kind, parse=kind.parse_corners)
+        return kind.records(file, name, options)
+
+
+BOX_JSON = _BoxJson()

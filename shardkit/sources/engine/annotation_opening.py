@@ -1,0 +1,124 @@
+"""Open the files of annotations that a reading names: how they name images, their classes, and what they give."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import cast
+
+from shardkit.errors import CallError, DataError
+from shardkit.naming import first_of, printable
+from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
+from shardkit.sources.engine.matching import find_matching
+from shardkit.sources.engine.tables import ImagePaths as Images
+from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.registry import FORMATS
+from shardkit.sources.readings.values import Annotation, Labels, Listed, Reading
+from shardkit.sources.walking import parent_of
+from shardkit.storage import Folder
+
+_FIRST = 1000  # records that decide how all are read
+_FIELD = "field"  # the option that names what gives classes of whole images
+_DROP, _ENDING, _SPLITS = "drop", "ending", "splits"  # options of what names images, for any format
+
+
+@dataclass(slots=True)
+class AnnotationOpening:
+    """Opens the files of one format.
+
+    Attributes:
+        tree: SOURCE, where the paths of label files start.
+        folder: The folder that keys start at.
+        images: Which files are examples.
+        reading: The reading, which opening completes.
+        paths: The files.
+    """
+
+    tree: Folder
+    folder: Folder
+    images: Images
+    reading: Reading
+    paths: Sequence[str]
+
+    def driver(self, origin: Annotation) -> AnnotationDriver:
+        """Return what enumerates the records.
+
+        Raises:
+            CallError: The format does not exist, or gives no such fact.
+            DataError: A file cannot be read, or two files contradict each other.
+        """
+        reading = self.reading
+        kind = FORMATS[origin.format]
+        options = dict(origin.options)
+        splits = reading.split.lists if isinstance(reading.split, Listed) else {}
+        plain = [NamingFile(one, self._paths(origin, one), None, splits.get(one), options) for one in self.paths]
+        files = tuple(self._named(kind, origin, file) for file in plain)
+        driver = AnnotationDriver(
+            self.tree,
+            kind,
+            files,
+            self.images,
+            splits_of_folders=options.get(_SPLITS) == "folders",
+            policy=reading.without_annotation,
+            class_names=self._classes(kind, files),
+        )
+        return driver if reading.boxes is not None else self._with_field(driver, origin)
+
+    def _paths(self, origin: Annotation, path: str) -> ImagePaths:
+        base = origin.bases.get(path, origin.images)
+        base = parent_of(path) if base == "." else base
+        return ImagePaths(base, int(origin.options.get(_DROP, 0)), origin.options.get(_ENDING, ""))
+
+    def _named(self, kind: Format, origin: Annotation, file: NamingFile) -> NamingFile:
+        """Return a file with how it names images, if the reading does not say it is by paths."""
+        if origin.match == "path" and not origin.fold:
+            return file
+        texts = {"": [*islice(self._names(kind, file), _FIRST)]}
+        bases = dict.fromkeys([file.paths.place, parent_of(file.path)])
+        found = find_matching(texts, lambda: self.images.paths(self.folder), bases, origin.match, fold=origin.fold)[""]
+        if not found.count:
+            shown = first_of([*map(repr, map(printable, texts[""]))], 3)
+            msg = (
+                f"{self.tree.url}/{file.path}: none of the images that it names is in {self.folder.url}, such as "
+                f"{shown}; say in the reading which folder they are in (images: FOLDER)"
+            )
+            raise DataError(msg)
+        if found.matching.is_plain:
+            return replace(file, paths=replace(file.paths, place=found.matching.base))
+        return replace(file, matching=found.matching)
+
+    def _names(self, kind: Format, file: NamingFile) -> Iterator[str]:
+        with self.tree.open(file.path) as opened:
+            yield from kind.names(opened, f"{self.tree.url}/{file.path}", file.options)
+
+    def _classes(self, kind: Format, files: Iterable[NamingFile]) -> tuple[str, ...] | None:
+        """Return the class names in the order of the files' numbers; None if files give none, or disagree."""
+        names: dict[int, str] = {}
+        for file in files:
+            with self.tree.open(file.path) as opened:
+                for number, name in kind.classes(opened, f"{self.tree.url}/{file.path}", file.options).items():
+                    if names.setdefault(number, name) != name:
+                        return None
+        return tuple(dict.fromkeys(name for _, name in sorted(names.items()))) or None
+
+    def _with_field(self, driver: AnnotationDriver, origin: Annotation) -> AnnotationDriver:
+        """Return the driver of the classes of whole images."""
+        first: list[ImageRecord] = []
+        for file in driver.files:
+            first += islice(driver.records(file), _FIRST)
+        fields = dict.fromkeys(name for record in first for name in record.attributes)
+        chosen = origin.options.get(_FIELD) or next(iter(fields), "")
+        if chosen not in fields or (_FIELD not in origin.options and len(fields) > 1):
+            given = ", ".join(map(repr, map(printable, fields))) or "none"
+            what = f"no field {chosen!r} gives" if _FIELD in origin.options else f"{len(fields)} fields give"
+            msg = (
+                f"{self.tree.url}/{driver.files[0].path}: {what} classes of whole images; there are {given}; name one "
+                "in the options of the reading's label (options: {field: NAME})"
+            )
+            raise CallError(msg)
+        several = any(len(record.attributes.get(chosen, ())) > 1 for record in first)
+        complete = replace(origin, options={**origin.options, _FIELD: chosen})
+        label = cast("Labels", self.reading.label)
+        self.reading = replace(self.reading, label=replace(label, origin=complete))
+        return replace(driver, attribute=chosen, has_several=several or label.kind == "classes")
