@@ -111,6 +111,7 @@ _ROWS = (
         "3D values",
         open="sources.detection.kitti:open_kitti",
         recognise="sources.detection.kitti:is_kitti",
+        options=("drop_repeated_boxes",),
     ),
     LayoutSpec(
         "box-text",
@@ -119,6 +120,7 @@ _ROWS = (
         "`.txt` of each image: boxes, those of DOTA and ICDAR around the four corners; without regions to ignore",
         open="sources.detection.box_texts:open_box_texts",
         recognise="sources.detection.box_texts:is_box_texts",
+        options=("drop_repeated_boxes",),
     ),
     LayoutSpec(
         "yolo",
@@ -127,7 +129,7 @@ _ROWS = (
         "boxes and polygons; without names of classes, those of `classes`, or numbers if you name the layout",
         open="sources.detection.yolo.layout:open_yolo",
         recognise="sources.detection.yolo.image_folders:is_yolo",
-        options=("root",),
+        options=("root", "drop_repeated_boxes"),
         endings=(".yaml", ".yml"),
     ),
     LayoutSpec(
@@ -138,7 +140,7 @@ _ROWS = (
         "masks",
         open="sources.detection.coco.layout:open_coco",
         recognise="sources.detection.coco.files:is_coco",
-        options=("root",),
+        options=("root", "drop_repeated_boxes"),
         endings=(".json",),
     ),
     LayoutSpec(
@@ -149,6 +151,7 @@ _ROWS = (
         open="sources.detection.voc.layout:open_voc",
         recognise="sources.detection.voc.image_folders:is_voc",
         recognise_last="sources.detection.voc.image_folders:has_voc_files",
+        options=("drop_repeated_boxes",),
     ),
     LayoutSpec(
         "cvat",
@@ -156,7 +159,7 @@ _ROWS = (
         "version 1.1: `annotations.xml` with `images/`: boxes around all shapes; subsets are splits",
         open="sources.detection.cvat.layout:open_cvat",
         recognise="sources.detection.cvat.layout:is_cvat",
-        options=("root", "without_annotation"),
+        options=("root", "without_annotation", "drop_repeated_boxes"),
         endings=(".xml",),
     ),
     LayoutSpec(
@@ -166,6 +169,7 @@ _ROWS = (
         "classes if no file has shapes; images without `.json` are skipped",
         open="sources.detection.labelme:open_labelme",
         recognise="sources.detection.labelme:has_labelme",
+        options=("drop_repeated_boxes",),
     ),
     LayoutSpec(
         "label-studio",
@@ -173,7 +177,7 @@ _ROWS = (
         "exports JSON and JSON-MIN: boxes around shapes, or choices as classes (`label_columns` names the control)",
         open="sources.detection.label_studio.layout:open_label_studio",
         recognise="sources.detection.label_studio.layout:has_label_studio",
-        options=("root", "label_columns", "without_annotation"),
+        options=("root", "label_columns", "without_annotation", "drop_repeated_boxes"),
         endings=(),
     ),
     LayoutSpec(
@@ -185,7 +189,7 @@ _ROWS = (
         "classes of an image (`label_columns` names the attribute or the job)",
         open="sources.detection.box_json.layout:open_box_json",
         recognise="sources.detection.box_json.layout:has_box_json",
-        options=("root", "label_columns", "without_annotation"),
+        options=("root", "label_columns", "without_annotation", "drop_repeated_boxes"),
         endings=(".odgt", ".manifest"),
     ),
     LayoutSpec(
@@ -194,7 +198,7 @@ _ROWS = (
         "any JSON, JSON Lines, GeoJSON, YAML, XML, CSV or text with boxes, of one image or of many, if no other layout "
         "reads it: fields are found by their names and values, and checked by the images; see [Boxes](#boxes)",
         open="sources.detection.inferred.layout:open_boxes",
-        options=("label_columns",),
+        options=("label_columns", "drop_repeated_boxes"),
     ),
     LayoutSpec(
         "wider-face",
@@ -202,7 +206,10 @@ _ROWS = (
         "`wider_face_split/wider_face_train_bbx_gt.txt` with `WIDER_train/images/`, and the same of `val`",
         open="sources.detection.wider_face:open_wider_face",
         recognise="sources.detection.wider_face:is_wider_face",
-        options=("without_annotation",),
+        options=(
+            "without_annotation",
+            "drop_repeated_boxes",
+        ),
     ),
     LayoutSpec(
         "box-table",
@@ -210,7 +217,7 @@ _ROWS = (
         "one row for each box; see [Tables of boxes](tables.md#tables-of-boxes)",
         open="sources.detection.box_tables.layout:open_box_tables",
         recognise="sources.detection.box_tables.layout:is_box_tables",
-        options=("root", "image_column", "label_columns", "split_column"),
+        options=("root", "image_column", "label_columns", "split_column", "drop_repeated_boxes"),
         endings=(),
     ),
     LayoutSpec(

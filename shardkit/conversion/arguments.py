@@ -33,6 +33,7 @@ class CommonArguments(TypedDict, total=False):
     ignore: Sequence[str]
     unlabelled: bool
     without_annotation: Missing | None
+    drop_repeated_boxes: bool
     readmit: bool
     table: Table | None
     folders: Folders | None

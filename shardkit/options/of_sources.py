@@ -92,6 +92,14 @@ class SourceArguments(Group):
             default_text="reject",
         ),
     )
+    drop_repeated_boxes: bool = field(
+        default=False,
+        metadata=option(
+            "leave out boxes that repeat an earlier box of their image, with the same class",
+            heading="Source",
+            form=Switch(),
+        ),
+    )
     readmit: bool = field(
         default=False,
         metadata=option(

@@ -41,6 +41,7 @@ from shardkit.sources.recognising.uniting import whole_or_united
 from shardkit.sources.recognising.unmarked_folders import IsReadWithout, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, with_archive_problems
 from shardkit.sources.recognising.wrappers import without_wrappers
+from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
 from shardkit.sources.walking import children, is_folder, join, listing_once
 from shardkit.storage import Folder, open_folder, os_errors_as
 
@@ -101,6 +102,8 @@ def open_source(
         raise
     globs += left_out
     source = from_top(source, opening.folder)
+    if options.drop_repeated_boxes:
+        source = WithoutRepeatedBoxes(source.folder, source)
     return IgnoringSource(source.folder, source, globs, left_out) if globs else source
 
 

@@ -35,6 +35,7 @@ class SourceOptions:
         also: Further datasets, or TFRecord files and folders, that are read together with the source, which is one.
         readmit: Whether examples that were removed from one of several datasets come in again from another one.
         without_annotation: What happens to images that no record of boxes or classes names.
+        drop_repeated_boxes: Whether boxes are left out that repeat an earlier one of their image.
         key_prefix: Whether the keys of datasets get the name of their dataset's folder.
     """
 
@@ -62,3 +63,4 @@ class SourceOptions:
     key_prefix: bool = False
     readmit: bool = False
     without_annotation: Missing | None = None
+    drop_repeated_boxes: bool = False

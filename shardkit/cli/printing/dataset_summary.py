@@ -18,6 +18,7 @@ from shardkit.images import BadImage
 from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import shown
+from shardkit.sources.listing import NEGATIVES
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics, read_annotations
 
@@ -227,7 +228,7 @@ def earlier_rejects_note(manifest: Manifest) -> str:
 
 def skipped_text(skipped: Mapping[str, int]) -> str:
     """Return the end of the line about rejected images: the number of skipped files by type."""
-    kinds = [f"{count:,} {shown(kind)}" for kind, count in skipped.items()]
+    kinds = [f"{count:,} {shown(kind)}" for kind, count in skipped.items() if kind != NEGATIVES]  # a finding has these
     return f"; skipped: {first_of(kinds, KINDS_SHOWN, more='more kinds')}" if kinds else ""
 
 

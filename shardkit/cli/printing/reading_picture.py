@@ -14,6 +14,7 @@ from rich.table import Table
 from shardkit.conversion.planning.plan import Plan
 from shardkit.naming import counted, printable
 from shardkit.sources.columns import MASK_PATH
+from shardkit.sources.listing import NEGATIVES
 
 _MAX_FOLDERS = 12  # more of them are shown as the first few and their number
 _FEW = 6
@@ -44,7 +45,8 @@ def reading_picture(plan: Plan) -> Table:
         picture.add_row(printable(path), meaning, "" if "*" in path else "1")
     if len(plan.rejected):
         picture.add_row("(rejected)", "see below", f"{len(plan.rejected):,}")
-    skipped = sorted(plan.source.skipped.items(), key=lambda one: -one[1])
+    left_out = {kind: count for kind, count in plan.source.skipped.items() if kind != NEGATIVES}
+    skipped = sorted(left_out.items(), key=lambda one: -one[1])
     for phrase, count in skipped[:_MAX_OTHERS]:
         picture.add_row("(not read)", printable(phrase), f"{count:,}")
     if rest := skipped[_MAX_OTHERS:]:

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.errors import CallError, DataError
-from shardkit.naming import counted, printable
+from shardkit.naming import IMAGE_ENDINGS, counted, printable
 from shardkit.options.call import Change
 from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED  # noqa: PLC0414 - read from here too
 from shardkit.options.words import named, shown
 from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import DAMAGED, EMPTY, MISSING, NO_LABEL, NOT_AN_IMAGE, NOT_COUNTED, UNSUPPORTED_FORMAT
+from shardkit.sources.listing import ending
 
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
 REJECTED_SHOWN = 10
@@ -93,7 +94,11 @@ def too_many_rejected(limit: RejectLimit, num_files: int, rejected: pa.Table, wh
     if len(rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")
     if by_reason.keys() <= _TO_LEAVE_OUT and len(rejected) <= num_files / 2:
-        change = Change(f"without {counted(len(rejected), 'image')}", {"max_rejected": str(len(rejected))})
+        num_images = sum(ending(key) in IMAGE_ENDINGS for key in rejected["key"].to_pylist())
+        # A record without image leaves out no image.
+        records = len(rejected) - num_images
+        without = [counted(num, what) for num, what in ((num_images, "image"), (records, "record")) if num]
+        change = Change(f"without {' and '.join(without)}", {"max_rejected": str(len(rejected))})
         remedy = "nothing was published; repair or remove them"
         return RefusedDataError(problem, [change], remedy=remedy, appendix="\n".join(lines))
     end = f"repair or remove them, or raise {named('max_rejected')}; nothing was published"

@@ -77,6 +77,8 @@ def _shown(row: dict[str, Any], folder: Path) -> str:
         return "MISSING"  # as the check finds
     names = ("label_name", "label_names", "target", "split", "group")
     values = [row.get(name) for name in names]
+    if row.get("objects") is not None:
+        values.append("+".join(one["label_name"] for one in row["objects"]) or "negative")
     values += [value for name, value in row.items() if name.startswith(("feature:", "mask_path"))]
     return " ".join(str(value) for value in values if value is not None)
 

@@ -71,7 +71,7 @@ def collect_findings(
         *check_removed(inventory.removed_before),
         *check_positions(good, options),
         *check_turned(good),
-        *check_boxes(good, inventory.layout),
+        *check_boxes(good, inventory.layout, inventory.skipped, is_addition=bool(earlier)),
         *check_losses(good, labels, options),
         *check_own_splits(table, rejected, splits, len(good), options),
     )

@@ -1,6 +1,6 @@
 """Find boxes that reach beyond their images, and images that were resized after they were annotated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -12,25 +12,64 @@ from shardkit.conversion.planning.checks.finding import Finding, Keys, Kind
 from shardkit.conversion.planning.rows import Rows
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import counted
+from shardkit.options.call import Change
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, NUM_CLIPPED
+from shardkit.sources.listing import NEGATIVES
+from shardkit.sources.repeated_boxes import repeated_objects
 
 _MAX_SHARE = 0.02  # of the boxes of a format that was inferred: more of them say that the boxes are something else
 
 
-def check_boxes(good: Rows, layout: str) -> Iterator[Finding]:
-    """Yield findings about boxes that were cut off or scaled.
+def check_boxes(good: Rows, layout: str, skipped: Mapping[str, int], *, is_addition: bool) -> Iterator[Finding]:
+    """Yield findings about images without boxes, and about boxes that are there twice, were cut off or scaled.
 
     Args:
         good: The rows that are planned.
         layout: Name of the source's layout.
+        skipped: Number of skipped files, and of images without annotation.
+        is_addition: Whether they are added to a dataset.
     """
-    if OBJECTS not in good.column_names or good.lazy_column("width").column.null_count == len(good.table):
+    if OBJECTS not in good.column_names or not len(good):
         return
     has_boxes = _numbers(pc.list_value_length(good[OBJECTS])) > 0
+    yield from _negatives(has_boxes, skipped.get(NEGATIVES, 0), is_addition=is_addition)
+    yield from _repeated(good)
+    if good.lazy_column("width").column.null_count == len(good.table):
+        return
     if NUM_CLIPPED.name in good.column_names:
         yield from _clipped(good, layout)
     if ANNOTATED_WIDTH.name in good.column_names:
         yield from _resized(good, has_boxes)
+
+
+def _negatives(
+    has_boxes: npt.NDArray[np.bool_], num_without_annotation: int, *, is_addition: bool
+) -> Iterator[Finding]:
+    """Say how many images are examples without boxes; a source without a single box is probably read wrong."""
+    num = int((~has_boxes).sum())
+    said = f", {num_without_annotation:,} of them without annotation" if num_without_annotation else ""
+    if num == len(has_boxes) and not is_addition:
+        sentence = f"none of {counted(num, 'image')} has a box{said}"
+        yield Finding("no_boxes", "stops", sentence, remedy="check the files of boxes, or convert with another layout")
+    elif num:
+        have = "has" if num == 1 else "have"
+        sentence = f"{num:,} of {counted(len(has_boxes), 'image')} {have} no box{said}"
+        yield Finding("images_without_boxes", "hints", sentence, remedy="they are stored as negatives")
+
+
+def _repeated(good: Rows) -> Iterator[Finding]:
+    num, images, start = 0, list[npt.NDArray[np.int64]](), 0
+    for chunk in good[OBJECTS].chunks:
+        is_repeated = repeated_objects(chunk)
+        num += int(is_repeated.sum())
+        images.append(start + np.unique(pc.list_parent_indices(chunk).to_numpy()[is_repeated]))
+        start += len(chunk)
+    if not num:
+        return
+    rows = np.concatenate(images)
+    sentence = f"{counted(num, 'box')} in {counted(len(rows), 'image')} repeat an earlier one of their class"
+    changes = (Change("keep the first of each", {"drop_repeated_boxes": True}),)
+    yield Finding("repeated_boxes", "warns", sentence, Keys(good.lazy_column("key"), rows), changes=changes)
 
 
 def _clipped(good: Rows, layout: str) -> Iterator[Finding]:
