@@ -74,7 +74,8 @@ def test_images_whose_size_does_not_tell_are_listed(picture, tmp_path):
 
 def test_images_without_boxes_and_unopened_ones_are_no_finding(tmp_path):
     root = coco(tmp_path, [(3, WIDE, WIDE)], num_boxes=0)
-    assert findings(root) == []
+    with pytest.raises(CallError, match="none of 1 image has a box"):
+        findings(root)
     assert findings(coco(tmp_path, [(3, WIDE, WIDE)]), check="header") == []
 
 
