@@ -186,7 +186,8 @@ def _open_several(
     if opening.options.layout is None and opening.options.label_pattern is None and not globs:
         classes = class_folders_in_each(tree, sources, _recognise)
         if classes is not None:
-            return with_archive_problems(accounted(classes, opening), tree)
+            opening = replace(opening, folder=tree)
+            return with_archive_problems(accounted(classes.source(opening), opening), tree)
     return given_splits(_open_tree(tree, opening, globs), sources)
 
 

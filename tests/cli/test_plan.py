@@ -189,7 +189,7 @@ def test_a_plan_shows_what_each_top_folder_was_taken_for(tmp_path):
     assert [line.split("  ") for line in re.sub(" {2,}", "  ", picture_of).strip().splitlines()[2:]] == [
         ["seg_test/", "split test, 2 classes", "4"],
         ["seg_train/", "split train, 2 classes", "4"],
-        ["(not read)", "image in seg_pred/ which has no labels", "1"],
+        ["(not read)", "excluded by /seg_pred/", "1"],
     ]
 
 

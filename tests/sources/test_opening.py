@@ -3,6 +3,7 @@ import pytest
 from shardkit.errors import CallError, DataError
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.wrapped_source import innermost
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import read_source, write_archive, write_tree
 from shardkit.testing.refusals import offered
@@ -25,12 +26,12 @@ def test_the_output_is_excluded_where_it_lies_inside_the_source(output, excluded
     root = write_tree(tmp_path / "source", {"cat/1.jpg": b"x", "dog/2.jpg": b"x"})
     (tmp_path / "link").symlink_to(root)
     source = open_source(str(root), output=open_folder(f"{tmp_path}/{output}"))
-    assert source.excluded == excluded
+    assert innermost(source).images.excluded == excluded
 
 
 def test_without_an_output_nothing_is_excluded(tmp_path):
     root = write_tree(tmp_path, {"cat/1.jpg": b"x", "dog/2.jpg": b"x"})
-    assert open_source(str(root)).excluded is None
+    assert innermost(open_source(str(root))).images.excluded is None
 
 
 def test_a_source_that_is_not_there_is_named(tmp_path):

@@ -80,16 +80,15 @@ class TreeDriver:
     Attributes:
         depth: Number of levels of folders that are parts: those that facts are taken from.
         excluded: Path that is not listed, because it is the output; None for none.
-        rejects_others: Whether pictures in formats that are not read are rejected, not counted.
-        counts_empty: Whether a folder of the last level without an image is counted.
+        are_labels: Whether the folders of the last level are labels: those without an image are counted, and pictures
+            next to them in formats that are not read are counted, not rejected.
         accounting: Globs of the files that are explained, and the folder below the source that paths start at: other
             files are counted as not explained. None: no file is counted so.
     """
 
     depth: int = 1
     excluded: str | None = None
-    rejects_others: bool = True
-    counts_empty: bool = True
+    are_labels: bool = True
     accounting: tuple[tuple[str, ...], str] | None = None
 
     fields = ()
@@ -124,9 +123,9 @@ class TreeDriver:
         """See Driver."""
         return (part.path,)
 
-    def sliceable_folder(self, part: TreePart) -> str | None:
+    def sliceable_folder(self, part: TreePart) -> str:
         """See Driver."""
-        return part.path if part.recursive else None
+        return part.path
 
     def divided(self, part: TreePart) -> list[TreePart]:
         """See Driver."""
@@ -143,10 +142,11 @@ class TreeDriver:
         if self.accounting is not None:
             files = _accounted(files, Accounting(*self.accounting), skipped)
         is_empty = True
-        for one in image_rows(files, None, row, skipped, rejects_others=self.rejects_others):
+        rejects_others = part.recursive or not self.are_labels
+        for one in image_rows(files, None, row, skipped, rejects_others=rejects_others):
             is_empty = False
             yield one
-        if is_empty and part.recursive and self.counts_empty:
+        if is_empty and part.recursive and self.are_labels:
             count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
 
     def _files(

@@ -16,6 +16,7 @@ from shardkit.sources.columns import GROUP, MASK_COLOURS, MASK_PATH, UNLABELLED,
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, ListingRow, ending
 from shardkit.sources.readings.values import Constant, Paired, PathPart, PathRegex
+from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
@@ -62,14 +63,34 @@ class OfPath:
         origin = self.origin
         if isinstance(origin, Constant):
             return lambda _: origin.constant
-        text = partial(_folder, origin.path) if isinstance(origin, PathPart) else _searched(origin)
-        named = partial(_split_named, origin.map, folder) if self.is_split else partial(_mapped, origin.map)
+        if isinstance(origin, PathPart):
+            named = partial(_split_named, origin.map, folder) if self.is_split else partial(_mapped, origin.map)
+            return _by_folder(lambda folders: None if (name := _folder(origin.path, folders)) is None else named(name))
+        text = _searched(origin)
+        named = partial(_split_of_text, origin.map) if self.is_split else partial(_mapped, origin.map)
         return lambda key: None if (found := text(key)) is None else named(found)
 
 
-def _folder(index: int, key: str) -> str | None:
-    folders = key.split("/")[:-1]
+def _by_folder(value: Callable[[list[str]], str | None]) -> Values:
+    """Return the function from a key to the value of its folder, which it keeps for the next image of the folder."""
+    last: tuple[str | None, str | None] = None, None
+
+    def of(key: str) -> str | None:
+        nonlocal last
+        above = key.rpartition("/")[0]
+        if above != last[0]:
+            last = above, value(above.split("/") if above else [])
+        return last[1]
+
+    return of
+
+
+def _folder(index: int, folders: list[str]) -> str | None:
     return folders[index] if -len(folders) <= index < len(folders) else None
+
+
+def _split_of_text(names: Mapping[str, str | None], text: str) -> str | None:
+    return names[text] if text in names else split_of_text(text)
 
 
 def _searched(origin: PathRegex) -> Callable[[str], str | None]:

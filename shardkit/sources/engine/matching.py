@@ -41,6 +41,8 @@ class Matching:
     def of_text(self, text: str) -> str:
         """Return what is compared of a text."""
         path = written_path(text)
+        if self.match == "end" and not self.base:
+            path = path.lstrip("/")
         if self.match in {"path", "end"}:
             path = posixpath.normpath(join(self.base, path))
         elif self.match in {"name", "stem"}:
@@ -159,7 +161,7 @@ def find_matching(
         if match in {None, way} and (folds or not fold)
         for base in (bases if way in {"path", "end"} else ("",))
     ]
-    named = {group: {way: _names(some, way) for way in ways} for group, some in texts.items()}
+    named = {group: {way: _names(some, way, match) for way in ways} for group, some in texts.items()}
     waiting: dict[Matching, dict[str, list[T]]] = {way: {} for way in ways}
     for group, of_ways in named.items():
         for way, names in of_ways.items():
@@ -175,9 +177,12 @@ def find_matching(
     return {group: Naming(way, counts[group, way]) for group, way in best.items()}
 
 
-def _names(texts: Iterable[str], way: Matching) -> dict[str, int]:
+def _names(texts: Iterable[str], way: Matching, match: Match | None) -> dict[str, int]:
     names: dict[str, int] = {}
     for text in texts:
+        # 1.png may be another image than 1.jpg: only the user may say that endings do not count.
+        if way.match == "stem" and match is None and ending(text) in IMAGE_ENDINGS:
+            continue
         name = way.of_text(text)
         names[name] = names.get(name, 0) + 1
     return names

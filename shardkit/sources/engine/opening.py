@@ -24,8 +24,8 @@ from shardkit.sources.engine.facts import (
 )
 from shardkit.sources.engine.matching import Matching, find_matching
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
-from shardkit.sources.engine.tables import ImagePaths, OfLists, OfTables, TableDriver
+from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening, open_list
+from shardkit.sources.engine.tables import ImagePaths, OfLists, OfTables, Strip, TableDriver
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
@@ -38,6 +38,7 @@ from shardkit.sources.readings.values import (
     PathPart,
     PathRegex,
     Reading,
+    files_of,
 )
 from shardkit.sources.walking import files_below, is_folder
 from shardkit.storage import Folder, open_folder
@@ -122,23 +123,16 @@ class _Binding:
 
     def _used(self) -> tuple[str, ...]:
         """Return the globs of the files of all facts, below SOURCE."""
-        globs: list[str] = []
-        for _, origin in self.reading.facts():
-            match origin:
-                case Listed(lists=lists):
-                    globs += lists
-                case Paired(palette=palette):
-                    globs += filter(None, [palette])
-                case _:
-                    globs += getattr(origin, "files", ())
-        return tuple(dict.fromkeys(globs))
+        globs = [path for _, origin in self.reading.facts() for path in files_of(origin)]
+        names = self.reading.label.names if self.reading.label else ""
+        return tuple(dict.fromkeys([*globs, *filter(None, [names])]))
 
     def _tree_driver(self, used: tuple[str, ...]) -> TreeDriver:
         depth = max([1, *(origin.path + 1 for _, origin in self.reading.facts() if isinstance(origin, PathPart))])
         label = self.reading.label
         is_of_folders = label is not None and isinstance(label.origin, PathPart)
         accounting = (used, self.reading.images.root) if self.is_strict else None
-        return TreeDriver(depth, self.images.excluded, counts_empty=is_of_folders, accounting=accounting)
+        return TreeDriver(depth, self.images.excluded, are_labels=is_of_folders, accounting=accounting)
 
     def _add_label(self) -> None:
         label = self.reading.label
@@ -215,11 +209,13 @@ class _Binding:
     def _lists(self, origin: Listed) -> OfLists:
         for path in origin.lists:
             self._check_file(path)
+        tables = tuple(open_list(self.tree, path, origin.names) for path in origin.lists if origin.names)
         matching = Matching(origin.match or "path", origin.fold, origin.base)
-        lists = OfLists(self.tree, tuple(origin.lists.items()), matching, origin.rest, self.images)
+        strip, rest = Strip.parse(origin.strip), origin.rest
+        lists = OfLists(self.tree, (*origin.lists.items(),), tables, origin.names, matching, strip, rest, self.images)
         if origin.match is not None:
             return lists
-        texts = {"": [line.text for line in islice(lists.lines(), NUM_SAMPLED)]}
+        texts = {"": [strip.of(line.text) for line in islice(lists.lines(), NUM_SAMPLED)]}
         found = find_matching(texts, lambda: self.images.paths(self.folder), [origin.base], None, fold=origin.fold)
         return replace(lists, matching=found[""].matching)
 

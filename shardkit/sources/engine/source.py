@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.claims.claim import UsedFile
+from shardkit.sources.claims.claim import Use, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
@@ -18,7 +18,7 @@ from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact
 from shardkit.sources.engine.tables import ImagePaths
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text
-from shardkit.sources.readings.values import Annotation, Reading
+from shardkit.sources.readings.values import Annotation, Origin, PathPart, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
@@ -27,6 +27,21 @@ from shardkit.storage import Entry, Folder
 @dataclass(frozen=True, slots=True)
 class RestPart:
     """The part of the images that no record names, and of the files that nothing explains."""
+
+
+def folder_levels(reading: Reading) -> str:
+    """Return the folders of a path as ``<split>/<label>/…/image``; '' if other facts or files give anything."""
+    origins = dict(reading.facts())
+    parts = {name: one.path for name, one in origins.items() if isinstance(one, PathPart) and one.path >= 0}
+    if "label" not in parts or len(parts) < len(origins):
+        return ""
+    names = {index: " and ".join(name for name in parts if parts[name] == index) for index in parts.values()}
+    return "/".join([*(f"<{names.get(i, 'folder')}>" for i in range(max(names) + 1)), "…/image"])
+
+
+def _rest_of(origin: Origin) -> str:
+    rest = getattr(origin, "rest", None)
+    return f", {rest} for all other images" if rest else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +107,13 @@ class ReadingSource(Source):
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
         """See Source."""
-        return tuple(UsedFile(path, "labels") for path in self.used)
+        uses: dict[str, Use] = {}
+        for name, origin in self.value.facts():
+            of_fact: Use = "splits" if name == "split" else "masks" if name == "mask" else "labels"
+            for path in files_of(origin):
+                uses.setdefault(path, of_fact)
+        names = self.value.label.names if self.value.label else ""
+        return tuple(UsedFile(path, uses.get(path, "class names" if path == names else "labels")) for path in self.used)
 
     @property
     def takes_splits(self) -> bool:
@@ -101,9 +122,11 @@ class ReadingSource(Source):
 
     def describe(self) -> str:
         """See Source."""
+        if not self.driver.names_images and (levels := folder_levels(self.value)):
+            return f"{self.folder.url}: read as {levels}{self.remark}"
         of_driver = self.driver.describe()  # what its own files give
         added = [
-            f"{name} from {printable(origin_text(origin))}"
+            f"{name} from {printable(origin_text(origin))}{_rest_of(origin)}"
             for name, origin in self.value.facts()
             if not of_driver
             or not (isinstance(origin, Annotation) or set(getattr(origin, "files", ())) & set(self.driver.used))
@@ -154,6 +177,8 @@ class ReadingSource(Source):
         adders = [fact.adder(self.folder) for fact in self.facts]
 
         def complete(row: ListingRow) -> ListingRow:
+            if kind := self.images.why_left_out(row.key):
+                raise BadRecord(LEFT_OUT, kind)
             for add in adders:
                 row = add(row)
             return row
@@ -170,7 +195,8 @@ class ReadingSource(Source):
             if not is_record and (kind := self.images.why_left_out(row.key)):
                 count_skipped(skipped, kind)
             else:
-                yield row
+                is_bad = row.reason is not None and row.split is None and not self.driver.names_images
+                yield self._with_split(row) if is_bad else row
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""

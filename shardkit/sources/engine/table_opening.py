@@ -19,10 +19,11 @@ from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COL
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.images.joined_names import JoinedNames
 from shardkit.sources.tables.labels.kinds import decide_labels
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
-from shardkit.sources.tables.layout import open_table_file
+from shardkit.sources.tables.layout import open_list_files, open_table_file
 from shardkit.sources.tables.number_names import class_names_in
 from shardkit.sources.tables.roles import assigns_splits, read_prefix
 from shardkit.sources.walking import join, parent_of
@@ -102,7 +103,7 @@ class TableOpening:
         )
 
     def _file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
-        file = open_table_file(self.tree, path, options)
+        file = _open_table(self.tree, path, (*origin.key, *origin.column), options)
         if len(origin.key) < 2:
             return file
         first, second = (_index(file, name) for name in origin.key[:2])
@@ -268,6 +269,25 @@ class TableOpening:
             found = replace(found, class_names=class_names_in(self.tree, label.names), named_by=label.names)
         self.reading = replace(self.reading, label=replace(label, kind=cast("Any", label.kind or kind)))
         return found
+
+
+def open_list(folder: Folder, path: str, key: str) -> TableFile:
+    """Open a list as a table with a column of names.
+
+    Raises:
+        UnknownNameError: It has no such column.
+    """
+    file = _open_table(folder, path, (key,), SourceOptions(image_column=key))
+    _index(file, key)
+    return file
+
+
+def _open_table(folder: Folder, path: str, columns: Sequence[str], options: SourceOptions) -> TableFile:
+    if path.lower().endswith(TEXT_ENDINGS):
+        for text in open_list_files(folder, path, options):
+            if len(text.columns) > 1 and {*columns} <= {*text.columns}:
+                return text
+    return open_table_file(folder, path, options)
 
 
 def _same(one: object, origin: Column) -> bool:

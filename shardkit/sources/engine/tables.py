@@ -19,7 +19,7 @@ from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped, unicode_problem
 from shardkit.sources.lists.records import read_fields
-from shardkit.sources.name_index import name_key
+from shardkit.sources.name_index import name_key, written_path
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.formats.values import shown
@@ -175,6 +175,8 @@ class Strip:
     def of(self, text: str) -> str:
         """Return a path as it is matched."""
         path = replace_prefix(text, self.prefixes)
+        if path == text:
+            path = replace_prefix(written_path(text), self.prefixes)
         if not self.of_names:
             return path
         above, name = posixpath.split(path.replace("\\", "/"))
@@ -355,20 +357,31 @@ class OfLists:
     Attributes:
         folder: The folder that the lists' paths start at.
         lists: Path and value of each list.
+        tables: The lists as tables, if they are some.
+        key: The column of names in tables.
         matching: How lines name images.
+        strip: What is taken off the names.
         rest: Value of the images in no list; None if they have none.
         images: Which files are images that they may name.
     """
 
     folder: Folder
     lists: tuple[tuple[str, str], ...]
+    tables: tuple[TableFile, ...]
+    key: str
     matching: Matching
+    strip: Strip
     rest: str | None = None
     images: ImagePaths = ImagePaths()
 
     def lines(self) -> Iterator[ListLine]:
         """Yield the lines that are not empty and no comments."""
-        for path, value in self.lists:
+        for file, (path, value) in zip(self.tables, self.lists, strict=False):
+            column = file.columns.index(self.key)
+            for record in file.all_records(frozenset({column})):
+                if record.problem is None and record.values[column] not in (None, ""):
+                    yield ListLine(path, record.line, str(record.values[column]), value)
+        for path, value in () if self.tables else self.lists:
             for fields in read_fields(self.folder, path, "\n"):
                 if not fields.values[0].startswith("#"):
                     yield ListLine(path, fields.line, fields.values[0], value)
@@ -382,7 +395,8 @@ class OfLists:
         names = None if self.matching.is_plain else ImageNames(self.images.paths(folder), self.matching)
         found: dict[str, ListLine] = {}
         for line in self.lines():
-            key = names.find(line.text) if names else self.matching.of_text(line.text)
+            text = self.strip.of(line.text)
+            key = names.find(text) if names else self.matching.of_text(text)
             other = found.get(key) if key else None
             if key and other and other.value != line.value:
                 msg = (

@@ -1,51 +1,21 @@
 """List class folders: ``<label>/**/image``, ``<split>/<label>/**/image`` and ``<label>/<split>/**/image``."""
 
-from collections.abc import Iterator, Sequence
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
-from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.context import Opening
-from shardkit.sources.folders.image_tree import WITHOUT_LABELS, image_rows
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
-from shardkit.sources.listing import (
-    BadRecord,
-    Listing,
-    ListingRow,
-    Source,
-    batched,
-    count_skipped,
-    is_ignored,
-)
-from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.walking import ancestors, are_of_dataset, children, is_dataset, join
-from shardkit.storage import Entry, Folder, os_errors_as
-
-_MISPLACED = "the image lies outside every label folder; move it into one"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the source: a folder, and the split and label of its images."""
-
-    path: str
-    split: str | None
-    label_name: str | None
-    recursive: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """The part that counts the images of folders without labels.
-
-    Attributes:
-        paths: The folders.
-    """
-
-    paths: tuple[str, ...]
+from shardkit.sources.readings.values import Images, Labels, PathPart, PathRegex, Reading
+from shardkit.sources.walking import ancestors, children, is_dataset, join
+from shardkit.storage import Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +50,7 @@ class NamedFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassFolders(Source):
+class ClassFolders:
     """A tree in which the name of a folder is the label.
 
     Attributes:
@@ -90,8 +60,6 @@ class ClassFolders(Source):
         remark: What the user should know about how the tree was read; '' for nothing.
         left_out: Folders whose images have no labels: they are counted, not listed.
         unused: Other folders next to `roots`: images in them are rejected.
-        between: Folders above `roots`, below the source or its splits: images in them have no label.
-        level: Level of the label folders below the source or its splits, from 1.
         splits_below: Whether the folders in each label folder are the splits.
         skips_unlabelled: Whether label folders called ``unlabeled`` and the like are left out, too.
         named: Label folders whose names are not the labels.
@@ -103,130 +71,64 @@ class ClassFolders(Source):
     remark: str = ""
     left_out: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
-    between: tuple[LabelRoot, ...] = ()
-    level: int = 1
     splits_below: bool = False
     skips_unlabelled: bool = False
     named: tuple[NamedFolder, ...] = ()
 
-    @property
-    def with_splits(self) -> bool:
-        """Whether folders give the splits."""
-        return self.splits_below or any(one.split for one in self.roots) or any(one.split for one in self.named)
+    def source(self, opening: Opening) -> ReadingSource:
+        """Return the source of the tree, which is that of an opening."""
+        reading = self.reading()
+        title = LAYOUTS["class-folders"].titles[reading.split is not None]
+        return open_reading(opening, reading, name=title, is_strict=False, remark=self.remark)
 
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        plain, with_splits = LAYOUTS["class-folders"].titles
-        return with_splits if self.with_splits else plain
+    def reading(self) -> Reading:
+        """Return how the tree is read."""
+        depths = {len(_parts(root.path)) for root in self.roots}
+        label = self._label(depths)
+        outside = [f"/{path}/" for path in (*self.left_out, *self._outside())]
+        return Reading(Images(exclude=tuple(dict.fromkeys(outside))), Labels(label, "class"), self._split(label))
 
-    @property
-    def label_files(self) -> tuple[str, ...]:
-        """See Source."""
-        return ()
+    def _label(self, depths: set[int]) -> PathPart | PathRegex:
+        names = {posixpath.basename(one.path): one.label_name for one in self.named}
+        if len(depths) == 1:
+            return PathPart(depths.pop(), names)
+        return PathRegex(f"^(?:{'|'.join(re.escape(root.path) for root in self.roots)})/([^/]+)/", 1, "path", names)
 
-    @property
-    def takes_splits(self) -> bool:
-        """See Source."""
-        return not self.with_splits
+    def _split(self, label: PathPart | PathRegex) -> PathPart | None:
+        if self.splits_below and isinstance(label, PathPart):
+            inner = [name for one in label_folders(self.folder, "", self.excluded) for name in self._inner(one)]
+            return with_words(label.path + 1, {name: splits_of([name]).get(name) for name in dict.fromkeys(inner)})
+        if any(one.split for one in self.named) and isinstance(label, PathPart):
+            return PathPart(label.path, {posixpath.basename(one.path): one.split for one in self.named})
+        if not any(root.split for root in self.roots):
+            return None
+        splits = {(_parts(root.path)[0]): root.split for root in self.roots}
+        return with_words(0, {**splits, **dict.fromkeys(self.unused)})
 
-    def describe(self) -> str:
-        """See Source."""
-        label = "<folder>/" * (self.level - 1) + "<label>"
-        levels = "<label>/<split>" if self.splits_below else f"<split>/{label}" if self.with_splits else label
-        if any(one.split for one in self.named):
-            levels = "<label and split>"
-        return f"{self.folder.url}: read as {levels}/…/image{self.remark}"
+    def _inner(self, path: str) -> list[str]:
+        return label_folders(self.folder, path, self.excluded)
 
-    def parts(self) -> list[Part | LeftOut]:
-        """Return one part for each label folder, one for the images next to these folders, one for unlabelled ones."""
-        parts: list[Part | LeftOut] = []
-        left_out = list(self.left_out)
-        named = {one.path: one for one in self.named}
-        for root in self.roots:
-            for name in label_folders(self.folder, root.path, self.excluded):
-                path = join(root.path, name)
-                if self.skips_unlabelled and is_unlabelled(name):
-                    left_out.append(path)
-                elif self.splits_below:
-                    parts += self._splits_in(path, name)
-                elif one := named.get(path):
-                    parts.append(Part(path, one.split or root.split, one.label_name, recursive=True))
-                else:
-                    parts.append(Part(path, root.split, name, recursive=True))
-            parts.append(Part(root.path, root.split, None, recursive=False))
-        parts += [Part(path, None, None, recursive=True) for path in self.unused]
-        parts += [Part(root.path, root.split, None, recursive=False) for root in self.between]
-        if all(root.path for root in self.roots):
-            parts.append(Part("", None, None, recursive=False))
-        return [*parts, LeftOut(tuple(left_out))] if left_out else parts
+    def _outside(self) -> Iterator[str]:
+        """Yield folders that hold no examples: next to those that lead to the labels, and unlabelled ones."""
+        leading = {above for root in self.roots for above in (*ancestors(root.path), root.path)}
+        roots = {root.path for root in self.roots}
+        for path in sorted(leading - roots):
+            for name in self._inner(path):
+                inner = join(path, name)
+                if inner not in leading and inner not in self.unused:
+                    yield inner
+        for path in sorted(roots) if self.skips_unlabelled else ():
+            yield from (join(path, name) for name in self._inner(path) if is_unlabelled(name))
 
-    def _splits_in(self, path: str, label: str) -> list[Part]:
-        names = label_folders(self.folder, path, self.excluded)
-        splits = splits_of(names)
-        parts = [Part(join(path, name), splits.get(name), label, recursive=True) for name in names]
-        return [*parts, Part(path, None, label, recursive=False)]
 
-    def listed_folders(self, part: Part | LeftOut) -> tuple[str, ...]:
-        """See Source."""
-        return () if isinstance(part, LeftOut) else (part.path,)
+def _parts(path: str) -> list[str]:
+    return path.split("/") if path else []
 
-    def sliceable_folder(self, part: Part | LeftOut) -> str | None:
-        """See Source."""
-        return part.path if isinstance(part, Part) and part.recursive and part.label_name is not None else None
 
-    def list_part(self, part: Part | LeftOut, batch_rows: int) -> Iterator[Listing]:
-        """See Source; files sorted by path, folder by folder."""
-        if isinstance(part, LeftOut):
-            counts = count_unlisted_images(self.folder, WITHOUT_LABELS, below=part.paths, covered=self._covered)
-            yield from batched(self.schema, (), batch_rows, counts)
-            return
-        skipped: dict[str, int] = {}
-        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
-
-    @property
-    def _covered(self) -> tuple[str, ...]:
-        return () if self.excluded is None else (self.excluded,)
-
-    def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        is_empty = True
-        for row in self._files_as_rows(part, skipped):
-            is_empty = False
-            yield row
-        if is_empty and part.recursive and part.label_name is not None:
-            count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
-
-    def _files_as_rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        def row(path: str, entry: Entry) -> ListingRow:
-            if part.label_name is None:
-                raise BadRecord(NO_LABEL, _MISPLACED)
-            return ListingRow(path, part.split, part.label_name, entry.num_bytes, entry.mtime_ns)
-
-        above = tuple(self.folder.resolve(one) for one in ancestors(part.path))
-        files = self._files(part.path, part.recursive, above)
-        return image_rows(files, part.split, row, skipped, rejects_others=part.label_name is not None)
-
-    def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
-        here = self.folder.resolve(path)
-        if here in above:
-            return  # a symbolic link to a folder above: its files are listed already
-        folders = []
-        prefix = f"{path}/" if path else ""
-        with os_errors_as("list the folder", self.folder.url_of(path)):
-            entries = self.folder.scan(path)
-        if are_of_dataset(entries):
-            return  # a dataset that was written into a folder of the source earlier
-        for entry in entries:
-            if is_ignored(entry.name):
-                continue
-            if entry.is_folder:
-                folders.append(entry.name)
-            else:
-                yield prefix + entry.name, entry
-        if recursive:
-            for name in folders:
-                if prefix + name != self.excluded:
-                    yield from self._files(prefix + name, recursive, (*above, here))
+def with_words(index: int, splits: Mapping[str, str | None]) -> PathPart:
+    """Return the splits of folders; without a map if all names are words for their splits."""
+    are_words = all(split and split_of_folder(name) == split for name, split in splits.items())
+    return PathPart(index, {} if are_words else splits)
 
 
 def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
@@ -246,8 +148,8 @@ def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
     return [name for name in names if join(path, name) != excluded and (path or not is_dataset(folder, name))]
 
 
-def open_class_folders(opening: Opening) -> ClassFolders:
-    """Return the class folders that ``layout=class-folders`` means: each folder is a class, or an exact split.
+def open_class_folders(opening: Opening) -> ReadingSource:
+    """Open the class folders that ``layout=class-folders`` means: each folder is a class, or an exact split.
 
     Raises:
         DataError: There is no label folder, or none at `class_level`.
@@ -255,17 +157,13 @@ def open_class_folders(opening: Opening) -> ClassFolders:
     folder, excluded, level = opening.folder, opening.excluded, opening.options.class_level
     found = _classes_or_splits(folder, excluded)
     roots = found.roots
-    between: list[LabelRoot] = []
     for _ in range(level - 1):
         inner = {root: label_folders(folder, root.path, excluded) for root in roots}
-        between += [root for root in roots if root.path]
         roots = tuple(LabelRoot(join(root.path, name), root.split) for root, names in inner.items() for name in names)
-    if level == 1:
-        return found
-    if not any(label_folders(folder, root.path, excluded) for root in roots):
+    if level > 1 and not any(label_folders(folder, root.path, excluded) for root in roots):
         msg = f"{folder.url}: there are no folders at level {level} of the tree, as {named('class_level', level)} says"
         raise DataError(msg)
-    return replace(found, roots=roots, between=tuple(between), level=level)
+    return replace(found, roots=roots).source(opening)
 
 
 def _classes_or_splits(folder: Folder, excluded: str | None) -> ClassFolders:

@@ -242,10 +242,10 @@ def _labels(
     if are_parts_of_classes(folder, names, excluded):
         roots = tuple(LabelRoot(name, None) for name in names)
         remark = f"; note: {listed(names)} {parts_of_data(names)}; the folders in them are the classes"
-        return ClassFolders(folder, roots, excluded, remark, level=2)
+        return ClassFolders(folder, roots, excluded, remark)
     if are_initials(folder, names, excluded):
         remark = f"; note: {listed(names)} are the first letters of the classes in them"
-        return ClassFolders(folder, tuple(LabelRoot(name, None) for name in names), excluded, remark, level=2)
+        return ClassFolders(folder, tuple(LabelRoot(name, None) for name in names), excluded, remark)
     if repeated := repeated_trees(folder, names, excluded):
         return reading_without(repeated, "repeats files next to it and is", "repeat files next to them and are")
     if parts := splits_in_names(names):

@@ -6,84 +6,53 @@ first group that has no other meaning), ``split`` is the split, and ``group`` na
 """
 
 import re
-from dataclasses import dataclass, field
-
-import pyarrow as pa
+from dataclasses import dataclass
 
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import printable
 from shardkit.options.words import named
-from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.sources.context import Opening
-from shardkit.sources.folders.image_tree import ImageTree
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.folders.class_folders import with_words
 from shardkit.sources.folders.split_folders import splits_of
-from shardkit.sources.listing import BadRecord, ListingRow
-from shardkit.sources.tables.column_names import split_of_text
+from shardkit.sources.readings.values import Images, Labels, Origin, PathRegex, Reading
 from shardkit.sources.walking import folders_in
-from shardkit.storage import Entry
 
 _SPLIT, _GROUP = "split", "group"
 
 
 @dataclass(frozen=True, slots=True)
-class FileNames(ImageTree):
+class FileNames:
     """A tree of images with labels in their names.
 
     Attributes:
         pattern: Regular expression that is searched in the names.
         label_group: Number of the group that is the label.
+        folder_splits: Names of the source's folders that are splits, and these splits.
+        left_out: Folders whose images have no labels.
     """
 
-    pattern: "re.Pattern[str]" = field(kw_only=True)
-    label_group: int = field(kw_only=True)
+    pattern: "re.Pattern[str]"
+    label_group: int
+    folder_splits: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
 
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return pa.schema([*LISTING_SCHEMA, GROUP]) if self._has_groups else LISTING_SCHEMA
-
-    @property
-    def _has_groups(self) -> bool:
-        return _GROUP in self.pattern.groupindex
-
-    layout = LAYOUTS["file-names"].title
-
-    def describe(self) -> str:
-        """See Source."""
-        more = [f"the {name} by its group of that name" for name in (_SPLIT, _GROUP) if name in self.pattern.groupindex]
-        if self.folder_splits and _SPLIT not in self.pattern.groupindex:
-            more.append("the split from the first folder")
-        more += [f"{printable(path)}/ left out, which has no labels" for path in self.left_out]
-        pattern = self.pattern.pattern
-        return ", ".join([f"{self.folder.url}: read as {self.layout}, the label by {pattern!r} in the name", *more])
-
-    def row(self, path: str, entry: Entry, split: str | None) -> ListingRow:
-        """See ImageTree."""
-        label, split, group = self._read(entry.name, split)
-        extra = (group,) if self._has_groups else ()
-        return ListingRow(path, split, label, entry.num_bytes, entry.mtime_ns, extra=extra)
-
-    def _read(self, name: str, folder_split: str | None) -> tuple[str, str | None, str | None]:
-        """Return label, split and group from a file's name.
-
-        Raises:
-            BadRecord: NO_LABEL or BAD_SPLIT.
-        """
-        match = self.pattern.search(name)
-        label = match[self.label_group] if match else None
-        if match is None or not label:
-            what = "the label's group is empty" if match else f"{printable(self.pattern.pattern)!r} is not found in it"
-            raise BadRecord(
-                NO_LABEL, f"the file's name has no label: {what}; correct `label_pattern`, or rename the file"
-            )
-        groups = match.groupdict()
-        split = split_of_text(groups[_SPLIT]) if groups.get(_SPLIT) else folder_split
-        return label, split, groups.get(_GROUP)
+    def source(self, opening: Opening) -> ReadingSource:
+        """Return the source of the tree, which is that of an opening."""
+        regex, groups = self.pattern.pattern, self.pattern.groupindex
+        number = groups.get("label") == self.label_group
+        label = PathRegex(regex, "label" if number else self.label_group)
+        split: Origin | None = PathRegex(regex, _SPLIT) if _SPLIT in groups else None
+        if split is None and self.folder_splits:
+            split = with_words(0, dict(self.folder_splits))
+        group = PathRegex(regex, _GROUP) if _GROUP in groups else None
+        images = Images(exclude=tuple(f"/{path}/" for path in self.left_out))
+        reading = Reading(images, Labels(label, "class"), split, group)
+        return open_reading(opening, reading, name=LAYOUTS["file-names"].title, is_strict=False)
 
 
-def open_file_names(opening: Opening) -> FileNames:
+def open_file_names(opening: Opening) -> ReadingSource:
     """Open a source with labels in the names of its files.
 
     Raises:
@@ -105,7 +74,7 @@ def open_file_names(opening: Opening) -> FileNames:
     names = [name for name in folders_in(folder) if name != excluded]
     splits = splits_of(names)
     folder_splits = tuple(splits.items()) if len(splits) == len(names) else ()
-    return FileNames(folder, folder_splits, excluded, pattern=pattern, label_group=_label_group(pattern))
+    return FileNames(pattern, _label_group(pattern), folder_splits).source(opening)
 
 
 def _label_group(pattern: "re.Pattern[str]") -> int:

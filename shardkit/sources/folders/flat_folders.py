@@ -63,15 +63,12 @@ _RECORDS = (".tfrecord", ".tfrecords", ".tfrec")
 _NO_ENDING = "(none)"
 
 
-def open_flat_folders(
-    folder: Folder, flat: FlatFolders, excluded: str | None, place: SourcePlace, remark: str = ""
-) -> FileNames:
+def open_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlace, remark: str = "") -> FileNames:
     """Read the labels of flat folders from their files' names.
 
     Args:
         folder: Root of the tree.
         flat: Its folders.
-        excluded: Path below it that is not listed; None for none.
         place: The tree's place in the source.
         remark: What the user should know about tables next to the images; '' for nothing.
 
@@ -86,13 +83,11 @@ def open_flat_folders(
     test_only = [root.path for root in flat.roots if root.split == "test" and root.path not in labelled]
     if labelled and len(labelled) + len(test_only) == len(flat.roots):
         return FileNames(
-            folder,
             pattern=re.compile(pattern),
             label_group=1,
             folder_splits=tuple(
                 (root.path.split("/")[0], root.split) for root in flat.roots if root.split and root.path in labelled
             ),
-            excluded=excluded,
             left_out=(*flat.left_out, *test_only),
         )
     every = [name for found in names.values() for name in found]

@@ -3,55 +3,31 @@
 Folders give the splits if their names mean splits; every other folder is just a part of the key.
 """
 
-from dataclasses import dataclass
-
-import pyarrow as pa
-
 from shardkit.errors import CallError
 from shardkit.layouts import LAYOUTS
-from shardkit.reject_reasons import BAD_SPLIT
-from shardkit.sources.columns import LISTING_SCHEMA, UNLABELLED
 from shardkit.sources.context import Opening
-from shardkit.sources.folders.image_tree import ImageTree, tree_folders
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.folders.class_folders import with_words
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
-from shardkit.sources.listing import BadRecord, ListingRow
-from shardkit.sources.walking import children
-from shardkit.storage import Entry
+from shardkit.sources.readings.values import Reading
+from shardkit.sources.walking import children, is_dataset
 
 _OF_UNLABELLED = "unlabelled"  # the split of unlabeled_images/ next to train_images/
 
 
-@dataclass(frozen=True, slots=True)
-class UnlabelledImages(ImageTree):
-    """A tree of images without labels."""
-
-    schema = pa.schema([*LISTING_SCHEMA, UNLABELLED])
-    layout = LAYOUTS["unlabelled"].title
-
-    def describe(self) -> str:
-        """See Source."""
-        splits = ", the split from the first folder" if self.folder_splits else ""
-        return f"{self.folder.url}: read as {self.layout}{splits}"
-
-    def row(self, path: str, entry: Entry, split: str | None) -> ListingRow:
-        """See ImageTree."""
-        if self.folder_splits and split is None:
-            raise BadRecord(BAD_SPLIT, "the image lies outside the split folders; move it into one")
-        return ListingRow(path, split, None, entry.num_bytes, entry.mtime_ns)
-
-
-def open_unlabelled(opening: Opening) -> UnlabelledImages:
+def open_unlabelled(opening: Opening) -> ReadingSource:
     """Open a tree of images without labels.
 
     Raises:
         CallError: Nothing is in the folder.
     """
-    folder, excluded = opening.folder, opening.excluded
-    names = tree_folders(folder, excluded)
+    folder = opening.folder
+    names = tree_folders(opening)
     while len(names) == 1 and len(children(folder)) == 1 and not splits_of(names):
         opening = opening.below(names[0])
-        folder, excluded = opening.folder, opening.excluded
-        names = tree_folders(folder, excluded)
+        folder = opening.folder
+        names = tree_folders(opening)
     if not names and not children(folder):
         msg = f"{folder.url}: the folder is empty; SOURCE is the folder that holds the images"
         raise CallError(msg)
@@ -61,4 +37,13 @@ def open_unlabelled(opening: Opening) -> UnlabelledImages:
         splits = {}
     if splits:
         splits |= {name: _OF_UNLABELLED for name in names if name not in splits and is_unlabelled(name)}
-    return UnlabelledImages(folder, tuple(splits.items()), excluded)
+    # Images in folders that are no splits are rejected: they may be of one.
+    named = {name: splits.get(name) for name in names} if splits else {}
+    reading = Reading(split=with_words(0, named) if splits else None)
+    return open_reading(opening, reading, name=LAYOUTS["unlabelled"].title, is_strict=False)
+
+
+def tree_folders(opening: Opening) -> list[str]:
+    """Return the names of the folders of a tree, without the output and datasets that were written into it."""
+    names = (entry.name for entry in children(opening.folder) if entry.is_folder)
+    return [name for name in names if name != opening.excluded and not is_dataset(opening.folder, name)]

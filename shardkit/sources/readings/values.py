@@ -103,19 +103,23 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Lists of images, one name a line, each of which stands for a value; or tables that another fact is read from.
+    """Lists of images, each of which stands for a value; or the tables that another fact is read from.
 
     Attributes:
         lists: Value of the images in each list, by its path.
+        names: Column of the images' names, if the lists are tables; '' if a line is a name.
         match: How a line names an image; None to find out.
         base: Folder that paths start at; '' for the root.
+        strip: As in Column.
         fold: As in Column.
         rest: Value of the images in no list; None: they have none.
     """
 
     lists: Mapping[str, str]
+    names: str = ""
     match: Match | None = None
     base: str = ""
+    strip: tuple[str, ...] = ()
     fold: bool = False
     rest: str | None = None
 
@@ -236,6 +240,18 @@ class Reading:
 def field_names(kind: type[Any]) -> tuple[str, ...]:
     """Return the names of a value's fields, the one that tells its kind first."""
     return tuple(one.name for one in fields(kind))
+
+
+def files_of(origin: Origin) -> tuple[str, ...]:
+    """Return the globs of the files that an origin is read from; a mask's are found by its template."""
+    match origin:
+        case Column(files=files) | Annotation(files=files):
+            return files
+        case Listed(lists=lists):
+            return tuple(lists)
+        case Paired(palette=palette) if palette:
+            return (palette,)
+    return ()
 
 
 def below(reading: Reading, above: str) -> Reading:

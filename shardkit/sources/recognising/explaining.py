@@ -26,7 +26,7 @@ from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening, subfolder
 from shardkit.sources.folders.annotated_trees import NO_LAYOUT
 from shardkit.sources.folders.beside_classes import Without
-from shardkit.sources.folders.class_folders import ClassFolders, Part
+from shardkit.sources.folders.class_folders import ClassFolders
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.first_images import holds_image, listed
 from shardkit.sources.folders.flat_folders import guess_pattern
@@ -191,7 +191,8 @@ def _as_class_folders(folder: Folder, url: str, objection: str) -> tuple[FlatFol
     except ShardkitError as error:
         return None, Candidate("class-folders", _holding_images(folder), _problem(error, folder, url))
     if isinstance(found, ClassFolders):
-        names = dict.fromkeys(part.label_name for part in found.parts() if isinstance(part, Part) and part.label_name)
+        folders = (name for root in found.roots for name in folders_in(folder, root.path))
+        names = dict.fromkeys(name for name in folders if name not in found.left_out)
         may = "may be a class" if len(names) == 1 else "may be classes"
         return None, Candidate("class-folders", f"{listed([*names])} {may}", objection)
     if isinstance(found, Without):

@@ -61,6 +61,17 @@ class SplitList:
                     found.setdefault(split, []).append(self.end_of(written_path(str(record.values[self.column]))))
         return found
 
+    def texts(self) -> Iterator[str]:
+        """Yield what its records call the images."""
+        for record in self.file.all_records():
+            if record.problem is None and record.values[self.column] not in (None, ""):
+                yield written_path(str(record.values[self.column]))
+
+    def begin_of(self, path: str) -> str:
+        """Return the part of a path that is not compared."""
+        parts = path.split("/")
+        return "/".join(parts[: -self.num_parts])
+
     def end_of(self, path: str) -> str:
         """Return the part of a path that is compared."""
         return path_end(path, self.num_parts, has_ending=self.has_ending)

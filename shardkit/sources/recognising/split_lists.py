@@ -173,29 +173,55 @@ def _divided(source: Source, lists: dict[str, SplitList], above: str, opening: O
         raise _several(chosen, opening)
     has_rest = "" not in by_split and "train" not in by_split
     found = innermost(source)
-    if isinstance(found, ReadingSource) and found.value.split is None and found.tree.url.startswith(opening.folder.url):
-        reading = replace(
-            below(found.value, relative(opening.folder, found.tree)),
-            split=_origin([*chosen.values()], has_rest=has_rest),
-        )
-        if not has_rest:
-            reading = replace(reading, images=replace(reading.images, unnamed="ignore"))
+    if (
+        isinstance(found, ReadingSource)
+        and found.value.split is None
+        and found.tree.url.startswith(opening.folder.url)
+        and (origin := _origin([*chosen.values()], above, has_rest=has_rest))
+    ):
+        value = below(found.value, relative(opening.folder, found.tree))
+        images = value.images if has_rest else replace(value.images, unnamed="ignore")
+        reading = replace(value, images=images, split=origin)
         return replaced(source, open_reading(opening, reading, name=found.name, is_strict=False, remark=found.remark))
     return ListedSplits(source.folder, source, tuple(chosen.values()), above, has_rest)
 
 
-def _origin(lists: Sequence[SplitList], *, has_rest: bool) -> Listed | Column:
-    """Return lists of splits as an origin."""
+def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool) -> Listed | Column | None:
+    """Return lists of splits as an origin; None if their names begin in several ways.
+
+    Args:
+        lists: The lists.
+        root: Folder of the images.
+        has_rest: Whether images that no list names are for training.
+    """
     first = lists[0]
     match: Match = "end" if first.num_parts > 1 else "name" if first.has_ending else "stem"
+    begins = {one.begin_of(text) for one in lists for text in one.texts()} if match == "end" else {""}
+    if len(begins) > 1 or any(one.num_parts != first.num_parts for one in lists):
+        return None
+    [begin] = begins
+    after = next((text[len(begin) :].lstrip("/") for one in lists for text in one.texts()), "")
+    if match == "end" and root and after.startswith(f"{root}/"):
+        begin = f"{begin}/{root}" if begin else root
+    strip = (f"{begin}=",) if begin.strip("/") else ()
     rest = "train" if has_rest else None
-    if first.split is not None:
-        return Listed({one.file.path: one.split or "" for one in lists}, match, fold=True, rest=rest)
     columns = first.file.columns
+    if first.split is not None:
+        paths = {one.file.path: one.split or "" for one in lists}
+        key = columns[first.column] if len(columns) > 1 else ""
+        return Listed(paths, key, match, strip=strip, fold=True, rest=rest)
     values = {one.values[first.split_column] for one in first.file.all_records() if one.problem is None}
     map_ = {str(value): split_of_value(value, columns[first.split_column]) for value in values if value is not None}
-    key = (columns[first.column],)
-    return Column((columns[first.split_column],), (first.file.path,), key, match=match, fold=True, map=map_, rest=rest)
+    return Column(
+        (columns[first.split_column],),
+        (first.file.path,),
+        (columns[first.column],),
+        match=match,
+        strip=strip,
+        fold=True,
+        map=map_,
+        rest=rest,
+    )
 
 
 def _without_whole(lists: dict[str, SplitList]) -> dict[str, SplitList]:

@@ -128,12 +128,13 @@ def open_unmarked_folder(
             raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
             with keeping_labels(unread, unrelated):
-                source: Source = open_flat_folders(folder, found, excluded, place, remarks + beside.remark)
+                names = open_flat_folders(folder, found, place, remarks + beside.remark)
+            source: Source = names.source(opening)
         else:
             _refuse_data_files(folder, place, beside.remark)
             for one in unrelated:
                 refuse_parts_of_names(*one)
-            source = found
+            source = found.source(opening)
         remarks += beside.remark
         return NotedSource(source.folder, source, remarks, folder) if remarks else source
 

@@ -3,6 +3,7 @@ import os
 import pytest
 
 from shardkit.errors import DataError, MachineError
+from shardkit.sources.readings.values import PathPart
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 
 
@@ -256,7 +257,7 @@ def test_the_output_inside_a_split_is_left_out(tmp_path):
 def test_an_output_beside_the_splits_does_not_make_labels_of_them(tmp_path):
     root = write_tree(tmp_path / "source", ["train/cat/1.jpg", "out/manifest.json"])
     source = read(root, "out").source
-    assert source.with_splits
+    assert source.reading.split == PathPart(0)
 
 
 def test_a_dataset_of_an_earlier_conversion_inside_the_source_is_left_out(tmp_path):
@@ -302,8 +303,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
         ["train/cat/1.jpg", "train/cat/deep/2.jpg", "test/\u732b/3 .png", "train/4.jpg", "train/cat/.5.jpg"],
     )
     source = opened(f"{s3_bucket}/source", output=f"{s3_bucket}/source/train/out")
-    assert source.with_splits
-    assert source.excluded == "train/out"
+    assert source.reading.split == PathPart(0)
     assert listed(source).labels == [
         ("test/\u732b/3 .png", "test", "\u732b"),
         ("train/4.jpg", "train", "no_label"),
@@ -319,7 +319,7 @@ def test_the_classes_are_at_the_level_that_the_user_gives(tmp_path):
     )
     source = opened(root, class_level=2)
     assert source.describe() == f"{root}: read as <folder>/<label>/…/image"
-    assert not source.with_splits
+    assert source.reading.split is None
     found = listed(source)
     assert found.skipped == {".txt": 1}
     assert found.labels == [

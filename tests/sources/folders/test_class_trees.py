@@ -64,27 +64,27 @@ READ = {
             "train/dog/1.jpg": ("train", "dog"),
             "test/cat/2.jpg": ("test", "cat"),
         },
-        {"images in predict/ which has no labels": 2},
+        {"excluded by /predict/": 2},
     ),
     # https://www.kaggle.com/datasets/puneet6060/intel-image-classification
     "Intel images": (
         ["seg_train/seg_train/sea/1.jpg", "seg_test/seg_test/sea/2.jpg", "seg_pred/seg_pred/3.jpg"],
         SPLITS,
         {"seg_train/seg_train/sea/1.jpg": ("train", "sea"), "seg_test/seg_test/sea/2.jpg": ("test", "sea")},
-        {"image in seg_pred/ which has no labels": 1},
+        {"excluded by /seg_pred/": 1},
     ),
     # https://www.kaggle.com/competitions/dogs-vs-cats/data
     "Dogs vs Cats": (
         [*(f"train/{name}" for name in DOGS), "test1/1.jpg", "test1/2.jpg"],
         NAMES,
         {f"train/{name}": ("train", name[:3]) for name in DOGS},
-        {"images in test1/ which has no labels": 2},
+        {"excluded by /test1/": 2},
     ),
     "Dogs vs Cats, as unpacked by hand": (
         [*(f"dogs-vs-cats/train/train/{name}" for name in DOGS), "dogs-vs-cats/test1/test1/1.jpg"],
         NAMES,
         {f"train/train/{name}": ("train", name[:3]) for name in DOGS},
-        {"image in test1/test1/ which has no labels": 1},
+        {"excluded by /test1/test1/": 1},
     ),
     "labels in names, in one folder": (DOGS, NAMES, {name: (None, name[:3]) for name in DOGS}, {}),
     "verdicts in names, in one folder": (
@@ -132,7 +132,7 @@ READ = {
         [f"ILSVRC/Data/CLS-LOC/{path}.JPEG" for path in ("train/n01/1", "train/n02/2", "val/3", "test/4")],
         SPLITS,
         {"train/n01/1.JPEG": ("train", "n01"), "train/n02/2.JPEG": ("train", "n02")},
-        {"image in val/ which has no labels": 1, "image in test/ which has no labels": 1},
+        {"excluded by /val/": 1, "excluded by /test/": 1},
     ),
     "classes whose names begin like splits": (
         ["train_station/1.jpg", "test_tube/2.jpg", "trainers/3.jpg", "bus/4.jpg"],
@@ -161,25 +161,25 @@ READ = {
         ["train/cat/1.jpg", "train/dog/2.jpg", "test/part0/3.jpg", "test/part1/4.jpg"],
         SPLITS,
         {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
-        {"images in test/ which has no labels": 2},
+        {"excluded by /test/": 2},
     ),
     "test images of a stage": (
         ["train/cat/1.jpg", "train/dog/2.jpg", "test_stg1/3.jpg"],
         SPLITS,
         {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
-        {"image in test_stg1/ which has no labels": 1},
+        {"excluded by /test_stg1/": 1},
     ),
     "test images without labels": (
         ["train/cat/1.jpg", "train/dog/2.jpg", "test/3.jpg"],
         SPLITS,
         {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
-        {"image in test/ which has no labels": 1},
+        {"excluded by /test/": 1},
     ),
     "test images in a folder for Keras": (
         ["train/cat/1.jpg", "train/dog/2.jpg", "test/unknown/3.jpg"],
         SPLITS,
         {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
-        {"image in test/unknown/ which has no labels": 1},
+        {"excluded by /test/unknown/": 1},
     ),
     # https://cs.stanford.edu/~acoates/stl10/, as PNG files
     "STL-10": (
@@ -190,7 +190,7 @@ READ = {
             "train_images/b/1.png": ("train", "b"),
             "test_images/a/1.png": ("test", "a"),
         },
-        {"image in unlabeled_images/ which has no labels": 1},
+        {"excluded by /unlabeled_images/": 1},
     ),
     "an unlabelled folder in a split": (
         ["train/pos/1.jpg", "train/neg/2.jpg", "train/unsup/3.jpg", "test/pos/4.jpg", "test/neg/5.jpg"],
@@ -201,13 +201,13 @@ READ = {
             "test/pos/4.jpg": ("test", "pos"),
             "test/neg/5.jpg": ("test", "neg"),
         },
-        {"image in train/unsup/ which has no labels": 1},
+        {"excluded by /train/unsup/": 1},
     ),
     "an unlabelled folder among classes": (
         ["cat/1.jpg", "dog/2.jpg", "unlabelled/3.jpg"],
         CLASS_FOLDERS,
         {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
-        {"image in unlabelled/ which has no labels": 1},
+        {"excluded by /unlabelled/": 1},
     ),
     "a folder without images beside splits": (
         ["train/cat/1.jpg", "train/dog/2.jpg", "docs/readme.txt"],
@@ -800,7 +800,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
         "Test_set/cat/3.jpg": ("test", "cat"),
     }
     assert skipped == {
-        "image in predict/ which has no labels": 1,
+        "excluded by /predict/": 1,
         "ignored by /data/extra": 1,
         "ignored by *.webp": 1,
     }

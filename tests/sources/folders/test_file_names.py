@@ -49,10 +49,10 @@ TREES = {
         r"^(?P<split>[a-z]*)_(\w+?)_",
         ["train_cat_1.jpg", "val_cat_2.jpg", "_cat_3.jpg", "unassigned_cat_4.jpg", "other_cat_5.jpg"],
         [
-            ("_cat_3.jpg", None, "cat"),
+            ("_cat_3.jpg", None, "bad_split"),
             ("other_cat_5.jpg", "other", "cat"),
             ("train_cat_1.jpg", "train", "cat"),
-            ("unassigned_cat_4.jpg", None, "cat"),
+            ("unassigned_cat_4.jpg", None, "bad_split"),
             ("val_cat_2.jpg", "validation", "cat"),
         ],
     ),
@@ -64,7 +64,11 @@ TREES = {
     "split folders": (
         NAME,
         ["train/cat_1.jpg", "Val/x/dog_1.jpg", "cat_2.jpg"],
-        [("Val/x/dog_1.jpg", "validation", "dog"), ("cat_2.jpg", None, "cat"), ("train/cat_1.jpg", "train", "cat")],
+        [
+            ("Val/x/dog_1.jpg", "validation", "dog"),
+            ("cat_2.jpg", None, "bad_split"),
+            ("train/cat_1.jpg", "train", "cat"),
+        ],
     ),
     "split folders beside another one are folders": (
         NAME,
@@ -74,7 +78,7 @@ TREES = {
     "the split in the name before the folder's": (
         r"(?P<split>test)?_([a-z]+)",
         ["train/test_cat.jpg", "train/_cat.jpg"],
-        [("train/_cat.jpg", "train", "cat"), ("train/test_cat.jpg", "test", "cat")],
+        [("train/_cat.jpg", None, "bad_split"), ("train/test_cat.jpg", "test", "cat")],
     ),
     "odd names": (
         "(?s)^(.+?)_",
@@ -165,14 +169,9 @@ def test_a_source_survives_the_trip_to_a_worker_and_says_how_it_was_read(tmp_pat
     root = write_tree(tmp_path / "source", ["train/cat_1.jpg"])
     source = pickle.loads(pickle.dumps(read(root).source))  # noqa: S301 - our own
     assert listed(source).labels == [("train/cat_1.jpg", "train", "cat")]
-    assert source.describe() == (
-        f"{root}: read as file names, the label by {NAME!r} in the name, the split from the first folder"
-    )
-    assert (
-        read(root, "(?P<split>a)(b)(?P<group>c)")
-        .source.describe()
-        .endswith("the split by its group of that name, the group by its group of that name")
-    )
+    assert source.describe() == f"{root}: read as file names: label from name:{NAME}; split from path:0"
+    groups = read(root, "(?P<split>a)(b)(?P<group>c)").source.reading
+    assert (groups.split.group, groups.group.group) == ("split", "group")
 
 
 names = st.text(st.characters(codec="ascii", exclude_characters="/\0"), min_size=1, max_size=12).filter(

@@ -30,7 +30,7 @@ READINGS = [
         Labels(
             Column(("dx",), ("a.csv", "b.csv"), ("file",), "-", "stem", "raw", {"b.csv": "."}, ("C:\\x=",)), "class"
         ),
-        split=Listed({"train.txt": "train"}, "name", rest="test"),
+        split=Listed({"train.txt": "train"}, "file", "name", rest="test"),
         group=PathRegex(r"^(p[0-9]+)_", of="name"),
         features={"age": Column(("age",), ("m.csv",), fold=True), "site": Constant("north")},
     ),

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from PIL import Image
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.sources.opening import open_source
 from shardkit.testing import encoded, write_tree
 from shardkit.testing.refusals import command_text
@@ -37,7 +37,7 @@ def test_lists_of_splits_are_laid_over_class_folders(tmp_path):
     assert skipped["images that no list of splits names"] == 2
     assert good["dog/dog2.jpg"] == ("validation", "dog")
     assert sorted(split for split, _ in good.values()) == ["train"] * 4 + ["validation"] * 2
-    assert "the splits: train from train.txt, validation from val_list.txt" in open_source(url).describe()
+    assert "split from train.txt=train,val_list.txt=validation" in open_source(url).describe()
 
 
 def test_names_alone_are_found_in_class_folders_beside_the_lists(tmp_path):
@@ -49,13 +49,14 @@ def test_names_alone_are_found_in_class_folders_beside_the_lists(tmp_path):
 def test_without_a_list_for_training_all_other_images_are_for_it(tmp_path):
     url = made(tmp_path, {"test.txt": "cat2.jpg\ndog2.jpg\n"})
     assert sorted(splits(url).values()) == ["test"] * 2 + ["train"] * 6
-    assert "all other images are for train" in open_source(url).describe()
+    assert "train for all other images" in open_source(url).describe()
 
 
-def test_an_image_in_two_splits_is_rejected(tmp_path):
-    _, good, bad, _ = read(made(tmp_path, {"train.txt": TRAIN, "test.txt": "dog1.jpg\ncat3.jpg\n"}))
-    assert len(good) == 4
-    assert bad.keys() == {"dog/dog1.jpg"}
+def test_an_image_in_two_splits_stops(tmp_path):
+    with pytest.raises(
+        DataError, match=r"train.txt, line 4: 'dog1.jpg' is in test.txt, too \(line 1\); leave it in one"
+    ):
+        read(made(tmp_path, {"train.txt": TRAIN, "test.txt": "dog1.jpg\ncat3.jpg\n"}))
 
 
 @pytest.mark.parametrize(
