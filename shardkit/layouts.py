@@ -140,7 +140,7 @@ _ROWS = (
         "masks",
         open="sources.detection.coco.layout:open_coco",
         recognise="sources.detection.coco.files:is_coco",
-        options=("root", "drop_repeated_boxes"),
+        options=("root", "without_annotation", "drop_repeated_boxes"),
         endings=(".json",),
     ),
     LayoutSpec(

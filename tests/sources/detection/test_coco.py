@@ -357,7 +357,7 @@ def test_images_that_the_file_does_not_name_are_reported_where_the_folder_is_its
     assert found.skipped == {".txt": 1}
 
 
-def test_images_of_a_folder_that_two_files_share_are_not_reported(tmp_path):
+def test_images_of_a_folder_that_two_files_share_are_reported_if_neither_names_them(tmp_path):
     val = document(images=[IMAGE | {"file_name": "b.jpg"}])
     files = {"images/a.jpg": b"x", "images/b.jpg": b"x", "images/c.jpg": b"x"}
     root = write_tree(tmp_path / "s", {"train.json": document(), "val.json": val, **files})
@@ -365,7 +365,9 @@ def test_images_of_a_folder_that_two_files_share_are_not_reported(tmp_path):
     assert [(row["key"], row["split"], row["reason"]) for row in found.rows] == [
         ("images/a.jpg", "train", None),
         ("images/b.jpg", "validation", None),
+        ("images/c.jpg", None, "no_label"),
     ]
+    assert found.skipped == {}
 
 
 @pytest.mark.parametrize(
@@ -562,15 +564,17 @@ def test_a_folder_of_images_that_no_file_names_is_counted(tmp_path):
     }
 
 
-def test_of_a_folder_of_several_files_images_that_none_of_them_names_are_counted(tmp_path):
+def test_of_a_folder_of_several_files_images_in_folders_that_none_of_them_names_are_counted(tmp_path):
     val = document(images=[IMAGE | {"file_name": "sub/b.jpg"}])
     files = dict.fromkeys(
         ("images/a.jpg", "images/sub/b.jpg", "images/sub/c.jpg", "images/d.jpg", "images/e/f.jpg"), b"x"
     )
     root = write_tree(tmp_path / "s", {"train.json": document(), "val.json": val, **files})
     found = read_source(root)
-    assert sorted(row["key"] for row in found.rows) == ["images/a.jpg", "images/sub/b.jpg"]
-    assert found.skipped == {f"image in images/{place} that no annotation names": 1 for place in ("", "sub/", "e/")}
+    assert sorted(row["key"] for row in found.rows if not row["reason"]) == ["images/a.jpg", "images/sub/b.jpg"]
+    assert sorted(found.problems) == [("images/d.jpg", "no_label"), ("images/sub/c.jpg", "no_label")]
+    assert found.skipped == {"image in images/e/ that no annotation names": 1}
+    assert len(read_source(root, without_annotation="ignore").rows) == 2
     assert read_source(root, root=str(root)).skipped == found.skipped
 
 

@@ -11,14 +11,15 @@ and in folders of several files, it is counted as skipped.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.layouts import LAYOUTS
-from shardkit.naming import IMAGE_ENDINGS
-from shardkit.reject_reasons import BAD_ANNOTATION, DUPLICATE_ID, MISSING, NO_LABEL
+from shardkit.options.values import Missing
+from shardkit.reject_reasons import BAD_ANNOTATION, DUPLICATE_ID, MISSING
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LINE, MAX_OBJECTS
 from shardkit.sources.context import Opening
@@ -47,6 +48,7 @@ from shardkit.sources.detection.coco.files import (
 from shardkit.sources.detection.coco.moved_images import find_moved
 from shardkit.sources.detection.coco.panoptic import open_panoptic
 from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.engine.annotations import without_annotation
 from shardkit.sources.formats.coco.columns import (
     CocoColumns,
     JoinedAnnotations,
@@ -62,11 +64,10 @@ from shardkit.sources.listing import (
     count_skipped,
     ending,
     rejected_row,
-    unicode_problem,
 )
 from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
-from shardkit.sources.walking import join, parent_of
-from shardkit.storage import Folder, os_errors_as
+from shardkit.sources.walking import folders_in, is_image, join, list_if_allowed, parent_of
+from shardkit.storage import Entry, Folder, os_errors_as
 
 __all__ = ["Coco", "is_coco", "open_coco"]
 
@@ -93,6 +94,7 @@ class Coco(Source):
         has_ids: Whether category ids give the order of classes: the files agree in them.
         remark: What the user should know besides; '' for nothing.
         has_several: Whether images may have several classes.
+        policy: What happens to images without record next to images with one.
     """
 
     folder: Folder
@@ -103,6 +105,7 @@ class Coco(Source):
     has_ids: bool
     remark: str
     has_several: bool = False
+    policy: Missing = "reject"
 
     @property
     def schema(self) -> pa.Schema:
@@ -139,7 +142,8 @@ class Coco(Source):
     def list_part(self, part: CocoFile | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
         """See Source; images in the file's order, then bad records, then images without record."""
         if isinstance(part, UnlistedImages):
-            yield from batched(self.schema, (), batch_rows, self._count_unlisted())
+            counts: dict[str, int] = {}
+            yield from batched(self.schema, self._unlisted(counts), batch_rows, counts)
             return
         url = f"{self.files_folder.url}/{part.path}"
         with os_errors_as("read", url), self.files_folder.open(part.path) as file:
@@ -167,15 +171,15 @@ class Coco(Source):
         problems: Iterable[ListingRow] = (rejected_row(problem, part.split) for problem in columns.problems)
         skipped: dict[str, int] = {}
         if part.owns_images:
-            problems = chain(problems, list(_without_record(part, folders, columns.image_names, skipped)))
+            problems = chain(problems, list(self._without_record(part, folders, columns.image_names, skipped)))
             if self.is_whole:
                 covered = {join(part.images, path) for path in folders}
                 below = [part.images, *inner]
                 skipped |= count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered)
         yield from batched(self.schema, problems, batch_rows, skipped)
 
-    def _count_unlisted(self) -> dict[str, int]:
-        """Count images outside of the files' folders, and images that no file names in folders of several files."""
+    def _unlisted(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the images without record in folders of several files; count images outside of the files' folders."""
         named = set[str]()
         for file in self.files:
             if not file.owns_images:
@@ -190,8 +194,43 @@ class Coco(Source):
         shared = {file.images for file in self.files if not file.owns_images}
         # The walk of an outer folder reaches the inner ones too.
         outer = [path for path in sorted(shared) if not any(is_within(path, other) for other in shared - {path})]
+        places = {
+            join(one, parent_of(name[len(one) :].lstrip("/")))
+            for one in outer
+            for name in named
+            if is_within(name, one)
+        }
+        for place in sorted(places):
+            for entry in list_if_allowed(self.folder, place):
+                key = join(place, entry.name)
+                if not entry.is_folder and is_image(entry.name) and key not in named:
+                    yield from self._unnamed("no file names the image", key, None, entry, skipped)
         below = [""] if self.is_whole else outer
-        return count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered, named=named)
+        below += [join(place, name) for place in places for name in folders_in(self.folder, place)]
+        counts = count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered | places)
+        for kind, count in counts.items():
+            count_skipped(skipped, kind, count)
+
+    def _unnamed(
+        self, what: str, key: str, split: str | None, entry: Entry, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        negative: tuple[Any, ...] = ([], None, None, None) if self.has_boxes else ([], None) if self.has_several else ()
+        yield from without_annotation(self.policy, key, split, entry, f"{what}; add a record", skipped, negative)
+
+    def _without_record(
+        self, part: CocoFile, folders: Folders, names: Iterable[str], skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """Yield rows of images without record next to images with one; count files that are not images."""
+        named = set(names)
+        for path, files in folders.items():
+            for name, entry in files.items():
+                below = join(part.images, path, name)
+                if join(path, name) in named or below == part.path:
+                    continue
+                if is_image(name):
+                    yield from self._unnamed(f"{part.path} does not name the image", below, part.split, entry, skipped)
+                else:
+                    count_skipped(skipped, ending(name))
 
 
 def _images_table(
@@ -260,25 +299,6 @@ def _objects(columns: CocoColumns, chosen: npt.NDArray[np.int64], counts: npt.ND
     return pa.ListArray.from_arrays(pa.array(offsets), structs, type=type_, mask=pa.array(counts < 0))
 
 
-def _without_record(
-    part: CocoFile, folders: Folders, names: Iterable[str], skipped: dict[str, int]
-) -> Iterator[ListingRow]:
-    """Yield rows of images without record next to images with one; count files that are not images."""
-    named = set(names)
-    for path, files in folders.items():
-        for name, entry in files.items():
-            below = join(part.images, path, name)
-            kind = ending(name)
-            if join(path, name) in named or below == part.path:
-                continue
-            if kind not in IMAGE_ENDINGS:
-                count_skipped(skipped, kind)
-            else:
-                message = f"{part.path} does not name the image; add a record for it, or move it away"
-                problem = unicode_problem(below) or RecordProblem(below, NO_LABEL, message)
-                yield rejected_row(problem, part.split, entry)
-
-
 def open_coco(opening: Opening) -> Source:
     """Find the annotation files and their images, which may be in the folder above a file that is the source.
 
@@ -299,4 +319,5 @@ def open_coco(opening: Opening) -> Source:
         remark += "; note: the files have different category ids, and classes are those of the same name"
     has_several = not has_boxes and gives_several(folder, chosen)
     remark += "; images may have several classes" if has_several else ""
-    return Coco(root, folder, files, is_whole, has_boxes, has_ids, remark, has_several)
+    policy = options.without_annotation or "reject"
+    return Coco(root, folder, files, is_whole, has_boxes, has_ids, remark, has_several, policy)
