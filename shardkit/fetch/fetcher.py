@@ -77,6 +77,8 @@ class Fetcher:
         types = {name: (column.dtype, column.shape[1:]) for name, column in known.items()}
         if self._pixels is not None:
             types[PIXELS] = (self._pixels.dtype, self._pixels.shape)
+            if not self._wanted.has_record:  # annotations follow their windows
+                del types["window"]
             if self._mirrors:
                 del types["flip"]
         elif not self._wanted.has_record and self._wanted.has_image:
@@ -115,6 +117,8 @@ class Fetcher:
                 else:
                     changed[row], data[row] = other, record if wanted.has_record else self._image(other, record)
         shown = None if self._pixels is None else self._pixels_of(columns, changed, data, marks=marks)
+        if not self._table.has_copies:  # copies are verified when made, and never replaced
+            self.sources.check(is_last=first + count >= self._places.end)
         if changed:
             columns = self._with_others(columns, changed)
         made = {name: column for name, column in columns.items() if name not in _NOT_COLUMNS}
@@ -122,7 +126,9 @@ class Fetcher:
             made[PIXELS] = shown
             if self._mirrors:
                 flip = made.pop("flip")
-                shown[flip] = shown[flip, :, ::-1]
+                # As items of one pixel each: NumPy copies items, however many channels they have.
+                items = shown.view(np.dtype((np.void, shown.shape[-1] * shown.itemsize)))[..., 0]
+                items[flip] = items[flip, :, ::-1]
         if data:
             made[RECORD if wanted.has_record else IMAGE] = strings(data)
         return made

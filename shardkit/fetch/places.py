@@ -57,7 +57,11 @@ class Wanted:
 
 
 class Places:
-    """The places of one worker: place p is place p % B of step p // B, where a step has B examples of this worker."""
+    """The places of one worker: place p is place p % B of step p // B, where a step has B examples of this worker.
+
+    Attributes:
+        end: Number of places.
+    """
 
     def __init__(
         self, table: RecordTable, order: Order | None, layout: BatchLayout, wanted: Wanted, end_step: int
@@ -72,7 +76,7 @@ class Places:
             end_step: End of the steps, exclusive.
         """
         self._table, self.order, self._layout, self._wanted = table, order, layout, wanted
-        self._end = end_step * layout.per_worker_batch_size
+        self.end = end_step * layout.per_worker_batch_size
         weights = wanted.class_weights
         self._weights = None if weights is None else np.array(weights, np.float32)
         is_png = table.is_png
@@ -87,7 +91,7 @@ class Places:
             first: Number of the first place.
             count: How many.
         """
-        stop = min(first + count, self._end)
+        stop = min(first + count, self.end)
         plans = [self._plan(number) for number in range(first // PLANNED, (stop - 1) // PLANNED + 1)]
         parts = []
         for number, plan in enumerate(plans, first // PLANNED):
@@ -103,7 +107,7 @@ class Places:
         plan = self._plans.get(number)
         if plan is None:
             first = number * PLANNED
-            plan = self._made(np.arange(first, min(first + PLANNED, self._end)))
+            plan = self._made(np.arange(first, min(first + PLANNED, self.end)))
             if len(self._plans) > 3:  # a race with another thread costs a plan, no more
                 self._plans.pop(min(self._plans, default=number), None)
             self._plans[number] = plan

@@ -1,10 +1,10 @@
 """Notice that a dataset is changed while it is read: its manifest, the files of its shards, the keys in its records.
 
-A conversion with `overwrite` removes the manifest before it changes a shard, and a batch is checked after its records
-were read. So a batch that passes was read while the dataset was unchanged. An append replaces the manifest and changes
+A conversion with `overwrite` removes the manifest before it changes a shard, and a fetch checks after its records were
+read. So what passes was read while the dataset was unchanged. An append replaces the manifest and changes
 no shard, so that reading goes on.
 
-    after the records of each batch were read    stat of each local manifest, keys of the records where they are parsed
+    after the records of each fetch were read    stat of each local manifest; keys of the records where they are parsed
     at most 2 % of the time, and before the      stat of each local shard, and of manifests in object stores
     last batch of an evaluation
 
@@ -76,19 +76,15 @@ class Sources:
         """Whether the records have keys; records of others may lack them."""
         return self._key_name is not None
 
-    def check(self, is_last: bool, keys: npt.NDArray[Any], hashes: npt.NDArray[np.int64]) -> None:  # noqa: FBT001
-        """Check the datasets after a batch was read.
+    def check(self, *, is_last: bool) -> None:
+        """Check the datasets after records were read.
 
         Args:
-            is_last: Whether no batch follows.
-            keys: Keys in the records of the batch; empty if they are not parsed.
-            hashes: int64, as many; their hashes in the index.
+            is_last: Whether none follow.
 
         Raises:
             DataError: A dataset was removed or converted again, or a shard was replaced.
         """
-        if len(keys):
-            self._check_keys(keys.tolist(), hashes)
         changed = [self._is_changed(root) for root in self.roots if isinstance(root, LocalFolder)]
         if any(changed) or is_last or time.monotonic() >= self._due:
             start = time.monotonic()
@@ -184,7 +180,7 @@ class Sources:
             if its_root.url == root.url and (shard.path, shard.sha256) not in listed:
                 raise DataError(f"{root.url}/{shard.path}: the shard was replaced while the dataset was read; {REMEDY}")
 
-    def _check_keys(self, keys: Sequence[bytes], expected: npt.NDArray[np.int64]) -> None:
+    def check_keys(self, keys: Sequence[bytes], expected: npt.NDArray[np.int64]) -> None:
         """Check the keys of parsed records; takes about a microsecond for each."""
         wrong = np.flatnonzero(key_hashes(keys) != expected)
         if len(wrong):

@@ -23,7 +23,6 @@ from shardkit.reader.iterators.start_steps import (
     StartStep,
     check_start,
     dataset_per_iterator,
-    refuse_restore,
     warn_of_skipped_steps,
 )
 from shardkit.reader.not_data import NotData
@@ -100,7 +99,6 @@ class DatasetFn(NotData):
             dataset = pipeline.build(spec)
             if layout.per_replica_batch_size == layout.global_batch_size:
                 self._element_spec = dataset.element_spec
-            dataset = refuse_restore(dataset, start_step, layout.replicas_per_worker)
         if self._options.training:
             return dataset
         dataset = self._ending(dataset, start_step, layout.replicas_per_worker)

@@ -16,12 +16,11 @@ from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import callable_in_graph, without_autograph
 
-_NO_HASHES: npt.NDArray[np.int64] = np.zeros(0, np.int64)
 STORE_CALLS = 4  # each has several requests in flight
 
 
 class Fetching:
-    """The calls of one input pipeline's graph: of the next examples, of a check, and after a step has failed."""
+    """The calls of Python of one input pipeline's graph."""
 
     def __init__(self, spec: PipelineSpec) -> None:
         """Make the fetcher of the pipeline.
@@ -36,8 +35,9 @@ class Fetching:
         places = Places(table, spec.order, spec.layout, spec.wanted, spec.end_step)
         self._spec, self._fetcher = spec, Fetcher(table, places, spec.wanted, sources, recovery, spec.pixels)
         self._types = self._fetcher.types
-        self._sources = None if table.has_copies else sources  # copies are verified when made, and never replaced
-        self.compares_keys = spec.wanted.has_record and sources.have_keys
+        self._sources = sources
+        # Copies are verified when made, and never replaced.
+        self.compares_keys = spec.wanted.has_record and sources.have_keys and not table.has_copies
 
     def chunks(self) -> Callable[[Any], Any]:
         """Return a function from a step, int64[], to the dataset of chunks of examples from that step on."""
@@ -58,8 +58,10 @@ class Fetching:
 
         def chunks(step: Any) -> Any:
             firsts = tf.data.Dataset.range(step * per_step, spec.end_step * per_step, block)
-            blocks = firsts.map(fetch, **parallel).prefetch(1)
-            return blocks if chunk == block else unbatched(blocks)
+            blocks = firsts.map(fetch, **parallel)
+            if chunk == block:
+                return blocks if spec.is_ready else blocks.prefetch(1)
+            return unbatched(blocks.prefetch(1))
 
         return chunks
 
@@ -78,22 +80,18 @@ class Fetching:
         found: np.int64 = np.int64(self._fetcher.find_causes(int(step) * size, size))
         return found
 
-    def check(self) -> Callable[[Any, Any], Any]:
-        """Return a graph function from a batch, and whether it is the last, to its element; it fails after a change."""
-        call = None if self._sources is None else callable_in_graph(self._check, [tf.bool])
+    def check_keys(self) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        """Return a graph function of a batch with the keys of its parsed records, which fails if one is another's."""
+        call = callable_in_graph(self._check_keys, [tf.bool])
 
-        def checked(batch: dict[str, Any], is_last: Any) -> Any:
-            if call is None:
-                return batch["element"]
-            found = (batch[KEY], batch[KEY_HASH]) if KEY in batch else (tf.constant([], tf.string), _NO_HASHES)
-            with tf.control_dependencies(call(is_last, *found)):
-                return tf.nest.map_structure(tf.identity, batch["element"])
+        def checked(batch: dict[str, Any]) -> Any:
+            with tf.control_dependencies(call(batch.pop(KEY), batch.pop(KEY_HASH))):
+                return tf.nest.map_structure(tf.identity, batch)
 
         return checked
 
-    def _check(self, is_last: np.bool_, keys: npt.NDArray[Any], hashes: npt.NDArray[np.int64]) -> np.bool_:
-        assert self._sources is not None  # noqa: S101 - the graph calls it only then
-        self._sources.check(bool(is_last), keys, hashes)
+    def _check_keys(self, keys: npt.NDArray[Any], hashes: npt.NDArray[np.int64]) -> np.bool_:
+        self._sources.check_keys(keys.tolist(), hashes)
         return np.True_
 
 

@@ -64,12 +64,13 @@ class NotDenseError(Exception):
 
 def _for_this_process(spec: PipelineSpec) -> Any:
     fetching = Fetching(spec)
-    chunks, batch = fetching.chunks(), _Batching(spec, compares_keys=fetching.compares_keys)
+    chunks = fetching.chunks()
+    batch = _Batching(spec, fetching.check_keys() if fetching.compares_keys else None)
     dataset = retry_failed_steps(
         _first_step(spec.start_step),
         lambda step: batch(chunks(step)),
         fetching.find_causes(),
-        fetching.check(),
+        lambda batch, _: batch[_ELEMENT],
         spec.end_step,
         spec.layout.replicas_per_worker,
     )
@@ -80,7 +81,7 @@ def _for_this_process(spec: PipelineSpec) -> Any:
 
 def _for_other_processes(spec: PipelineSpec) -> Any:
     instructions, start_step = ReadInstructions(spec), spec.start_step
-    batch, check = _Batching(spec, compares_keys=False), manifest_check(spec.table)
+    batch, check = _Batching(spec), manifest_check(spec.table)
     size = spec.layout.per_worker_batch_size
 
     def batches(step: Any) -> Any:
@@ -110,9 +111,9 @@ def _first_step(start_step: Any) -> Any:
 class _Batching:
     """From chunks of examples with their records to batches of elements, next to the columns that a check needs."""
 
-    def __init__(self, spec: PipelineSpec, *, compares_keys: bool) -> None:
+    def __init__(self, spec: PipelineSpec, check_keys: Callable[[Any], Any] | None = None) -> None:
         table = spec.table
-        self._spec, self._compares_keys = spec, compares_keys
+        self._spec, self._check_keys, self._compares_keys = spec, check_keys, check_keys is not None
         chosen = spec.options.features
         stored = table.features
         if chosen is not None:
@@ -123,7 +124,7 @@ class _Batching:
         options, size = self._spec.options, self._spec.layout.per_replica_batch_size
         chunk = self._spec.chunk_size
         make = _MakeElements(self._spec, self._parser, compares_keys=self._compares_keys)
-        dataset = _parallel_map(chunks, make)
+        dataset = chunks.map(make) if self._spec.is_ready else _parallel_map(chunks, make)
         if self._spec.decodes and chunk == 1:
             dataset = dataset.batch(size, drop_remainder=True)
         elif chunk < size:
@@ -133,6 +134,8 @@ class _Batching:
         if self._spec.image is None and options.map_fn is None and not self._spec.has_indexed_features:
             parse = _ParseBatch(self._parser, options.features, compares_keys=self._compares_keys)
             dataset = _parallel_map(dataset, parse)
+        if self._check_keys is not None:
+            dataset = dataset.map(without_autograph(self._check_keys))
         if options.batch_map_fn is not None:
             dataset = _parallel_map(dataset, _MapBatch(options.batch_map_fn))
         return dataset.prefetch(tf.data.AUTOTUNE)

@@ -81,6 +81,14 @@ class PipelineSpec:
         return not self.is_remote and self.options.features is not None and known.issuperset(self.options.features)
 
     @property
+    def is_ready(self) -> bool:
+        """Whether the pixels that are fetched are those of the elements: no thread is worth it to hand them on."""
+        image, pixels = self.image, self.pixels
+        if image is None or pixels is None or not self.has_images_only:
+            return False
+        return pixels.dtype == image.dtype and pixels.shape[:2] == tuple(image.size)
+
+    @property
     def decodes(self) -> bool:
         """Whether examples are decoded after they were fetched, or given to a function one by one."""
         if self.pixels is not None and self.has_images_only:

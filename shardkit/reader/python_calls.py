@@ -89,8 +89,8 @@ def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Call
 
     def in_graph(*tensors: Any) -> list[Any]:
         state = alive(tf.constant(0, tf.int64))
-        is_callable = tf.debugging.Assert(tf.equal(state, _CALLABLE), ["the interpreter exits"])
-        with tf.control_dependencies([] if is_callable is None else [is_callable]):
+        is_callable = tf.raw_ops.Assert(condition=tf.equal(state, _CALLABLE), data=["the interpreter exits"])
+        with tf.control_dependencies([is_callable]):
             results = tf.numpy_function(call, [state, *tensors], types)
         # In eager execution, as in tf.data's debug mode, a single result is not in a list.
         return list(tf.nest.flatten(results))

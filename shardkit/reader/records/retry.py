@@ -20,8 +20,13 @@ import numpy as np
 import tensorflow as tf
 
 from shardkit.reader.column_lookup import ANONYMOUS
+from shardkit.reader.iterators.start_steps import drawn_number
 from shardkit.reader.python_calls import without_autograph
 
+_RESTORED = (
+    "an iterator of shardkit's reader cannot be restored from a checkpoint: leave it out, save the number of steps, "
+    "and make the input with start_step=that number; the next batch of this iterator would have been that of step "
+)
 _FOREVER = np.iinfo(np.int64).max
 _WATCHED, _INFORMED, _PLAIN = 0, 1, 2
 
@@ -29,98 +34,92 @@ _WATCHED, _INFORMED, _PLAIN = 0, 1, 2
 class _State:
     """State of one iterator: batches given, batches given before the current attempt, and the attempt's kind."""
 
-    # The same as after a plain batch that succeeded.
-    INITIAL = (0, -1, _PLAIN)
-
-    def __init__(self, handle: Any) -> None:
-        self._handle = handle
-
-    @staticmethod
-    def make() -> Any:
+    def __init__(self) -> None:
         """Make the variable in the graph, so that each iterator has its own; it exists as long as its handle."""
-        handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3], shared_name=ANONYMOUS)
-        tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(_State.INITIAL, tf.int64))
-        return handle
+        self._handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3], shared_name=ANONYMOUS)
+        self.write(0, -1, _PLAIN)  # the same as after a plain batch that succeeded
 
     def read(self) -> Any:
         """Return the three numbers."""
-        # An iterator that was restored from a checkpoint has a handle without a variable. `refuse_restore` stops it
-        # before it gives a batch, and tells the reason; an error raised here would hide that.
-        values = tf.cond(
-            tf.raw_ops.VarIsInitializedOp(resource=self._handle),
-            lambda: tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64),
-            lambda: tf.constant(_State.INITIAL, tf.int64),
-        )
+        values = tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64)
         values.set_shape([3])
         return tf.unstack(values)
 
-    def write(self, *values: Any) -> None:
+    def write(self, *values: Any) -> Any:
         """Set the three numbers."""
-        tf.raw_ops.AssignVariableOp(resource=self._handle, value=tf.stack(values))
+        return tf.raw_ops.AssignVariableOp(resource=self._handle, value=tf.cast(tf.stack(values), tf.int64))
 
 
 def retry_failed_steps(
     first_step: Any,
     batches: Callable[[Any], Any],
     find_causes: Callable[[Any], Any],
-    check: Callable[[Any, Any], Any],
+    give: Callable[[Any, Any], Any],
     end_step: int,
     batches_per_step: int,
 ) -> Any:
     """Return the batches of some steps; after an error, its step starts again if its causes were found.
 
-    Errors without a known cause are raised unchanged.
+    Errors without a known cause are raised unchanged. An iterator that was restored from a checkpoint raises
+    InvalidArgumentError, which names the step to start at: the state of the reader is in Python, and would not be
+    restored. TensorFlow refuses to save such an iterator, with a message that does not help, so saving is allowed.
 
     Args:
         first_step: Dataset of one int64[].
         batches: Function from a step, int64[], to the dataset of the batches from that step on.
         find_causes: Function from a step, int64[], to the number of causes found among its examples, int64[]; the same
             batches do not fail again for these. It may raise.
-        check: Function from a batch and whether it is the last, bool[], to the batch that is given; it may fail.
+        give: Function from a batch and its number, int64[], to what is given of it.
         end_step: End of the steps, exclusive.
         batches_per_step: Number of batches that the dataset gives for every step.
     """
 
-    def attempts(first: Any) -> Any:
-        def is_left(handle: Any, first: Any) -> Any:
-            given, _, _ = _State(handle).read()
-            return first + given // batches_per_step < end_step
+    def attempts_from(first: Any) -> Any:
+        # Restoring an iterator calls this function again, which draws another number, but restores the input of
+        # `flat_map`. So the two differ in a restored iterator.
+        state, own = _State(), drawn_number()
+        return tf.data.Dataset.from_tensors(own).flat_map(
+            without_autograph(lambda saved: attempts(state, first, tf.equal(own, saved)))
+        )
 
-        return tf.data.Dataset.from_tensors((_State.make(), first)).repeat().take_while(is_left)
+    def attempts(state: _State, first: Any, is_own: Any) -> Any:
+        def is_left(_: Any) -> Any:
+            return first + state.read()[0] // batches_per_step < end_step
 
-    def attempt(handle: Any, first: Any) -> Any:
-        state = _State(handle)
-        given, began, last_kind = state.read()
-        step = first + given // batches_per_step
-        kind = _next_kind(tf.equal(given, began), last_kind, lambda: find_causes(step))
-        state.write(given, given, kind)
-        again = batches(step).skip(given % batches_per_step)
-        # Ends after an error: its batch was not counted, so the next number differs from the expected one. If errors
-        # were only ignored, a map_fn that always fails would be called for ever.
-        numbers = tf.data.Dataset.range(given, _FOREVER).take_while(lambda number: tf.equal(state.read()[0], number))
+        def attempt(_: Any) -> Any:
+            given, began, last_kind = state.read()
+            step = first + given // batches_per_step
+            kind = _next_kind(tf.equal(given, began), last_kind, lambda: find_causes(step))
+            state.write(given, given, kind)
+            again = batches(step).skip(given % batches_per_step)
+            # Ends after an error: its batch was not counted, so the next number differs from the expected one. If
+            # errors were only ignored, a map_fn that always fails would be called for ever.
+            numbers = tf.data.Dataset.range(given, _FOREVER)
+            numbers = numbers.take_while(lambda number: tf.equal(state.read()[0], number) | ~is_own)
+            numbered = tf.data.Dataset.zip(numbers, again)
+            is_plain = tf.equal(kind, _PLAIN)
+            watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
+            plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
 
-        def checked(number: Any, batch: Any) -> Any:
-            left = end_step * batches_per_step - (first * batches_per_step + number)
-            return number, check(batch, tf.equal(left, 1))
+            def counted(number: Any, batch: Any) -> Any:
+                message = tf.strings.join([_RESTORED, tf.strings.as_string(first + number // batches_per_step)])
+                # Not tf.debugging.Assert, which adds a branch: this runs for every batch.
+                with tf.control_dependencies([tf.raw_ops.Assert(condition=is_own, data=[message])]):
+                    state.write(number + 1, given, kind)
+                return give(batch, number)
 
-        numbered = tf.data.Dataset.zip(numbers, again).map(without_autograph(checked))
-        is_plain = tf.equal(kind, _PLAIN)
-        watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
-        plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
+            return watched.concatenate(plain).map(without_autograph(counted))
 
-        def counted(number: Any, batch: Any) -> Any:
-            state.write(number + 1, given, kind)
-            return batch
-
-        return watched.concatenate(plain).map(without_autograph(counted))
+        tries = tf.data.Dataset.from_tensors(0).repeat().take_while(without_autograph(is_left))
+        return tries.flat_map(without_autograph(attempt))
 
     options = tf.data.Options()
     # This runs in the thread that asks for a batch: a thread of its own could call find_causes while the interpreter
     # exits, which would wait for that thread for ever. `batches` does its own prefetching.
     options.experimental_optimization.inject_prefetch = False
     options.experimental_optimization.map_parallelization = False
-    states = first_step.flat_map(without_autograph(attempts))
-    return states.flat_map(without_autograph(attempt)).with_options(options)
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    return first_step.flat_map(without_autograph(attempts_from)).with_options(options)
 
 
 def _next_kind(is_unmoved: Any, last_kind: Any, find_causes: Callable[[], Any]) -> Any:
