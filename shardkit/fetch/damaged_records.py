@@ -59,11 +59,7 @@ class DamagedRecords:
     """A limited set of damaged records; may be used from any thread."""
 
     def __init__(self, max_records: int) -> None:
-        """Make an empty set.
-
-        Args:
-            max_records: Maximum number of records, at least 0.
-        """
+        """Make an empty set."""
         self._max_records = max_records
         self._records: dict[int, DamagedRecord] = {}
         self._lock = threading.Lock()
@@ -80,14 +76,7 @@ class DamagedRecords:
             return sorted(self._records.values(), key=lambda record: record.example_id)
 
     def add(self, record: DamagedRecord) -> bool:
-        """Add a record.
-
-        Returns:
-            Whether it is new, so that it is logged once.
-
-        Raises:
-            RecordError: The set is full; names the record, its number and the limit.
-        """
+        """Add a record."""
         with self._lock:
             is_new = record.example_id not in self._records
             # Above the limit nothing is added: several threads may meet such a record before training stops.

@@ -13,14 +13,7 @@ WEYL = 0x9E3779B9
 
 
 def uniforms(key_hashes: _Ints, epochs: _Ints, seed: int, count: int) -> npt.NDArray[np.float32]:
-    """Return float32[count, n] in [0, 1) with 24 random bits each.
-
-    Args:
-        key_hashes: int64[n].
-        epochs: int64[n].
-        seed: 0 to 2**63 - 1.
-        count: Numbers for each example.
-    """
+    """Return float32[count, n] in [0, 1) with 24 random bits each."""
     first, second = _words(seed)[:, 0]
     state = mix32(key_hashes & LOW_32 ^ first)
     state = mix32(state ^ (key_hashes >> 32 & LOW_32))

@@ -33,11 +33,7 @@ def record_files(table: RecordTable) -> RecordFiles:
 
 
 class Fetcher:
-    """Fetches for one input pipeline.
-
-    Attributes:
-        sources: Notice changes of the datasets.
-    """
+    """Fetches for one input pipeline."""
 
     def __init__(
         self,
@@ -48,16 +44,7 @@ class Fetcher:
         recovery: RecordRecovery,
         pixels: HeldPixels | None = None,
     ) -> None:
-        """Make a fetcher; no file is opened.
-
-        Args:
-            table: The split's record table.
-            places: The places of the pipeline.
-            wanted: What is wanted of each example, as `places` was made with.
-            sources: Notice changes of the datasets.
-            recovery: Names or replaces damaged records.
-            pixels: The decoded images in memory; None if they are not held.
-        """
+        """Make a fetcher; no file is opened."""
         self._table, self._places, self._wanted = table, places, wanted
         self.sources, self._recovery, self._pixels = sources, recovery, pixels
         self._files = record_files(table)
@@ -88,19 +75,7 @@ class Fetcher:
         return types
 
     def fetch(self, first: int, count: int, *, marks: bool = False) -> Columns:
-        """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation.
-
-        Args:
-            first: Number of the first place.
-            count: How many.
-            marks: Whether an example that cannot be given has no bytes, instead of the error: batches before it are
-                given, and its own one fails to decode.
-
-        Raises:
-            RecordError: A record is damaged, and not to be replaced; names shard, record and key.
-            DataError: A dataset was replaced.
-            MachineError: A shard cannot be read.
-        """
+        """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation."""
         columns = self._places.columns(first, count)
         ids, wanted = columns[ID], self._wanted
         data, changed = list[Any](), dict[int, int]()
@@ -137,9 +112,6 @@ class Fetcher:
         """Return how many images of some places do not decode; they are replaced from now on.
 
         The places are those of a step that has failed.
-
-        Raises:
-            RecordError, DataError, MachineError: See `fetch`; a dataset may have been replaced for a while.
         """
         self._files.reopen()
         self.sources.check_manifests()
@@ -195,12 +167,7 @@ class Fetcher:
         return record[start : start + int(self._table.image_bytes[example_id])]
 
     def _with_others(self, columns: Columns, changed: dict[int, int]) -> Columns:
-        """Return columns with those of other examples in some rows; the columns of the place stay.
-
-        Args:
-            columns: Columns of the places.
-            changed: The example in the place of another one, by row.
-        """
+        """Return columns with those of other examples in some rows; the columns of the place stay."""
         rows, ids = np.array(list(changed)), np.array(list(changed.values()))
         before, after = columns, {name: column.copy() for name, column in columns.items()}
         made = self._places.of_examples(ids, columns[EPOCH][rows]) | {ID: ids}
@@ -216,14 +183,7 @@ class Fetcher:
     def _pixels_of(
         self, columns: Columns, changed: dict[int, int], data: list[Any], *, marks: bool
     ) -> npt.NDArray[Any]:
-        """Return the decoded images of examples; those that are not held yet are read and decoded.
-
-        Args:
-            columns: Columns of the places.
-            changed: The example in the place of another one, by row; further ones are added.
-            data: The records of the examples if they are wanted; those of further ones are added.
-            marks: See `fetch`.
-        """
+        """Return the decoded images of examples; those that are not held yet are read and decoded."""
         assert self._pixels is not None  # noqa: S101 - for those who hold them
         self._pixels.begin(self._all_records)
         ids = columns[ID].copy()
@@ -266,14 +226,7 @@ class Fetcher:
 def _all_records(
     files: RecordFiles, places: tuple[_Ints, _Ints, _Ints], hashes: _Ints, key: str | None
 ) -> Iterator[tuple[_Ints, list[Any]]]:
-    """Yield all examples in file order and their records, about `FILL_BYTES` at a time.
-
-    Args:
-        files: The files.
-        places: Arguments of RecordFiles.read.
-        hashes: int64[N], hashes of the keys.
-        key: Name of the keys in the records, of which those of other shards are left out; None if they have none.
-    """
+    """Yield all examples in file order and their records, about `FILL_BYTES` at a time."""
     ends, first = np.cumsum(places[2]), 0
     while first < len(ends):
         done = ends[first - 1] if first else 0

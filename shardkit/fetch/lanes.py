@@ -21,24 +21,14 @@ class LaneRecords:
     """The records of the windows that one worker is in."""
 
     def __init__(self, order: BlockwiseOrder, read: Callable[[_Ints], list[Found]]) -> None:
-        """Make an empty collection.
-
-        Args:
-            order: The order.
-            read: Function that reads the records of examples, int64[n].
-        """
+        """Make an empty collection."""
         self._order, self._read, self._lanes = order, read, order.layout.lanes
         # By lane, and by the window's name.
         self._windows: dict[int, dict[int, Future[_Window]]] = {}
         self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(self._lanes, thread_name_prefix="reading ahead")
 
     def read(self, ids: _Ints, windows: _Ints) -> list[Found]:
-        """Return the records of examples; those of whole windows are read, and held until their lane has left them.
-
-        Args:
-            ids: int64[n].
-            windows: int64[n], the name of the window of each.
-        """
+        """Return the records of examples; those of whole windows are read, and held until their lane has left them."""
         names = np.unique(windows).tolist()
         lanes = {name: name % self._order.num_examples % self._lanes for name in names}
         with self._lock:

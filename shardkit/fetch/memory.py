@@ -44,11 +44,7 @@ class HeldRecords:
         return sum(len(data) for data in self._records if data is not None)
 
     def of(self, example_ids: _Ids) -> tuple[list[Any], _Ids]:
-        """Return the data of examples, None where it is not held, and the rows of those that are not.
-
-        Args:
-            example_ids: int64[n].
-        """
+        """Return the data of examples, None where it is not held, and the rows of those that are not."""
         records = self._records
         found = [records[one] for one in example_ids.tolist()]
         missing = [] if self._is_complete else [row for row, data in enumerate(found) if data is None]
@@ -64,11 +60,7 @@ class HeldRecords:
                     self._records[example_id] = data
 
     def begin(self, read: Callable[[], Records]) -> None:
-        """Let a thread read all records, if none does.
-
-        Args:
-            read: Function that returns the records; they must not refer to this object.
-        """
+        """Let a thread read all records, if none does."""
         with self._lock:
             if self._has_begun:
                 return
@@ -89,13 +81,7 @@ class HeldRecords:
 
 
 class HeldPixels:
-    """Decoded images in memory as one array, by example, as far as they were decoded; for any thread.
-
-    Attributes:
-        dtype: Of an image.
-        shape: Of an image: (height, width, channels).
-        mirrors: Whether a fetch mirrors them; else that has to follow their resizing.
-    """
+    """Decoded images in memory as one array, by example, as far as they were decoded; for any thread."""
 
     def __init__(
         self,
@@ -107,16 +93,7 @@ class HeldPixels:
         *,
         mirrors: bool,
     ) -> None:
-        """Make room for the images; none is decoded.
-
-        Args:
-            table: The split's record table.
-            shape: Of an image.
-            dtype: Of an image.
-            decode: Function of an example and its encoded image; raises RecordError if it does not decode.
-            decode_many: Decodes images as they are read; leaves out those that do not decode.
-            mirrors: See the class.
-        """
+        """Make room for the images; none is decoded."""
         self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
         self.decode, self._decode_many, self._table = decode, decode_many, table
         # The kernel gives memory to pages that are written, so what is not decoded takes none.
@@ -190,13 +167,7 @@ def _fill(held: "weakref.ref[Any]", parts: Iterator[tuple[_Ids, Any]]) -> None:
 
 
 def hold(table: RecordTable, make: Callable[[], Held], kind: str = "") -> Held:
-    """Return what is held of a table, the same object for the same records in this process.
-
-    Args:
-        table: The split's record table.
-        make: Function that makes it.
-        kind: What else it depends on.
-    """
+    """Return what is held of a table, the same object for the same records in this process."""
     places = [f"{root.url}/{shard.path} {shard.sha256}" for root, shard in zip(table.roots, table.shards, strict=True)]
     digest = hashlib.blake2b("\n".join([kind, *places]).encode())
     if table.record is not None:
@@ -215,11 +186,7 @@ def record_bytes(table: RecordTable) -> int:
 
 
 def check_room(max_bytes: int | None, what: str, needed: int) -> None:
-    """Check that what is to be held fits into a limit.
-
-    Raises:
-        CallError: It does not.
-    """
+    """Check that what is to be held fits into a limit."""
     if max_bytes is not None and needed > max_bytes:
         raise CallError(
             f"cache: {what} take {needed:,} bytes of memory, more than max_bytes={max_bytes:,}; raise it, or leave "

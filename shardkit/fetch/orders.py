@@ -31,22 +31,7 @@ def make_order(
     blocks: BlockOrder | None,
     sampling: str | Mapping[str, float],
 ) -> Order | None:
-    """Return the order of training; None for evaluation, which reads in file order.
-
-    Args:
-        table: The split's record table.
-        classes: Names of the classes in label order.
-        training: False for an evaluation.
-        seed: Seed of the order.
-        global_batch_size: Examples of a step over all workers and replicas.
-        shares: For a mixture, the number of each example's dataset and the weights of the datasets.
-        blocks: The block order; None for the full order.
-        sampling: "natural", "class_balanced", or weights by class name.
-
-    Raises:
-        CallError: Arguments that cannot be combined, or a batch size that the lanes do not divide.
-        UnknownNameError: The dataset has no such class.
-    """
+    """Return the order of training; None for evaluation, which reads in file order."""
     if shares is not None and (blocks is not None or sampling != "natural"):
         raise CallError("a mixture of datasets has its own order; leave out order and sampling")
     if not training:
@@ -71,14 +56,7 @@ def make_order(
 def natural_order(
     starts: npt.NDArray[np.int64], *, seed: int, global_batch_size: int, blocks: BlockOrder | None
 ) -> Order:
-    """Return the order that reads every example once per epoch.
-
-    Args:
-        starts: int64[num_shards + 1], the first example of each shard, and the number of all.
-        seed: Seed of the order.
-        global_batch_size: Examples of a step over all workers.
-        blocks: The block order; None for the full order.
-    """
+    """Return the order that reads every example once per epoch."""
     if blocks is None:
         return FullOrder(int(starts[-1]), seed)
     check_blocks(global_batch_size, blocks)

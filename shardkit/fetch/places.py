@@ -31,50 +31,26 @@ KEY_HASH = "key_hash"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is wanted of each example.
+    """What is wanted of each example."""
 
-    Attributes:
-        seed: Seed of the draws, 0 to 2**63 - 1.
-        crops: How windows are chosen; None without windows.
-        has_record: Whether the whole record is wanted.
-        has_image: Whether the encoded image is wanted.
-        has_size: Whether the height and the width of the image are wanted.
-        has_seed: Whether each example has a seed.
-        has_batch_seed: Whether each place has a seed, for functions of batches.
-        class_weights: Weights in label order; None for none.
-        short_last_batch: Whether an evaluation is not padded.
-    """
-
-    seed: int
-    crops: Crops | None = None
+    seed: int  # of the draws
+    crops: Crops | None = None  # how windows are chosen; None without windows
     has_record: bool = True
-    has_image: bool = False
-    has_size: bool = False
-    has_seed: bool = False
-    has_batch_seed: bool = False
-    class_weights: tuple[float, ...] | None = None
-    short_last_batch: bool = False
+    has_image: bool = False  # encoded
+    has_size: bool = False  # height and width of the image
+    has_seed: bool = False  # one for each example
+    has_batch_seed: bool = False  # one for each place, for functions of batches
+    class_weights: tuple[float, ...] | None = None  # in label order
+    short_last_batch: bool = False  # an evaluation without padding
 
 
 class Places:
-    """The places of one worker: place p is place p % B of step p // B, where a step has B examples of this worker.
-
-    Attributes:
-        end: Number of places.
-    """
+    """The places of one worker: place p is place p % B of step p // B, where a step has B examples of this worker."""
 
     def __init__(
         self, table: RecordTable, order: Order | None, layout: BatchLayout, wanted: Wanted, end_step: int
     ) -> None:
-        """Make the places of one input pipeline.
-
-        Args:
-            table: The split's record table.
-            order: Order of training; None for an evaluation, which reads in file order.
-            layout: The worker's part of every global batch.
-            wanted: What is wanted of each example.
-            end_step: End of the steps, exclusive.
-        """
+        """Make the places of one input pipeline."""
         self._table, self.order, self._layout, self._wanted = table, order, layout, wanted
         self.end = end_step * layout.per_worker_batch_size
         weights = wanted.class_weights
@@ -85,12 +61,7 @@ class Places:
         self._plans: dict[int, Columns] = {}
 
     def columns(self, first: int, count: int) -> Columns:
-        """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation.
-
-        Args:
-            first: Number of the first place.
-            count: How many.
-        """
+        """Return the columns of some places, [count, …] each; of fewer at the end of an evaluation."""
         stop = min(first + count, self.end)
         plans = [self._plan(number) for number in range(first // PLANNED, (stop - 1) // PLANNED + 1)]
         parts = []

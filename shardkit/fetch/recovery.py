@@ -49,16 +49,7 @@ class RecordRecovery:
         sources: Sources,
         decoding_error: DecodingError | None = None,
     ) -> None:
-        """Make the recovery of one input pipeline.
-
-        Args:
-            table: The split's record table.
-            damaged: The damaged records that were replaced, shared by all pipelines of an input function; None to stop
-                at the first one.
-            seed: Seed of the reader, 0 to 2**63 - 1; decides which examples replace damaged ones.
-            sources: Notice changes of the table's datasets.
-            decoding_error: Decodes an image; None if images are not decoded.
-        """
+        """Make the recovery of one input pipeline."""
         self._table, self._damaged, self._seed, self._decoding_error = table, damaged, seed, decoding_error
         self._sources = sources
         self._lost_classes = set[tuple[str, int]]()
@@ -71,27 +62,13 @@ class RecordRecovery:
         return self._damaged is not None
 
     def repaired(self, example_id: int, *, is_undecodable: bool) -> tuple[int, bytes]:
-        """Return the example in the place of one that was not read, and its data: itself, or a replacement.
-
-        Args:
-            example_id: Row in the table.
-            is_undecodable: Whether the record is intact, and its image known not to decode.
-
-        Raises:
-            RecordError, DataError, MachineError: See `reread_or_raise`, `replace`.
-        """
+        """Return the example in the place of one that was not read, and its data: itself, or a replacement."""
         if self.replaces:
             return self.replace(example_id, is_undecodable=is_undecodable)
         return example_id, self.reread_or_raise(example_id)
 
     def reread_or_raise(self, example_id: int) -> bytes:
-        """Return the data of a record that could not be read, if it is intact when it is read again.
-
-        Raises:
-            RecordError: It is damaged; names shard, record and key, and what is wrong.
-            DataError: Its shard was replaced.
-            MachineError: Its shard cannot be read.
-        """
+        """Return the data of a record that could not be read, if it is intact when it is read again."""
         try:
             data = self._read(example_id)
         except RecordError as error:
@@ -103,15 +80,6 @@ class RecordRecovery:
         """Return the example that replaces a damaged one, and its data.
 
         It is the same example if its record is intact when it is read again. All damaged records met are counted.
-
-        Args:
-            example_id: Row in the table.
-            is_undecodable: Whether the record is intact, and its image known not to decode.
-
-        Raises:
-            RecordError: No other record is intact, or there were more damaged ones than are allowed.
-            DataError: A shard was replaced.
-            MachineError: A shard cannot be read.
         """
         for candidate in self._candidates(example_id, is_undecodable=is_undecodable):
             try:
@@ -127,17 +95,7 @@ class RecordRecovery:
         raise self._irreplaceable(example_id)
 
     def find_undecodable(self, example_ids: npt.NDArray[np.int64], windows: npt.NDArray[np.int32]) -> int:
-        """Return the number of images of a failed step that do not decode; they are replaced from now on.
-
-        Args:
-            example_ids: int64[n].
-            windows: int32[n, 4], the windows that are decoded.
-
-        Raises:
-            RecordError: Damaged records are not replaced, which names the first by shard, record and key; or there were
-                more than are allowed.
-            DataError: A shard was replaced.
-        """
+        """Return the number of images of a failed step that do not decode; they are replaced from now on."""
         found = 0
         for example_id, window in zip(example_ids.tolist(), windows, strict=True):
             try:
@@ -160,10 +118,6 @@ class RecordRecovery:
 
         Only examples that were found to be damaged before are decoded here: so a step fails once for each of them, and
         not again in every epoch.
-
-        Args:
-            example_ids: int64[n].
-            windows: int32[n, 4]; None if images are not decoded.
         """
         if self._damaged is None or windows is None:
             return set()
@@ -289,12 +243,6 @@ def replacement(rank: int, attempt: int, seed: int, count: int) -> int:
 
     Over attempts 1 to count - 1 every other example comes exactly once, in an order that depends on rank and seed: if
     one record is intact, it is found.
-
-    Args:
-        rank: Rank of the damaged record among the examples of its class and dataset, in [0, count).
-        attempt: From 1 to count - 1; the next one if the chosen example is damaged too.
-        seed: Seed of the reader, 0 to 2**63 - 1.
-        count: Number of examples of the class and dataset, at least 2.
     """
     others = count - 1
     (start,) = hash64([str(rank)], seed=seed, purpose="replacement")

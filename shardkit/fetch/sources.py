@@ -51,15 +51,7 @@ class Sources:
     """The datasets of a table, compared with what their folders hold now; for one input pipeline."""
 
     def __init__(self, table: RecordTable, pixels: HeldPixels | None = None) -> None:
-        """Check the manifests, and remember their state.
-
-        Args:
-            table: The split's record table.
-            pixels: The decoded images in memory, which are given up, as the table's records are, if a file changes.
-
-        Raises:
-            DataError: A dataset was removed or converted again since the table was made.
-        """
+        """Check the manifests, and remember their state."""
         self._table, self._held = table, [one for one in (table.held, pixels) if one is not None]
         self._key_name = key_name(table)
         self.roots = list({root.url: root for root in table.roots}.values())
@@ -77,14 +69,7 @@ class Sources:
         return self._key_name is not None
 
     def check(self, *, is_last: bool) -> None:
-        """Check the datasets after records were read.
-
-        Args:
-            is_last: Whether none follow.
-
-        Raises:
-            DataError: A dataset was removed or converted again, or a shard was replaced.
-        """
+        """Check the datasets after records were read."""
         changed = [self._is_changed(root) for root in self.roots if isinstance(root, LocalFolder)]
         if any(changed) or is_last or time.monotonic() >= self._due:
             start = time.monotonic()
@@ -96,35 +81,19 @@ class Sources:
             self._due = end + _WAIT_FACTOR * (end - start)
 
     def check_manifests(self) -> None:
-        """Check that the manifests list the shards of the table.
-
-        Raises:
-            DataError: A manifest is gone, or lists other shards.
-        """
+        """Check that the manifests list the shards of the table."""
         for root in self.roots:
             self._check_manifest(root)
 
     def check_record(self, example_id: int, data: bytes) -> None:
-        """Check that a record is the one of an example.
-
-        Args:
-            example_id: Row in the table.
-            data: The record's data.
-
-        Raises:
-            DataError: It is another record.
-        """
+        """Check that a record is the one of an example."""
         if self._key_name is not None:
             found = key_of(data, self._key_name)
             if found is None or key_hashes([found])[0] != self._table.key_hash[example_id]:
                 raise self._other_record(example_id, found)
 
     def check_shard(self, example_id: int) -> None:
-        """Check that the shard of a damaged record is not another one: its manifest, and the keys before the record.
-
-        Raises:
-            DataError: It is another one.
-        """
+        """Check that the shard of a damaged record is not another one: its manifest, and the keys before the record."""
         root, (shard, number) = self._table.root(example_id), self._table.location(example_id)
         self._check_manifest(root)
         if self._key_name is None:
@@ -144,9 +113,6 @@ class Sources:
 
         So shards that were swapped before the table was made are found; their sizes may be equal. Records of others
         that have no key cannot be compared, and damaged records are left to the reader.
-
-        Raises:
-            DataError: The shard is another one.
         """
 
         def check(number: int) -> None:
@@ -260,15 +226,7 @@ def key_name(table: RecordTable) -> str | None:
 
 
 def key_of(data: bytes, name: str) -> bytes | None:
-    """Return the key in a record; None if it does not have one.
-
-    Args:
-        data: The record's data.
-        name: Name of the feature.
-
-    Raises:
-        RecordError: The data is no Example.
-    """
+    """Return the key in a record; None if it does not have one."""
     spans = find_features(data)
     if spans is None:
         values: Sequence[Any] = decode(data).get(name, ())

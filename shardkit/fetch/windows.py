@@ -1,6 +1,7 @@
 """Choose the crop windows of images: random resized crops for training, and those of evaluation.
 
-A window is int32[n, 4]: top, left, height, width in pixels of the stored image.
+Windows are int32[n, 4]: top, left, height, width in pixels of the stored images, of which `height` and `width` are
+int32[n]. Random ones follow from float32[UNIFORMS, n] in [0, 1).
 """
 
 import functools
@@ -24,23 +25,16 @@ WHOLE = (1.0, 1.0)  # the scale of crops that are whole images
 
 @dataclass(frozen=True, slots=True)
 class Crops:
-    """How the window of each image is chosen.
+    """How the window of each image is chosen."""
 
-    Attributes:
-        size: (height, width) that windows are resized to.
-        scale: Smallest and largest share of the image's area that a random crop covers; None without random crops.
-        ratio: Smallest and largest width / height of a random crop.
-        flip: Whether half of the images are mirrored.
-        fit: Without random crops: "crop" to the aspect ratio of `size`, or the whole image.
-        fraction: Share of the sides that "crop" keeps.
-    """
-
-    size: tuple[int, int]
+    size: tuple[int, int]  # (height, width) that windows are resized to
+    # Smallest and largest share of the image's area that a random crop covers; None without random crops.
     scale: tuple[float, float] | None = None
-    ratio: tuple[float, float] = (3 / 4, 4 / 3)
+    ratio: tuple[float, float] = (3 / 4, 4 / 3)  # smallest and largest width / height of a random crop
     flip: bool = False
+    # Without random crops: "crop" to the aspect ratio of `size`, or the whole image.
     fit: Literal["crop", "stretch", "pad"] = "crop"
-    fraction: float = 1.0
+    fraction: float = 1.0  # share of the sides that "crop" keeps
 
     @property
     def are_fixed(self) -> bool:
@@ -55,13 +49,7 @@ class Crops:
         return bool((window == [0, 0, int(height[0]), int(width[0])]).all())
 
     def windows(self, height: npt.NDArray[Any], width: npt.NDArray[Any], drawn: Draws) -> Windows:
-        """Return the window of each image.
-
-        Args:
-            height: int32[n], pixels.
-            width: int32[n], pixels.
-            drawn: float32[UNIFORMS, n] in [0, 1); for random crops only.
-        """
+        """Return the window of each image."""
         if self.scale is not None:
             return random_windows(drawn, height, width, scale=self.scale, ratio=self.ratio)
         if self.fit == "crop":
@@ -83,13 +71,6 @@ def random_windows(
     log-uniform in `ratio` are drawn up to ten times, and the first window that fits is used. If none fits, the largest
     centred window that `ratio` allows is used. If `scale` is (1, 1), every window is the whole image, whatever `ratio`
     is: no other window has that area.
-
-    Args:
-        drawn: float32[UNIFORMS, n] in [0, 1).
-        height: int32[n], pixels.
-        width: int32[n], pixels.
-        scale: Smallest and largest share of the image's area.
-        ratio: Smallest and largest width / height.
     """
     if tuple(scale) == WHOLE:
         return whole_windows(height, width)
@@ -131,12 +112,6 @@ def centre_windows(
     """Return the largest centred windows of the target's aspect ratio, shrunk to `fraction` of their sides.
 
     Resized to the target, this is the same as "resize the shorter side to size / fraction, then crop the centre".
-
-    Args:
-        height: int32[n], pixels.
-        width: int32[n], pixels.
-        size: (height, width) of the target, pixels.
-        fraction: Share of the sides, above 0 and at most 1.
     """
     height, width = height.astype(np.float32), width.astype(np.float32)
     unit = np.minimum(height / np.float32(size[0]), width / np.float32(size[1])) * np.float32(fraction)

@@ -292,11 +292,7 @@ def _counted(count: int, one: str, several: str | None = None) -> str:
 
 
 def remember_training(places: Sequence[str]) -> None:
-    """Remember the datasets of an input function.
-
-    Args:
-        places: Their folders.
-    """
+    """Remember the datasets of an input function."""
     _trained.update(places)
 
 

@@ -23,11 +23,7 @@ class Fetching:
     """The calls of Python of one input pipeline's graph."""
 
     def __init__(self, spec: PipelineSpec) -> None:
-        """Make the fetcher of the pipeline.
-
-        Raises:
-            DataError: A dataset was removed or converted again since the table was made.
-        """
+        """Make the fetcher of the pipeline."""
         table, options, image = spec.table, spec.options, spec.image
         sources = Sources(table, spec.pixels)
         error = None if image is None else partial(decoding_error, image=image)
@@ -100,9 +96,6 @@ def unbatched(dataset: Any) -> Any:
 
     `unbatch` adds a map that converts sparse and ragged tensors, also where there are none. Each function of a pipeline
     takes 10 to 20 ms before the first batch.
-
-    Args:
-        dataset: A dataset of dense tensors, [n, ...] each.
     """
     spec = tf.nest.map_structure(lambda one: tf.TensorSpec(one.shape[1:], one.dtype), dataset.element_spec)
     flat = tf.nest.flatten(spec)

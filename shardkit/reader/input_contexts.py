@@ -19,15 +19,7 @@ TO_EVALUATE = ", or training=False to evaluate"  # a remedy for too few examples
 
 
 def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
-    """Return the part of the global batch that an input pipeline feeds.
-
-    Args:
-        context: A `tf.distribute.InputContext`; one of a strategy's input pipelines.
-        global_batch_size: Examples of a step over all pipelines.
-
-    Raises:
-        CallError: Replicas do not divide evenly over pipelines, or the batch over replicas.
-    """
+    """Return the part of the global batch that an input pipeline feeds."""
     pipelines, replicas = context.num_input_pipelines, context.num_replicas_in_sync
     if replicas % pipelines:
         raise CallError(
@@ -43,9 +35,6 @@ def check_no_context_is_lost() -> None:
     """Refuse `distribute_datasets_from_function(lambda context: train_fn())`.
 
     Each replica would get a whole global batch, and each worker the same ones.
-
-    Raises:
-        CallError: A strategy with several replicas is calling a function of the user's that gives away its context.
     """
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name != _STRATEGY_CALL:

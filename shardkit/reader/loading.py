@@ -44,13 +44,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:
-    """Return the input function of validated arguments.
-
-    Raises:
-        UnknownNameError: There is no such split or class.
-        ManifestError, DataError: The dataset is damaged; the message names the file.
-        CallError: Arguments do not go together or do not suit the dataset, or the split cannot fill a batch.
-    """
+    """Return the input function of validated arguments."""
     placement = choose_placement(given.remote_service, independent_workers=given.independent_workers)
     source: Manifest | Mixture
     if isinstance(given.dataset, list):
@@ -116,11 +110,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
 
 
 def _held(spec: PipelineSpec) -> PipelineSpec:
-    """Return the pipeline with its records in memory, or its decoded images, as the cache says.
-
-    Raises:
-        CallError: What is to be held needs more than the limit, or differs from epoch to epoch.
-    """
+    """Return the pipeline with its records in memory, or its decoded images, as the cache says."""
     table, image, cache = spec.table, spec.image, spec.options.cache
     max_bytes = cache.max_bytes if isinstance(cache, Memory) else AUTO_BYTES
     if isinstance(cache, Memory) and cache.decoded:
@@ -147,11 +137,7 @@ def _held(spec: PipelineSpec) -> PipelineSpec:
 
 
 def warn_of_training_on(split: str) -> None:
-    """Warn if a split's name means validation or test, at the line that called the reader.
-
-    Args:
-        split: Name of a split that training reads whole, without `fold`.
-    """
+    """Warn if a split's name means validation or test, at the line that called the reader."""
     if split_of_folder(split) in _EVALUATION_SPLITS:
         warnings.warn(
             f"training=True (the default) repeats the split {split!r} endlessly, shuffled; "
@@ -171,11 +157,7 @@ def _caller_level() -> int:
 
 
 def check_split(manifest: Manifest, name: str) -> None:
-    """Check that a dataset has a split.
-
-    Raises:
-        UnknownNameError: There is none; of a slice, or of a sum of splits, the message says what to write instead.
-    """
+    """Check that a dataset has a split."""
     try:
         manifest.split_name(name)
     except UnknownNameError as error:
@@ -220,16 +202,7 @@ def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
 
 
 def check_remote_reading(table: RecordTable, *, record_by_record: bool, elsewhere: bool) -> None:
-    """Check that the shards can be read where they are stored; warn if that will be slow or dear.
-
-    Args:
-        table: The split's record table.
-        record_by_record: Whether each record takes a request of its own.
-        elsewhere: Whether other processes read, with TensorFlow's own file systems.
-
-    Raises:
-        CallError: TensorFlow cannot read them.
-    """
+    """Check that the shards can be read where they are stored; warn if that will be slow or dear."""
     for url in dict.fromkeys(root.url for root in table.roots):
         scheme = url.partition("://")[0] if "://" in url else "file"
         if scheme == "s3" and elsewhere:

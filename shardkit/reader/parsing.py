@@ -26,36 +26,18 @@ class Parser:
         labels: npt.NDArray[np.int64] | None = None,
         stored_as: StoredAs | None = None,
     ) -> None:
-        """Make a parser.
-
-        Args:
-            stored: The features of every example.
-            num_classes: Number of classes of the table.
-            labels: See RecordTable.relabelling; None if the table's labels are those in the records.
-            stored_as: See `stored_names`; None if the names in the records are those of the features. Features that the
-                records lack are not parsed.
-        """
+        """Make a parser; labels are `RecordTable.relabelling`, and features that the records lack are not parsed."""
         self._num_classes, self._labels = num_classes, labels
         names = {name: names_in_records(name, stored_as or {}) for name in stored}
         self._features = {name: (feature, names[name]) for name, feature in stored.items() if names[name]}
         self._spec = {one: _spec(feature) for feature, names in self._features.values() for one in names}
 
     def one(self, record: Any, dataset: Any = None) -> dict[str, Any]:
-        """Return the features of one record, scalars and vectors.
-
-        Args:
-            record: string[].
-            dataset: int64[], the number of the record's dataset; needed with labels.
-        """
+        """Return the features of one record, scalars and vectors."""
         return self._shaped(tf.io.parse_single_example(record, self._spec), dataset)
 
     def batch(self, records: Any, dataset: Any = None) -> dict[str, Any]:
-        """Return the features of a batch of records.
-
-        Args:
-            records: string[n].
-            dataset: int64[n], the numbers of the records' datasets; needed with labels.
-        """
+        """Return the features of a batch of records."""
         return self._shaped(tf.io.parse_example(records, self._spec), dataset)
 
     def label(self, parsed: dict[str, Any]) -> Any:

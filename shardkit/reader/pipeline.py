@@ -256,11 +256,7 @@ def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:
 
 
 def _stacked(made: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what is made of several examples with an axis for them.
-
-    Raises:
-        NotDenseError: It has ragged or sparse tensors, of which only `Dataset.batch` makes a batch.
-    """
+    """Return what is made of several examples with an axis for them."""
     if not all(isinstance(leaf, tf.Tensor) for leaf in tf.nest.flatten(made)):
         raise NotDenseError
     stacked: dict[str, Any] = tf.nest.map_structure(lambda *parts: tf.stack(parts), *made)
@@ -271,11 +267,6 @@ def _pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size:
     """Return the pixels of several images, [n, height, width, channels].
 
     The graph has the operations for each image: a loop in the graph takes half as much time again.
-
-    Args:
-        columns: Columns of the examples and their records, [n, …] each, n known.
-        image: Options of the images.
-        have_size: Whether all windows have the target's size.
     """
     encoded = tf.unstack(_encoded(columns))
     windows, is_png = tf.unstack(columns["window"]), columns.get("is_png")
@@ -351,13 +342,6 @@ def check_element(name: str, result: Any) -> Any:
     """Return the element that a user's function returned; a list becomes a tuple.
 
     tf.data would stack the parts of a list into one tensor.
-
-    Args:
-        name: Name of the argument.
-        result: What the function returned.
-
-    Raises:
-        CallError: The function returned None.
     """
     if result is None:
         msg = f"{name} returned None; it must return the element, a tensor or a tuple or dict of them: add the `return`"
@@ -366,11 +350,7 @@ def check_element(name: str, result: Any) -> Any:
 
 
 def check_no_weight(element: Mapping[str, Any]) -> None:
-    """Check that an element has no "weight", where the reader adds one.
-
-    Raises:
-        CallError: It has one.
-    """
+    """Check that an element has no "weight", where the reader adds one."""
     if "weight" in element:
         raise CallError(
             "map_fn returned a dict with 'weight', which the reader adds itself in evaluation (0 for padding) and with "

@@ -17,10 +17,6 @@ def count_classes(table: RecordTable) -> npt.NDArray[np.int64]:
 
     An example with several labels or objects counts once for each of them. The indexes of such datasets are read for
     this. The classes of masks are in their pixels; they are not counted.
-
-    Raises:
-        DataError: An index is missing or damaged.
-        MachineError: An index cannot be read.
     """
     if LABEL in table.features and table.num_classes:
         return np.bincount(table.label, minlength=table.num_classes).astype(np.int64)
@@ -44,19 +40,7 @@ def count_classes(table: RecordTable) -> npt.NDArray[np.int64]:
 def class_weights(
     table: RecordTable, classes: Sequence[str], sample_weight: str | Mapping[str, float]
 ) -> tuple[float, ...]:
-    """Return the weights of the classes in label order.
-
-    Args:
-        table: The split's record table.
-        classes: Names of the classes in label order.
-        sample_weight: "balanced" for N / (number of classes with examples * examples of the class), which is
-            scikit-learn's rule: the mean over all examples is 1. Or weights by class name, 1 for other classes; both
-            as `ReadArguments` has checked them.
-
-    Raises:
-        CallError: The examples do not have exactly one class each.
-        UnknownNameError: The dataset has no such class.
-    """
+    """Return the weights of the classes in label order."""
     if not table.has_class:
         raise CallError("sample_weight needs a dataset whose examples have one class each")
     if isinstance(sample_weight, str):

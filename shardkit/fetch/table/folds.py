@@ -31,15 +31,6 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
 
     Folds are stratified by class. Examples that share a group or are exact duplicates are in the same fold, also if
     only a chain of groups and duplicates connects them.
-
-    Args:
-        table: All examples of a split.
-        index: Number of the fold.
-        count: Number of folds.
-        training: Whether to return the other folds.
-
-    Raises:
-        CallError: The fold does not exist, or it has no example.
     """
     if not 2 <= count <= table.num_examples or not 0 <= index < count:
         msg = f"fold must be (index, count) with 2 <= count <= {table.num_examples:,} and 0 <= index < count; found "

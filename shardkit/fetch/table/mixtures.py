@@ -27,15 +27,10 @@ _COLUMNS = ("offset", "length", "key_hash", "height", "width", "image_start", "i
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """Several datasets and their weights.
-
-    Attributes:
-        manifests: The manifest of each dataset.
-        weights: The weight of each dataset, above 0, in any unit.
-    """
+    """Several datasets and their weights."""
 
     manifests: tuple[Manifest, ...]
-    weights: tuple[float, ...]
+    weights: tuple[float, ...]  # above 0, in any unit
 
     @property
     def classes(self) -> list[str]:
@@ -43,15 +38,7 @@ class Mixture:
         return list(dict.fromkeys(name for manifest in self.manifests for name in manifest.classes))
 
     def table(self, load: Callable[[Manifest], RecordTable], *, training: bool) -> RecordTable:
-        """Return the table of all examples, dataset by dataset.
-
-        Args:
-            load: Function that returns the table of one dataset.
-            training: False for an evaluation, which reads each example once.
-
-        Raises:
-            CallError: The datasets cannot be mixed, or an evaluation would read examples twice.
-        """
+        """Return the table of all examples, dataset by dataset."""
         tables = [load(manifest) for manifest in self.manifests]
         if not training:
             self._check_apart(tables)
@@ -78,15 +65,7 @@ class Mixture:
 
 
 def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
-    """Read the manifests of several datasets.
-
-    Args:
-        datasets: At least one (dataset, weight).
-
-    Raises:
-        CallError: An entry is not a pair, a dataset is given twice, or a weight is not a finite number above 0.
-        ManifestError: A dataset is damaged; the message names the file.
-    """
+    """Read the manifests of several datasets."""
     check_no_arrays("dataset", datasets)
     pairs = [_pair(one) for one in datasets]
     for number, (manifest, _) in enumerate(pairs):

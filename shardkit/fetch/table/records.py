@@ -48,12 +48,7 @@ class KeyColumns:
         self._lock = threading.Lock()
 
     def of(self, sha256: str, read: Callable[[], pa.ChunkedArray]) -> pa.ChunkedArray:
-        """Return the keys of a shard, in the order of its records.
-
-        Args:
-            sha256: Checksum of the shard's index.
-            read: Function that reads the keys; called if they are not in memory.
-        """
+        """Return the keys of a shard, in the order of its records."""
         with self._lock:
             column = self._columns.get(sha256)
             if column is not None:
@@ -72,60 +67,40 @@ class KeyColumns:
 
 @dataclass(frozen=True, slots=True)
 class RecordTable:
-    """One row for each example, by id: shard after shard, in file order.
-
-    Attributes:
-        features: Features that every record stores.
-        num_classes: Number of classes of the dataset.
-        shards: Shards that are not empty.
-        roots: [num_shards], folder of each shard's dataset.
-        dataset: int64[num_shards], number of each shard's dataset in a mixture. Two datasets may have the same folder:
-            versions of one dataset that grew.
-        identities: [num_shards], identity of each shard's file when the table was made; None in object stores, and if
-            the machine does not tell.
-        paths: [num_shards], paths of the TFRecord files, as TensorFlow opens them.
-        starts: int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1]).
-        record: int64[N], ascending, the record of each example of a selection; None if the table has all records.
-        offset: int64[N], offset of the record's frame in its shard, bytes.
-        length: int32[N], length of the record's data, bytes.
-        key_hash: int64[N], hash of the key.
-        label: int32[N], class number; -1 if an example does not have exactly one class.
-        height, width: int32[N], pixels.
-        image_start, image_bytes: int32[N]; the image is [start, start + bytes) of the record's data.
-        is_png: bool[N]; None if all images are JPEGs.
-        relabelling: int64[num_datasets, num_classes], label in the table for each dataset and label in its records;
-            None if the records' labels are right.
-        key_columns: Keys that were read.
-        stored_as: Names of features in the records of others, see `stored_names`.
-        key_paths: [num_shards], the beginning of the keys of records that have none, see `stored_names.record_key`.
-        held: The records in memory, a `memory.HeldRecords`; None if they are not held.
-        has_copies: Whether `paths` are local copies, which never change.
-    """
+    """One row for each example, by id: shard after shard, in file order."""
 
     features: Mapping[str, Feature]
     num_classes: int
-    shards: list[Shard]
-    roots: list[Folder]
+    shards: list[Shard]  # those that are not empty
+    roots: list[Folder]  # [num_shards], folder of each shard's dataset
+    # int64[num_shards], number of each shard's dataset in a mixture. Two datasets may have the same folder:
+    # versions of one dataset that grew.
     dataset: npt.NDArray[np.int64]
+    # [num_shards], identity of each shard's file when the table was made; None in object stores, and if the
+    # machine does not tell.
     identities: list[FileIdentity | None]
-    paths: list[str]
-    starts: npt.NDArray[np.int64]
-    offset: npt.NDArray[np.int64]
-    length: npt.NDArray[np.int32]
-    key_hash: npt.NDArray[np.int64]
-    label: npt.NDArray[np.int32]
-    height: npt.NDArray[np.int32]
+    paths: list[str]  # [num_shards], paths of the TFRecord files, as TensorFlow opens them
+    starts: npt.NDArray[np.int64]  # int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1])
+    offset: npt.NDArray[np.int64]  # int64[N], offset of the record's frame in its shard, bytes
+    length: npt.NDArray[np.int32]  # int32[N], length of the record's data, bytes
+    key_hash: npt.NDArray[np.int64]  # int64[N], hash of the key
+    label: npt.NDArray[np.int32]  # int32[N], class number; -1 if an example does not have exactly one class
+    height: npt.NDArray[np.int32]  # int32[N], pixels
     width: npt.NDArray[np.int32]
-    image_start: npt.NDArray[np.int32]
+    image_start: npt.NDArray[np.int32]  # int32[N]; the image is [start, start + bytes) of the record's data
     image_bytes: npt.NDArray[np.int32]
-    is_png: npt.NDArray[np.bool_] | None
+    is_png: npt.NDArray[np.bool_] | None  # bool[N]; None if all images are JPEGs
+    # int64[N], ascending, the record of each example of a selection; None if the table has all records.
     record: npt.NDArray[np.int64] | None = None
+    # int64[num_datasets, num_classes], label in the table for each dataset and label in its records; None if the
+    # records' labels are right.
     relabelling: npt.NDArray[np.int64] | None = None
     key_columns: KeyColumns = field(default_factory=KeyColumns)
-    stored_as: StoredAs = field(default_factory=dict)
+    stored_as: StoredAs = field(default_factory=dict)  # names of features in the records of others, see `stored_names`
+    # [num_shards], the beginning of the keys of records that have none, see `stored_names.record_key`.
     key_paths: list[str] = field(default_factory=list)
-    held: Any = None
-    has_copies: bool = False
+    held: Any = None  # the records in memory, a `memory.HeldRecords`; None if they are not held
+    has_copies: bool = False  # whether `paths` are local copies, which never change
 
     @property
     def num_examples(self) -> int:
@@ -170,12 +145,7 @@ class RecordTable:
         return list(keys)
 
     def peers(self, example_id: int, *, same_class: bool = True) -> npt.NDArray[np.int64]:
-        """Return the ids of all examples of an example's dataset and class, with its own, ascending.
-
-        Args:
-            example_id: Row in the table.
-            same_class: False for those of all classes.
-        """
+        """Return the ids of all examples of an example's dataset and class, with its own, ascending."""
         # A mixture joins tables one after another, so the records of a dataset are one range.
         shards = np.flatnonzero(self.dataset == self.dataset[self.shard_of(np.asarray([example_id]))[0]])
         records = self.starts[shards[0]], self.starts[shards[-1] + 1]
@@ -199,13 +169,7 @@ class RecordTable:
 
 
 def load_table(manifest: Manifest, split_name: str) -> RecordTable:
-    """Read the indexes of a split, and check shards and indexes against the manifest.
-
-    Raises:
-        UnknownNameError: The dataset has no such split.
-        DataError: A shard is missing or truncated, or an index is damaged or belongs to another shard.
-        MachineError: A shard or an index cannot be read.
-    """
+    """Read the indexes of a split, and check shards and indexes against the manifest."""
     shards = [shard for shard in manifest.split(split_name).shards if shard.num_examples]
     if not shards:
         raise DataError(f"{manifest.root.url}: split {split_name!r} has no examples")

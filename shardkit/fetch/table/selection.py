@@ -34,15 +34,10 @@ SELECTION_CHECKS = {
 
 
 class _Filter(NamedTuple):
-    """A condition on the rows of an index.
+    """A condition on the rows of an index."""
 
-    Attributes:
-        mask: Returns bool[N], the rows of an index that meet the condition.
-        columns: Names of the columns that the condition reads.
-    """
-
-    mask: Callable[[pa.Table], npt.NDArray[np.bool_]]
-    columns: frozenset[str]
+    mask: Callable[[pa.Table], npt.NDArray[np.bool_]]  # returns bool[N], the rows of an index that meet the condition
+    columns: frozenset[str]  # names of the columns that the condition reads
 
 
 def select(
@@ -53,18 +48,7 @@ def select(
     take: int | None,
     training: bool,
 ) -> RecordTable:
-    """Return the table of the selected examples.
-
-    Args:
-        table: All examples of the split.
-        where: Condition as text (see shardkit.dataset.conditions) or as a pyarrow expression; None for all examples.
-        fold: (index, count) of a fold; None for all folds.
-        take: Number of examples to keep; None for all.
-        training: Whether to read the other folds instead of the fold itself.
-
-    Raises:
-        CallError: The condition cannot be read, or no example meets it; the fold or the number is out of range.
-    """
+    """Return the table of the selected examples."""
     # Folds of the whole split, whatever the condition: two conditions would otherwise give two different folds.
     chosen = None if fold is None else in_fold(table, *fold, training=training)
     if where is not None:

@@ -183,16 +183,12 @@ def _shown(values: tuple[float, ...], factor: int = 1) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ImageOptions(Images):
-    """`Images` with the defaults of a dataset, and whether they are for training, as the pipeline receives them.
-
-    Attributes:
-        training: Whether images are cropped at random and mirrored, if `crop_scale` and `flip` say so.
-    """
+    """`Images` with the defaults of a dataset, and whether they are for training, as the pipeline receives them."""
 
     flip: bool = False
     eval_fit: EvalFit = "crop"
     eval_crop_fraction: float = 1.0
-    training: bool = True
+    training: bool = True  # whether images are cropped at random and mirrored, if `crop_scale` and `flip` say so
 
     @property
     def random_crop(self) -> tuple[float, float] | None:
@@ -207,13 +203,7 @@ class ImageOptions(Images):
 
     @classmethod
     def of(cls, images: Images, *, training: bool, has_boxes: bool) -> "ImageOptions":
-        """Return the options of these images.
-
-        Args:
-            images: What the user chose.
-            training: See the class.
-            has_boxes: Whether the dataset has boxes: whole images are the default then, since crops lose boxes.
-        """
+        """Return the options of these images."""
         defaults: dict[str, Any] = {}
         if images.augment == "imagenet":
             crop_scale = (1.0, 1.0) if has_boxes else (0.08, 1.0)

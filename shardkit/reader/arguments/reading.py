@@ -261,15 +261,7 @@ class ReadArguments:
 
 
 def check_start_step(found: Any, *, independent_workers: bool) -> int:
-    """Return a start step as a number, given as an argument or assigned; `check_start` knows the number of steps.
-
-    Args:
-        found: The step.
-        independent_workers: See `make_dataset_fn`.
-
-    Raises:
-        CallError: It is not a whole number from 0 to the last step; or workers are independent, and it is not 0.
-    """
+    """Return a start step as a number, given as an argument or assigned; `check_start` knows the number of steps."""
     step = _START_STEP("start_step", found)
     if step and independent_workers:
         raise CallError(

@@ -22,12 +22,7 @@ MAX_STEP = 1 << 40
 
 
 def stage_dataset(spec: StageSpec) -> Any:
-    """Return an endless dataset whose elements hold `spec.batch_size` images each.
-
-    Raises:
-        CallError: The split has fewer examples than a batch, or TensorFlow cannot read the dataset where it is.
-        DataError: The dataset is damaged.
-    """
+    """Return an endless dataset whose elements hold `spec.batch_size` images each."""
     dataset_fn = make_input_fn(spec)
     if spec.stage == "whole":
         dataset = dataset_fn()

@@ -29,18 +29,6 @@ def copy_shard(root: Folder, shard: Shard, descriptor: int, name: str, readers: 
 
     The bytes that are hashed are read back from the file: other processes may write into it, and a failing disk may
     return other bytes than were written. The file's modification time is `VERIFIED_NS` afterwards.
-
-    Args:
-        root: The dataset's folder.
-        shard: The shard, from its manifest.
-        descriptor: The file, open for reading and writing, as long as the shard.
-        name: The file's path, for errors.
-        readers: Threads that wait for the source, shared by all shards that are copied at the same time.
-
-    Raises:
-        DataError: The shard is missing or differs from the manifest.
-        MachineError: The source cannot be read, or the file does not keep what is written.
-        OSError: The file cannot be written.
     """
     for attempt in range(ATTEMPTS):
         sent, end = hashlib.sha256(), 0

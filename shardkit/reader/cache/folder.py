@@ -32,15 +32,10 @@ BLOCK_BYTES = 512  # unit of st_blocks, whatever the file system's own block siz
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the folder holds.
+    """What the folder holds."""
 
-    Attributes:
-        shards: Size in bytes of each shard by its sha256, unfinished copies included.
-        unwritten: Bytes that unfinished copies have yet to write.
-    """
-
-    shards: dict[str, int]
-    unwritten: int
+    shards: dict[str, int]  # size in bytes of each shard by its sha256, unfinished copies included
+    unwritten: int  # bytes that unfinished copies have yet to write
 
     @property
     def num_bytes(self) -> int:
@@ -49,15 +44,10 @@ class _Content:
 
 @dataclass(frozen=True, slots=True)
 class CacheFolder:
-    """The folder and its limit; see the module.
+    """The folder and its limit; see the module."""
 
-    Attributes:
-        path: Absolute path of the folder; all methods but those that name a file need it to exist.
-        limit_bytes: Maximum size of all shards in it, unfinished copies included.
-    """
-
-    path: str
-    limit_bytes: int
+    path: str  # absolute path of the folder; all methods but those that name a file need it to exist
+    limit_bytes: int  # maximum size of all shards in it, unfinished copies included
 
     def shard_path(self, sha256: str) -> str:
         """Return the path of a complete shard."""
@@ -77,11 +67,7 @@ class CacheFolder:
             os.close(descriptor)
 
     def lease(self, sha256s: Sequence[str]) -> Lease:
-        """Return a lease on shards. If the disk is full, evict for it: a lease needs 65 bytes for each shard.
-
-        Raises:
-            OSError: The lease cannot be written.
-        """
+        """Return a lease on shards. If the disk is full, evict for it: a lease needs 65 bytes for each shard."""
         with self.locked():
             while True:
                 try:
@@ -95,14 +81,6 @@ class CacheFolder:
 
         Leased shards are never evicted, nor are hard-linked ones: removing their name would free no bytes. Unfinished
         copies of killed processes are removed first.
-
-        Args:
-            sha256: The new shard's sha256; a file of that shard is going to be replaced, and does not count.
-            num_bytes: The new shard's size.
-            name: The new shard's name in errors.
-
-        Raises:
-            MachineError: Leased shards leave too little of the limit or of the disk.
         """
         used = shards_in_use(self.path)
         self._remove_leftovers(used)

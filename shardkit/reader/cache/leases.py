@@ -27,15 +27,7 @@ class Lease:
     """A claim on shards: none is evicted until `release`, or until this object or the process ends."""
 
     def __init__(self, directory: str, sha256s: Sequence[str]) -> None:
-        """Write the lease. Lock the folder: an eviction at the same time might not see it.
-
-        Args:
-            directory: The cache's folder.
-            sha256s: The sha256 of each shard, which need not be in the folder yet.
-
-        Raises:
-            OSError: The lease cannot be written.
-        """
+        """Write the lease. Lock the folder: an eviction at the same time might not see it."""
         path = f"{directory}/{secrets.token_hex(16)}.lease"
         descriptor = lock_file(path, fcntl.LOCK_EX)
         try:

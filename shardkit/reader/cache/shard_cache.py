@@ -56,16 +56,7 @@ class ShardCache:
     """A folder of copies that the processes of one host share."""
 
     def __init__(self, directory: str, limit_bytes: int) -> None:
-        """Name the folder; the first `fetch` creates it.
-
-        Args:
-            directory: Path of the folder, on a local disk with flock: hosts do not see each other's leases.
-            limit_bytes: Maximum size of all shards in it, unfinished copies included; at least 1. If processes have
-                different limits, each keeps to its own when it adds a shard.
-
-        Raises:
-            CallError: The folder is not local.
-        """
+        """Name the folder; the first `fetch` creates it."""
         # Decided by its name: opening a bucket would connect to it.
         if "://" in directory and not directory.startswith("file://"):
             raise CallError(f"{directory}: a cache is a local folder; give one on this machine's own disk")
@@ -76,16 +67,6 @@ class ShardCache:
 
         A shard that another thread or process is copying is waited for. If that process is killed, the next one in the
         queue copies.
-
-        Args:
-            roots: The dataset's folder of each shard.
-            shards: The shards, from their manifests. Equal ones share a copy.
-
-        Raises:
-            CallError: The limit is smaller than all the shards, or the cache is inside a dataset's folder.
-            DataError: A shard is missing, or differs from its manifest.
-            MachineError: A shard cannot be read, the limit or the disk is full, or the cache cannot be created or
-                written to.
         """
         self._check_limit(shards)
         for root in set(roots):
@@ -183,11 +164,7 @@ def _sha256(path: str) -> str:
 
 @contextlib.contextmanager
 def cache_errors(directory: str) -> Iterator[None]:
-    """Turn an OSError of the block into a MachineError that names the file and the remedy.
-
-    Args:
-        directory: The cache's folder, named if the error names no file.
-    """
+    """Turn an OSError of the block into a MachineError that names the file and the remedy."""
     try:
         yield
     except OSError as error:

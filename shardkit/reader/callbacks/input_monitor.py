@@ -139,17 +139,7 @@ class _MonitoredSteps:
         self._model = model
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run as many steps as `steps_per_execution` says, or until the data ends after at least one.
-
-        Args:
-            arguments: The iterator over batches; with JAX, the model's state before it.
-
-        Returns:
-            The logs of the last step; with JAX, a pair of logs and state.
-
-        Raises:
-            StopIteration: The data has ended.
-        """
+        """Run as many steps as `steps_per_execution` says, or until the data ends after at least one."""
         *state, batches = arguments
         result: Any = None
         for number in range(self._model.steps_per_execution):
@@ -177,16 +167,10 @@ def _num_images(batch: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StepTimes:
-    """Waits of steps that follow each other, from the return of one batch to the return of a later one.
-
-    Attributes:
-        num_images: Number of images in these steps.
-        seconds: Duration of these steps, waits included.
-        seconds_waited: Time spent waiting for batches.
-    """
+    """Waits of steps that follow each other, from the return of one batch to the return of a later one."""
 
     num_images: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # waits included
     seconds_waited: float = 0.0
 
     def __add__(self, other: "StepTimes") -> "StepTimes":
@@ -218,11 +202,7 @@ class StepTimes:
         return self.num_images / between if between > 0 else float("inf")
 
     def advice(self, dataset: str) -> str:
-        """Return one sentence: what was measured, and what to do.
-
-        Args:
-            dataset: Path or URL of the dataset; OUT if it is not known.
-        """
+        """Return one sentence: what was measured, and what to do."""
         if self.is_empty:
             return "InputMonitor measured nothing: it needs epochs of at least three steps."
         waited = f"{self.share_waiting:.0%}" if self.share_waiting >= WORTH_A_LOOK else f"{self.share_waiting:.1%}"

@@ -12,14 +12,7 @@ _PNG_DEPTH = 24  # offset of the byte of a PNG file with the bits per sample
 
 
 def move_annotations(parsed: dict[str, Any], window: Any, flip: Any | None, options: ImageOptions) -> dict[str, Any]:
-    """Return the features of an example, with the boxes and the mask of the decoded image instead of the stored one.
-
-    Args:
-        parsed: Features of one record; objects as `objects/…`, the mask encoded.
-        window: int32[4]: top, left, height, width in pixels of the stored image.
-        flip: bool[], whether the image is mirrored; None for never.
-        options: Options of the image.
-    """
+    """Return the features of an example, with the boxes and the mask of the decoded image instead of the stored one."""
     moved = dict(parsed)
     if features.MASK in moved:
         moved[features.MASK] = _mask(moved[features.MASK], window, flip, options)
@@ -90,12 +83,7 @@ def _nearest(pixels: Any, size: Any) -> Any:
 
 
 def targets(moved: dict[str, Any], max_boxes: int) -> Any:
-    """Return the label of the decoded image: its mask, or its boxes with their labels.
-
-    Returns:
-        int32[height, width]; or {"boxes": float32[max_boxes, 4], "labels": int32[max_boxes]}: the first objects in the
-        order stored, padded with 0 and -1. All shapes are static.
-    """
+    """Return the label of the decoded image: its mask, or its first boxes with their labels, padded with 0 and -1."""
     if features.MASK in moved:
         return moved[features.MASK]
     boxes, labels = moved[f"{features.OBJECTS}bbox"][:max_boxes], moved[features.OBJECT_LABELS][:max_boxes]

@@ -1,4 +1,9 @@
-"""Decode one image: only its window, then resize, cast and flip it; all shapes are static."""
+"""Decode one image: only its window, then resize, cast and flip it; all shapes are static.
+
+window    int32[4]: top, left, height, width in pixels of the stored image
+is_png    bool[]; None if all images are JPEGs, True if all are PNGs
+flip      bool[], whether to mirror left to right; None for never
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,15 +22,8 @@ RATIOS = (1, 2, 4, 8)
 def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, target: Any | None = None) -> Any:
     """Return the pixels of a window, uint8[window height, window width, channels].
 
-    A JPEG is decoded only as far as the window needs; a PNG as a whole, which its format requires.
-
-    Args:
-        encoded: Bytes of a JPEG or PNG.
-        window: int32[4]: top, left, height, width.
-        is_png: bool[]; None if all images are JPEGs, True if all are PNGs.
-        channels: 1 or 3.
-        target: (height, width) that the window is resized to afterwards: the window of a JPEG is decoded at the largest
-            of RATIOS at which both its sides are at least as long as the target's. None to decode at full size.
+    A JPEG is decoded only as far as the window needs; a PNG as a whole, which its format requires. With a target, the
+    window of a JPEG is decoded at the largest of RATIOS at which both its sides are at least as long as the target's.
     """
 
     def jpeg(ratio: int = 1) -> Any:
@@ -70,14 +68,7 @@ def luma(pixels: Any) -> Any:
 
 
 def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: ImageOptions) -> str | None:
-    """Return the decoder's error, or None if the window decodes; runs eagerly.
-
-    Args:
-        encoded: Bytes of a JPEG or PNG.
-        window: int32[4]: top, left, height, width.
-        is_png: Whether the image is a PNG.
-        image: Options of the image.
-    """
+    """Return the decoder's error, or None if the window decodes; runs eagerly."""
     with tf.device("CPU:0"):
         target = target_size(tf.constant(window), image) if image.scaled_decoding else None
         try:
@@ -93,12 +84,7 @@ def short_error(error: Any) -> str:
 
 
 def ratio_index(window: Any, target: Any) -> Any:
-    """Return the index into RATIOS of the largest one that keeps the window as large as the target, int32[].
-
-    Args:
-        window: int32[4]: top, left, height, width.
-        target: int32[2] or two ints: height, width.
-    """
+    """Return the index into RATIOS of the largest one that keeps the window as large as the target, int32[]."""
     is_enough = tf.reduce_all(window[2:] // np.array(RATIOS[1:], np.int32)[:, np.newaxis] >= target, axis=1)
     return tf.math.count_nonzero(is_enough, dtype=tf.int32)  # what is large enough at 8 is so at 4
 
@@ -110,10 +96,6 @@ def scaled_window(window: Any, ratio: int) -> Any:
     stored one. The window's sides are rounded first and its middle next, so both are within half a decoded pixel of the
     exact ones. A window inside the image stays inside: rounding moves an edge by less than one pixel, and the side of
     the decoded image is rounded up.
-
-    Args:
-        window: int32[4]: top, left, height, width.
-        ratio: One of RATIOS.
     """
     if ratio == 1:
         return window
@@ -135,15 +117,8 @@ def is_padded(options: ImageOptions) -> bool:
 
 
 def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | None = None) -> Any:
-    """Return the pixels resized to the target, cast and flipped; [height, width, channels], static shape.
-
-    Args:
-        pixels: uint8[any height, any width, channels].
-        flip: bool[], whether to mirror left to right; None for never.
-        options: Options of the image.
-        shape: int32[2], the window's sides before scaled decoding rounded them, which determine the padding; None for
-            those of pixels.
-    """
+    """Return the pixels resized to the target, cast and flipped; [height, width, channels], static shape."""
+    # The shape is the window's before scaled decoding rounded its sides; the padding depends on it.
     finished = _cast(_resized(pixels, options, shape), options)
     if flip is not None:
         # Flipped last: a uint8 image has a quarter of the bytes.
@@ -153,14 +128,7 @@ def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | No
 
 
 def finish_several(images: Sequence[Any], flips: Any | None, options: ImageOptions, *, have_size: bool) -> Any:
-    """Return what `finish` returns for several images, by fewer operations: [n, height, width, channels].
-
-    Args:
-        images: uint8[any height, any width, channels] each.
-        flips: bool[n], whether to mirror each; None for never.
-        options: Options of the images.
-        have_size: Whether all have the target's size already.
-    """
+    """Return what `finish` returns for several images, by fewer operations: [n, height, width, channels]."""
     resized = tf.stack([one if have_size else _resized(one, options, None) for one in images])
     resized = tf.ensure_shape(resized, [len(images), *options.size, options.channels])
     if have_size:  # mirrored as uint8
@@ -171,10 +139,7 @@ def finish_several(images: Sequence[Any], flips: Any | None, options: ImageOptio
 def finish_held(pixels: Any, flips: Any | None, options: ImageOptions) -> Any:
     """Return what `finish` returns for images of one size that were held in memory: [n, height, width, channels].
 
-    Args:
-        pixels: Images of the target's dtype, which are finished, or uint8 ones of any one size.
-        flips: bool[n], whether to mirror each; None for those that are mirrored already, or never.
-        options: Options of the images.
+    They are finished if they have the target's dtype; else they are as stored, uint8.
     """
     if tuple(pixels.shape[1:3]) != tuple(options.size):
         return _mirrored(_cast(_RESIZE[options.resize_method](pixels, options.size), options), flips)
@@ -217,12 +182,7 @@ def _padded(pixels: Any, shape: Any, options: ImageOptions) -> Any:
 
 
 def pad_geometry(shape: Any, size: tuple[int, int]) -> tuple[Any, Any]:
-    """Return the size of a resized image inside the target, and of its border at the top left; int32[2] each.
-
-    Args:
-        shape: int32[2], height and width of the image.
-        size: (height, width) of the target.
-    """
+    """Return the size of a resized image inside the target, and of its border at the top left; int32[2] each."""
     shape = tf.cast(shape, tf.int64)
     # Each side, to the nearest pixel, as if the other one filled the target; the side that would exceed it is clipped.
     fitted = (2 * shape * size[::-1] + shape[::-1]) // (2 * shape[::-1])

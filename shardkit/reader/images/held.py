@@ -54,11 +54,7 @@ class _Decoder:
         self._together = tf.function(self._decode_together, autograph=False)
 
     def one(self, example_id: int, encoded: bytes) -> npt.NDArray[Any]:
-        """Return the pixels of an example's image.
-
-        Raises:
-            RecordError: It does not decode.
-        """
+        """Return the pixels of an example's image."""
         with tf.device("CPU:0"):
             try:
                 found = self._decode(
@@ -70,11 +66,7 @@ class _Decoder:
         return pixels
 
     def many(self, parts: Iterator[tuple[_Ids, list[bytes]]]) -> Iterator[tuple[_Ids, npt.NDArray[Any]]]:
-        """Yield the examples whose images decode, and their pixels.
-
-        Args:
-            parts: Examples, int64[n], and the encoded image of each.
-        """
+        """Yield the examples whose images decode, and their pixels."""
         for ids, encoded in parts:
             for first in range(0, len(ids), _TOGETHER):
                 yield self._of_some(ids[first : first + _TOGETHER], encoded[first : first + _TOGETHER])

@@ -19,19 +19,10 @@ from shardkit.reader.python_calls import callable_in_graph
 
 
 class IteratorWatch:
-    """What is known of the iterators of one input function.
-
-    Attributes:
-        num_starts: How often a start step was read; each new iterator raises it by at least 1.
-    """
+    """What is known of the iterators of one input function."""
 
     def __init__(self, steps_per_epoch: int | None, *, lacks_labels: bool = False) -> None:
-        """Begin to watch.
-
-        Args:
-            steps_per_epoch: Steps of an epoch of endless data; None for data that ends.
-            lacks_labels: Whether batches are images with nothing to compare what a model says of them with.
-        """
+        """Begin to watch."""
         self.num_starts = 0
         self._warnings: list[Callable[[FrameType], str | None]] = []
         if steps_per_epoch is not None:
@@ -51,12 +42,7 @@ class IteratorWatch:
         self._warnings.append(lambda frame: padding_mistake(frame, stops=False))
 
     def note(self, step: Any) -> tuple[Any, bytes]:
-        """Count this start, and warn once of each mistake in a call of Keras that iterates over this data.
-
-        Returns:
-            The step, and why Keras must not read the data; empty if it may. An error raised here would be printed with
-            four tracebacks.
-        """
+        """Count this start, and warn once of each mistake in a call of Keras that iterates over this data."""
         self.num_starts += 1
         calls = list(_calls_of_keras())
         for find in list(self._warnings):
@@ -73,13 +59,7 @@ class WatchedStart(StartStep):
     """A start step that tells an `IteratorWatch` when it is read."""
 
     def __init__(self, variable: Any, num_steps: int | None, watch: IteratorWatch) -> None:
-        """Wrap a variable; see `StartStep`.
-
-        Args:
-            variable: An int64 `tf.Variable`.
-            num_steps: Number of steps of an evaluation; None in training.
-            watch: The watch of the input function.
-        """
+        """Wrap a variable; see `StartStep`."""
         super().__init__(variable, num_steps)
         self._note = callable_in_graph(watch.note, [tf.int64, tf.string])
 

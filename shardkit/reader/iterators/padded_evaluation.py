@@ -43,13 +43,7 @@ def mark_padding(dataset: Any, num_rows: int, layout: BatchLayout) -> None:
 
 
 def padding_mistake(frame: FrameType, *, stops: bool) -> str | None:
-    """Return what is wrong with an evaluation by Keras that counts padding; None if nothing is known to be.
-
-    Args:
-        frame: A frame of Keras.
-        stops: Whether to return mistakes that must stop the evaluation: wrong metrics. Otherwise those to warn of: a
-            wrong loss of a model without metrics, and metrics that cannot be seen.
-    """
+    """Return what is wrong with an evaluation by Keras that counts padding; None if nothing is known to be."""
     model: Any = frame.f_locals.get("self")
     data: Any = frame.f_locals.get(_EVALUATIONS.get(frame.f_code.co_name, ""))
     padding = _padding_of(data)

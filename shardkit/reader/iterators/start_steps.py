@@ -22,15 +22,7 @@ MAX_POSITION = 1 << 60
 
 
 def check_start(step: int, num_steps: int | None) -> None:
-    """Check that a step exists.
-
-    Args:
-        step: First step of an iterator.
-        num_steps: Number of steps of an evaluation; None in training, which does not end.
-
-    Raises:
-        CallError: The step is below 0 or not below the end.
-    """
+    """Check that a step exists."""
     if 0 <= step < (MAX_STEP if num_steps is None else num_steps):
         return
     raise CallError(_refusal(num_steps).format(step))
@@ -65,12 +57,7 @@ class StartStep:
     """
 
     def __init__(self, variable: Any, num_steps: int | None) -> None:
-        """Wrap a variable.
-
-        Args:
-            variable: An int64 `tf.Variable`.
-            num_steps: Number of steps of an evaluation; None in training, which does not end.
-        """
+        """Wrap a variable."""
         self._variable, self._num_steps = variable, num_steps
 
     def __int__(self) -> int:
@@ -105,12 +92,6 @@ def dataset_per_iterator(
     TensorFlow's datasets, only `LoadDataset` calls a function while its iterator is initialised, to let users choose
     how files are read. Here it reads no files, only the metadata record that it requires, in TensorFlow's file system
     in memory.
-
-    Args:
-        make: Function that returns the dataset; traced once. `iter()` raises the errors of its graph.
-        spec: The dataset's `element_spec`.
-        keep: Object that must exist as long as the dataset, such as a variable that `make` reads.
-        num_elements: Cardinality of the dataset; not checked.
     """
 
     @without_autograph

@@ -25,11 +25,7 @@ class ReadInstructions:
     """Instructions for the examples of some steps, in the order in which they are read: columns, [n] each."""
 
     def __init__(self, spec: PipelineSpec) -> None:
-        """Make the lookups of the table's columns.
-
-        Args:
-            spec: The input pipeline.
-        """
+        """Make the lookups of the table's columns."""
         table, options = spec.table, spec.options
         self._spec, self._options = spec, options
         names = ["label", KEY_HASH, "height", "width", "image_start", "image_bytes", "offset"]
@@ -47,12 +43,7 @@ class ReadInstructions:
 
     @without_autograph
     def __call__(self, first: Any) -> dict[str, Any]:
-        """Return the instructions of a block of places, at the end of an evaluation of fewer.
-
-        Args:
-            first: int64[], the number of the first place: step * per_worker_batch_size + the place in the worker's
-                part.
-        """
+        """Return the instructions of a block of places, at the end of an evaluation of fewer."""
         layout, num_examples = self._spec.layout, self._spec.table.num_examples
         size = layout.per_worker_batch_size
         places = tf.range(first, tf.minimum(first + self._spec.block_size, self._spec.end_step * size))

@@ -27,12 +27,6 @@ def manifest_check(table: RecordTable) -> Callable[[Any], Any]:
 
     It looks for the manifests of local folders where the graph runs, which takes about 0.2 ms. An append changes no
     shard, and keeps the manifest from before it: that one will do.
-
-    Args:
-        table: The split's record table.
-
-    Raises:
-        DataError: See Sources.
     """
     local = [root for root in Sources(table).roots if isinstance(root, LocalFolder)]
     paths = [f"{root.url}/{naming.MANIFEST}" for root in local]

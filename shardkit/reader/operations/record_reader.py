@@ -17,9 +17,6 @@ def read_record(instruction: dict[str, Any]) -> dict[str, Any]:
     `TFRecordDatasetV2` with `byte_offsets` (TensorFlow 2.14 and later) seeks inside a TFRecord, and checks the CRCs.
     One is made for every record, inside a parallel map, which takes about 100 microseconds. TensorFlow's own error
     names neither file nor record, so a damaged record is an empty string at first.
-
-    Args:
-        instruction: Scalars, among them `path` and `offset`.
     """
     path, offset = instruction["path"], instruction["offset"]
     records = tf.raw_ops.TFRecordDatasetV2(

@@ -51,10 +51,10 @@ class _State:
 
 
 def retry_failed_steps(
-    first_step: Any,
-    batches: Callable[[Any], Any],
-    find_causes: Callable[[Any], Any],
-    give: Callable[[Any, Any], Any],
+    first_step: Any,  # a dataset of one int64[]
+    batches: Callable[[Any], Any],  # a step, to the dataset of the batches from that step on
+    find_causes: Callable[[Any], Any],  # a failed step, to the number of causes that will not fail again; may raise
+    give: Callable[[Any, Any], Any],  # a batch and its number, to what is given of it
     end_step: int,
     batches_per_step: int,
 ) -> Any:
@@ -63,15 +63,6 @@ def retry_failed_steps(
     Errors without a known cause are raised unchanged. An iterator that was restored from a checkpoint raises
     InvalidArgumentError, which names the step to start at: the state of the reader is in Python, and would not be
     restored. TensorFlow refuses to save such an iterator, with a message that does not help, so saving is allowed.
-
-    Args:
-        first_step: Dataset of one int64[].
-        batches: Function from a step, int64[], to the dataset of the batches from that step on.
-        find_causes: Function from a step, int64[], to the number of causes found among its examples, int64[]; the same
-            batches do not fail again for these. It may raise.
-        give: Function from a batch and its number, int64[], to what is given of it.
-        end_step: End of the steps, exclusive.
-        batches_per_step: Number of batches that the dataset gives for every step.
     """
 
     def attempts_from(first: Any) -> Any:
@@ -123,13 +114,7 @@ def retry_failed_steps(
 
 
 def _next_kind(is_unmoved: Any, last_kind: Any, find_causes: Callable[[], Any]) -> Any:
-    """Return the kind of the next attempt, int64[].
-
-    Args:
-        is_unmoved: Whether the last attempt failed at its first batch.
-        last_kind: Kind of the last attempt.
-        find_causes: See retry_failed_steps.
-    """
+    """Return the kind of the next attempt, int64[]."""
     watched, informed, plain = (tf.constant(kind, tf.int64) for kind in (_WATCHED, _INFORMED, _PLAIN))
     is_new = ~is_unmoved & tf.equal(last_kind, _PLAIN)
     is_known = is_new | (is_unmoved & tf.equal(last_kind, _INFORMED))

@@ -33,12 +33,6 @@ def check_traced(placement: Placement | None) -> None:
 
     TensorFlow does not tell the input function which strategy calls it. But only this strategy traces it, in order to
     send its graph to the workers; the others run it.
-
-    Args:
-        placement: The placement of the input function's pipelines.
-
-    Raises:
-        CallError: The function is being traced, and nothing makes the workers read different batches.
     """
     if not tf.executing_eagerly() and not isinstance(placement, IndependentStreams):
         raise CallError(
@@ -58,11 +52,7 @@ class IndependentStreams:
     """
 
     def __call__(self, spec: PipelineSpec) -> Any:
-        """Return the dataset of every worker; `spec.start_step` is not read.
-
-        Raises:
-            CallError: There are several input pipelines, which ParameterServerStrategy does not have.
-        """
+        """Return the dataset of every worker; `spec.start_step` is not read."""
         if spec.layout.num_workers > 1:
             raise CallError(
                 f"independent_workers is for ParameterServerStrategy, whose workers share one input pipeline; found "

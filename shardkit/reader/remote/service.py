@@ -50,24 +50,12 @@ _COLUMNS = ("offset", "label", "key_hash", "height", "width", "image_start", "im
 
 @dataclass(frozen=True, slots=True)
 class ServicePlacement:
-    """Placement of pipelines on the workers of a tf.data service.
-
-    Attributes:
-        service: The service that the user gave.
-    """
+    """Placement of pipelines on the workers of a tf.data service."""
 
     service: Service
 
     def __call__(self, spec: PipelineSpec) -> Any:
-        """Return the dataset of one input pipeline, in per-replica batches as `pipeline.build` does.
-
-        Args:
-            spec: The input pipeline; the service receives the current value of its start_step.
-
-        Raises:
-            CallError: The table is too large to be sent.
-            MachineError: No dispatcher answers at the address.
-        """
+        """Return the dataset of one input pipeline, in per-replica batches as `pipeline.build` does."""
         layout, start_step = spec.layout, spec.start_step
         assert isinstance(start_step, StartStep)  # noqa: S101 - made by DatasetFn
         check_size(spec.table)
@@ -100,11 +88,7 @@ class ServicePlacement:
 
 
 def check_size(table: RecordTable) -> None:
-    """Check that a table fits into a message.
-
-    Raises:
-        CallError: It does not; the message names both sizes.
-    """
+    """Check that a table fits into a message."""
     columns = [getattr(table, name) for name in _COLUMNS]
     num_bytes = sum(column.nbytes for column in columns if column is not None)
     if num_bytes > MAX_TABLE_BYTES:
@@ -116,14 +100,7 @@ def check_size(table: RecordTable) -> None:
 
 
 def check_answers(address: str) -> None:
-    """Wait until a gRPC server answers: TensorFlow would wait forever, without a message.
-
-    Args:
-        address: The dispatcher's address, "grpc://host:port".
-
-    Raises:
-        MachineError: No server has answered within WAIT_SECONDS.
-    """
+    """Wait until a gRPC server answers: TensorFlow would wait forever, without a message."""
     host, _, port = address.removeprefix("grpc://").rpartition(":")
     until, found = time.monotonic() + WAIT_SECONDS, ""
     while True:
