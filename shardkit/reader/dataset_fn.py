@@ -17,8 +17,7 @@ from shardkit.order import sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.reading import check_start_step
-from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
-from shardkit.reader.iterators.padded_evaluation import mark_padding
+from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart, mark_padding
 from shardkit.reader.iterators.start_steps import (
     StartStep,
     check_start,
@@ -27,7 +26,7 @@ from shardkit.reader.iterators.start_steps import (
 )
 from shardkit.reader.not_data import NotData
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.remote.placement import IndependentStreams, Placement, check_traced
+from shardkit.reader.remote.service import IndependentStreams, Placement, check_traced
 
 UNKNOWN = "DATASET"
 # A callback sees batches, not where they come from: the datasets that this process was asked to train on, for messages.

@@ -31,9 +31,7 @@ from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, finish_held, finish_several, target_size
-from shardkit.reader.operations.instructions import ReadInstructions
-from shardkit.reader.operations.manifest_check import manifest_check
-from shardkit.reader.operations.record_reader import read_record
+from shardkit.reader.operations.reading import ReadInstructions, manifest_check, read_record
 from shardkit.reader.parsing import Parser
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import without_autograph

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardkit.fetch import windows as crops
-from shardkit.reader.operations import crops as crop_ops
+from shardkit.reader.operations import reading as crop_ops
 
 SCALE, RATIO = (0.08, 1.0), (3 / 4, 4 / 3)
 NEXT_BELOW_1 = np.float32(1 - 2**-24)  # the greatest uniform there is

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from shardkit.dataset.index.file import key_hashes
 from shardkit.errors import CallError
-from shardkit.fetch import draws
+from shardkit.fetch import places as draws
 from shardkit.fetch.windows import UNIFORMS, random_windows
 from shardkit.reader import Images, make_dataset_fn
 

@@ -2,7 +2,9 @@
 
     <sha256>.tfrecord          a complete shard, under the checksum of its manifest: equal shards of two datasets share
                                one file, and versions of one dataset never mix
-    <sha256>.used, *.lease     see `leases`
+    <random>.lease             the sha256 of every shard that one input reads, one a line; locked by the kernel as long
+                               as the input exists
+    <sha256>.used              empty; its modification time is when the shard's last lease began or ended
     .shardkit-tmp-<sha256>     an unfinished copy, locked by its writer; it has the shard's length from the start, so
                                that the room it will need is already counted
     lock                       held while sizes are counted, shards evicted or renamed, and leases written
@@ -10,18 +12,22 @@
 The kernel releases all these locks when their process exits, even on SIGKILL. So the files of a killed process are told
 from those of a running one without a daemon or a file of process numbers. Other files in the folder are neither counted
 nor touched.
+
+An input has one lease, written once, before the first of its shards is copied: one for each shard would reach the usual
+limit of 1,024 descriptors. It is written, and shards are evicted, while the folder is locked.
 """
 
 import contextlib
 import fcntl
 import os
 import re
+import secrets
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shardkit.errors import MachineError
-from shardkit.reader.cache.leases import Lease, last_used_ns, shards_in_use, stamp_path
-from shardkit.storage import TEMPORARY, is_out_of_space
+from shardkit.storage import TEMPORARY, is_out_of_space, write_fully
 from shardkit.storage.kernel_locks import lock_file
 
 _SHARD = re.compile(r"(?P<sha256>[0-9a-f]{64})\.tfrecord")
@@ -66,7 +72,7 @@ class CacheFolder:
         finally:
             os.close(descriptor)
 
-    def lease(self, sha256s: Sequence[str]) -> Lease:
+    def lease(self, sha256s: Sequence[str]) -> "Lease":
         """Return a lease on shards. If the disk is full, evict for it: a lease needs 65 bytes for each shard."""
         with self.locked():
             while True:
@@ -163,3 +169,81 @@ class CacheFolder:
                         os.remove(f"{self.path}/{name}")
                     finally:
                         os.close(descriptor)
+
+
+_LEASE = re.compile(r"[0-9a-f]{32}\.lease")
+
+
+class Lease:
+    """A claim on shards: none is evicted until `release`, or until this object or the process ends."""
+
+    def __init__(self, directory: str, sha256s: Sequence[str]) -> None:
+        """Write the lease. Lock the folder: an eviction at the same time might not see it."""
+        path = f"{directory}/{secrets.token_hex(16)}.lease"
+        descriptor = lock_file(path, fcntl.LOCK_EX)
+        try:
+            write_fully(descriptor, "".join(f"{sha256}\n" for sha256 in sha256s).encode(), 0)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(path)
+            os.close(descriptor)
+            raise
+        for sha256 in sha256s:
+            _stamp(directory, sha256, create=True)
+        self._finalizer = weakref.finalize(self, _release, directory, tuple(sha256s), path, descriptor, os.getpid())
+
+    def release(self) -> None:
+        """End the lease; calls after the first do nothing."""
+        self._finalizer()
+
+
+def shards_in_use(directory: str) -> set[str]:
+    """Return the sha256 of all shards with a lease, and remove the leases of killed processes. Lock the folder."""
+    used: set[str] = set()
+    for name in os.listdir(directory):
+        if not _LEASE.fullmatch(name):
+            continue
+        path = f"{directory}/{name}"
+        try:
+            descriptor = lock_file(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with contextlib.suppress(FileNotFoundError), open(path) as file:
+                used.update(file.read().split())
+        else:
+            # Another user's file may not be removable; it has no effect.
+            with contextlib.suppress(FileNotFoundError, PermissionError):
+                os.remove(path)
+            os.close(descriptor)
+    return used
+
+
+def last_used_ns(directory: str, sha256: str) -> int:
+    """Return when a shard was last used, in ns since the epoch; 0 if that is unknown."""
+    try:
+        return os.stat(stamp_path(directory, sha256)).st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def stamp_path(directory: str, sha256: str) -> str:
+    """Return the path of the file whose modification time is when a shard was last used."""
+    return f"{directory}/{sha256}.used"
+
+
+def _stamp(directory: str, sha256: str, *, create: bool) -> None:
+    path = stamp_path(directory, sha256)
+    # The file may be another user's, or evicted. An old time only makes the shard one of the first to be evicted.
+    with contextlib.suppress(OSError):
+        if create:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
+        os.utime(path)
+
+
+def _release(directory: str, sha256s: Sequence[str], path: str, descriptor: int, process: int) -> None:
+    """End a lease without taking a lock: the garbage collector may call this at any moment."""
+    if os.getpid() == process:  # a forked child has a copy of the lease, and must not end it
+        for sha256 in sha256s:
+            _stamp(directory, sha256, create=False)
+        with contextlib.suppress(OSError):
+            os.remove(path)
+    os.close(descriptor)

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from shardkit.reader.column_lookup import ANONYMOUS
 from shardkit.reader.iterators.start_steps import drawn_number
-from shardkit.reader.python_calls import without_autograph
+from shardkit.reader.python_calls import ANONYMOUS, without_autograph
 
 _RESTORED = (
     "an iterator of shardkit's reader cannot be restored from a checkpoint: leave it out, save the number of steps, "

@@ -15,7 +15,7 @@ from measuring import BATCH_SIZE
 
 from shardkit import reader
 from shardkit.dataset.index.file import key_hashes
-from shardkit.fetch import draws
+from shardkit.fetch import places as draws
 from shardkit.fetch.windows import UNIFORMS, random_windows
 from shardkit.reader.images.decoding import RATIOS, ratio_index
 

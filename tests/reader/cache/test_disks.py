@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import MachineError
-from shardkit.reader.cache import copying
+from shardkit.reader.cache import shard_cache as copying
 from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.storage import LocalFolder
 

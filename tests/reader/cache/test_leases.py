@@ -127,7 +127,7 @@ import shardkit
 # As in cache_user.py: leases need no TensorFlow.
 package = sys.modules["shardkit.reader"] = types.ModuleType("shardkit.reader")
 package.__path__ = [str(pathlib.Path(shardkit.__file__).parent / "reader")]
-from shardkit.reader.cache.leases import Lease
+from shardkit.reader.cache.folder import Lease
 
 lease = Lease(sys.argv[1], sys.argv[2:])
 child = os.fork()

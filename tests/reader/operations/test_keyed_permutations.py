@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit.order.keyed_permutations import permute_ranges
-from shardkit.reader.operations import keyed_permutations
+from shardkit.reader.operations import orders as keyed_permutations
 
 
 @pytest.mark.parametrize("rounds", [12, 24])

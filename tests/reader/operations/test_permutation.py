@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from shardkit.dataset.index.file import key_hashes
 from shardkit.order import permutation
-from shardkit.reader.operations import permutation as permutation_ops
+from shardkit.reader.operations import orders as permutation_ops
 
 SIZES = [
     1,

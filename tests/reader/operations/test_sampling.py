@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit.order import sampling, schedule
-from shardkit.reader.operations import sampling as sampling_ops
+from shardkit.reader.operations import orders as sampling_ops
 
 WEIGHTS = {
     "ten alike": [1] * 10,  # no shared slots

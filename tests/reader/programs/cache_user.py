@@ -29,7 +29,7 @@ package.__path__ = [str(Path(shardkit.__file__).parent / "reader")]
 sys.modules["shardkit.reader"] = package
 
 from shardkit.dataset.manifest import Shard  # noqa: E402
-from shardkit.reader.cache import copying  # noqa: E402
+from shardkit.reader.cache import shard_cache as copying  # noqa: E402
 from shardkit.reader.cache.shard_cache import ShardCache  # noqa: E402
 from shardkit.storage import LocalFolder  # noqa: E402
 
