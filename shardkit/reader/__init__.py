@@ -6,6 +6,7 @@ The subpackages: `arguments`, restarting after an error (`records`), decoding of
 what `shardkit bench` measures. Nothing of the conversion belongs here.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shardkit.extras import missing_extra
@@ -26,8 +27,8 @@ from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
     # Not in __all__: they import Keras.
-    from shardkit.reader.callbacks.input_monitor import InputMonitor as InputMonitor
-    from shardkit.reader.callbacks.resume_callback import ResumeCallback as ResumeCallback
+    from shardkit.reader.callbacks import InputMonitor as InputMonitor
+    from shardkit.reader.callbacks import ResumeCallback as ResumeCallback
 
 __all__ = [
     "BlockOrder",
@@ -50,12 +51,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import Keras only when it is used: its configured backend may not be installed."""
-    if name == "InputMonitor":
-        from shardkit.reader.callbacks.input_monitor import InputMonitor
-
-        return InputMonitor
-    if name == "ResumeCallback":
-        from shardkit.reader.callbacks.resume_callback import ResumeCallback
-
-        return ResumeCallback
+    if name in {"InputMonitor", "ResumeCallback"}:
+        return getattr(import_module("shardkit.reader.callbacks"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

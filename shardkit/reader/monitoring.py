@@ -111,21 +111,17 @@ class Monitor(Generic[Element]):
     def __str__(self) -> str:
         return str(self.summary())
 
-    def _add_first(self, seconds: float) -> None:
+    def _count(self, waited: float, *, is_first: bool) -> None:
+        if is_first:
+            self._num_passes += 1
+            self._first += waited
+        else:
+            self._last.append(waited)
+            self._num_later += 1
+            self._waited += waited
+            if self._max_step is None or waited > self._max:
+                self._max, self._max_step = waited, self._next_step
         self._next_step += 1
-        self._num_passes += 1
-        self._first += seconds
-
-    def _add(self, waited: float) -> None:
-        self._last.append(waited)
-        self._num_later += 1
-        self._waited += waited
-        if self._max_step is None or waited > self._max:
-            self._max, self._max_step = waited, self._next_step
-        self._next_step += 1
-
-    def _add_between(self, seconds: float) -> None:
-        self._between += seconds
 
     def _percentile(self, percent: int) -> float:
         """Return the nearest-rank percentile of the latest waits; 0 if there are none."""
@@ -181,18 +177,16 @@ class _MonitoredIterator(Iterator[Element]):
 
     def __next__(self) -> Element:
         _check_python()
-        called, since = self._clock(), self._measured_from
+        figures, called, since = self._figures, self._clock(), self._measured_from
         self._measured_from = None  # if the source raises, the time until the next call does not count
         if since is not None:
-            self._figures._add_between(called - since)  # noqa: SLF001 - this class is half of Monitor
+            figures._between += called - since  # noqa: SLF001 - this class is half of Monitor
         element = next(self._source)
         returned = self._clock()
-        if self._opening is None:
-            self._figures._add(returned - called)  # noqa: SLF001 - as above
-            self._measured_from = returned
-        else:
-            self._figures._add_first(self._opening + returned - called)  # noqa: SLF001 - as above
-            self._opening = None
+        is_first = self._opening is not None
+        figures._count((self._opening or 0.0) + returned - called, is_first=is_first)  # noqa: SLF001 - as above
+        self._measured_from = None if is_first else returned
+        self._opening = None
         return element
 
 

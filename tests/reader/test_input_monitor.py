@@ -12,7 +12,7 @@ import tensorflow as tf
 from shardkit import reader
 from shardkit.errors import CallError
 from shardkit.reader import dataset_fn
-from shardkit.reader.callbacks.input_monitor import StepTimes
+from shardkit.reader.callbacks import StepTimes
 
 from ..cli.calling import environment
 
