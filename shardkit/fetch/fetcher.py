@@ -1,7 +1,7 @@
 """Fetch the columns of the next examples: plan them, read their records, and name or replace those that are damaged."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from shardkit.dataset.index.file import key_hashes
 from shardkit.dataset.record_files import Parts, RecordFiles
 from shardkit.errors import DataError, MachineError, RecordError
 from shardkit.fetch.lanes import LaneRecords
-from shardkit.fetch.memory import HeldPixels
+from shardkit.fetch.memory import HeldPixels, strings
 from shardkit.fetch.places import EPOCH, ID, WINDOW_NAME, Columns, Places, Wanted
 from shardkit.fetch.recovery import RecordRecovery
 from shardkit.fetch.sources import Sources, key_name, key_of
@@ -127,7 +127,7 @@ class Fetcher:
         if held is None:
             return self._read_through(ids, columns, rows)
         held.begin(self._all_records)
-        found, missing = held.of(ids)
+        found, missing = held.take(ids)
         if len(missing):
             read = self._read_through(ids[missing], columns, missing)
             for one, data in zip(ids[missing].tolist(), read, strict=True):
@@ -239,10 +239,3 @@ def _all_records(
                 records[row] = None
         yield np.arange(first, stop), records
         first = stop
-
-
-def strings(data: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """Return bytes as an array of objects."""
-    made = np.empty(len(data), object)
-    made[:] = data
-    return made

@@ -29,116 +29,106 @@ _held: "weakref.WeakValueDictionary[bytes, Any]" = weakref.WeakValueDictionary()
 _lock = threading.Lock()
 
 
-class HeldRecords:
-    """The records of a table in memory, by example, as far as they were read; for any thread."""
+class _Held:
+    """Values by example, as far as they were read; for any thread."""
 
-    def __init__(self, table: RecordTable) -> None:
-        """Make room for the records of a table; nothing is read."""
-        self._records: list[bytes | None] = [None] * table.num_examples
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        """Hold nothing yet, and keep what is read in an array with a row for each example."""
+        self._values, self._are_held = values, np.zeros(len(values), np.bool_)
         self._is_complete = self._has_begun = self._is_given_up = False
         self._lock = threading.Lock()
-
-    @property
-    def num_bytes(self) -> int:
-        """Bytes of the records that are held."""
-        return sum(len(data) for data in self._records if data is not None)
-
-    def of(self, example_ids: _Ids) -> tuple[list[Any], _Ids]:
-        """Return the data of examples, None where it is not held, and the rows of those that are not."""
-        records = self._records
-        found = [records[one] for one in example_ids.tolist()]
-        missing = [] if self._is_complete else [row for row, data in enumerate(found) if data is None]
-        return found, np.array(missing, np.int64)
-
-    def keep(self, example_ids: _Ids, records: Sequence[Any]) -> None:
-        """Hold the records of examples, int64[n]; those that are not bytes were not read."""
-        with self._lock:
-            if self._is_given_up:
-                return
-            for example_id, data in zip(example_ids.tolist(), records, strict=True):
-                if isinstance(data, bytes):
-                    self._records[example_id] = data
-
-    def begin(self, read: Callable[[], Records]) -> None:
-        """Let a thread read all records, if none does."""
-        with self._lock:
-            if self._has_begun:
-                return
-            self._has_begun = True
-        _start(self, read(), "holding records")
-
-    def end(self) -> None:
-        """Remember that all records were read, but for damaged ones."""
-        with self._lock:
-            self._is_complete = not self._is_given_up and None not in self._records
-
-    def give_up(self) -> None:
-        """Hold nothing any more: a file was changed, and records of another one may be here."""
-        with self._lock:
-            self._has_begun = self._is_given_up = True
-            self._is_complete = False
-            self._records = [None] * len(self._records)
-
-
-class HeldPixels:
-    """Decoded images in memory as one array, by example, as far as they were decoded; for any thread."""
-
-    def __init__(
-        self,
-        table: RecordTable,
-        shape: tuple[int, int, int],
-        dtype: Any,
-        decode: Callable[[int, bytes], npt.NDArray[Any]],
-        decode_many: DecodeMany,
-        *,
-        mirrors: bool,
-    ) -> None:
-        """Make room for the images; none is decoded."""
-        self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
-        self.decode, self._decode_many, self._table = decode, decode_many, table
-        # The kernel gives memory to pages that are written, so what is not decoded takes none.
-        self._pixels = np.empty((table.num_examples, *shape), self.dtype)
-        self._are_held = np.zeros(table.num_examples, np.bool_)
-        self._is_complete = self._has_begun = self._is_given_up = False
-        self._lock = threading.Lock()
-
-    @property
-    def num_bytes(self) -> int:
-        """Bytes of the array."""
-        return self._pixels.nbytes
 
     def take(self, example_ids: _Ids) -> tuple[npt.NDArray[Any], _Ids]:
-        """Return the images of examples, int64[n], and the rows of those that are not held."""
-        found = self._pixels.take(example_ids, axis=0)
-        return found, np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
+        """Return the values of examples, int64[n], and the rows of those that are not held."""
+        values = self._values.take(example_ids, axis=0)
+        return values, np.zeros(0, np.int64) if self._is_complete else np.flatnonzero(~self._are_held[example_ids])
 
-    def keep(self, example_ids: _Ids, pixels: npt.NDArray[Any]) -> None:
-        """Hold the images of examples, int64[n]."""
+    def keep(self, example_ids: _Ids, values: Any) -> None:
+        """Hold the values of examples, int64[n]."""
         with self._lock:
             if not self._is_given_up:
-                self._pixels[example_ids] = pixels
-                self._are_held[example_ids] = True  # after the pixels: another thread may look
+                self._values[example_ids] = values
+                self._are_held[example_ids] = True  # after the values: another thread may look
 
     def begin(self, read: Callable[[], Records]) -> None:
-        """Let a thread read and decode all images, if none does; see `HeldRecords.begin`."""
+        """Let a thread read all records, if none does; they must not refer to this object."""
         with self._lock:
             if self._has_begun:
                 return
             self._has_begun = True
-        decoded = self._decode_many(_images(self._table, read()))
-        _start(self, decoded, "holding images")
+        # TensorFlow's threads, which call this, are daemons to Python, and a new thread would be one too. At exit, a
+        # daemon in TensorFlow's code aborts the process.
+        arguments = weakref.ref(self), self._values_of(read())
+        threading.Thread(target=_fill, args=arguments, name="holding examples", daemon=False).start()
+
+    def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
+        raise NotImplementedError
 
     def end(self) -> None:
-        """Remember that all images were decoded, but for damaged ones."""
+        """Remember that all values were read, but for damaged ones."""
         with self._lock:
             self._is_complete = not self._is_given_up and bool(self._are_held.all())
 
     def give_up(self) -> None:
-        """Hold nothing any more; see `HeldRecords.give_up`."""
+        """Hold nothing any more: a file was changed, and values of another one may be here."""
         with self._lock:
             self._has_begun = self._is_given_up = True
             self._is_complete = False
             self._are_held[:] = False
+
+
+class HeldRecords(_Held):
+    """The records of a table in memory."""
+
+    def __init__(self, table: RecordTable) -> None:
+        super().__init__(np.empty(table.num_examples, object))
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the records that are held."""
+        return sum(len(data) for data in self._values[self._are_held].tolist())
+
+    def keep(self, example_ids: _Ids, values: Sequence[Any]) -> None:
+        """Hold the records of examples, int64[n]; those that are not bytes were not read."""
+        rows = [row for row, data in enumerate(values) if isinstance(data, bytes)]
+        super().keep(example_ids[rows], strings([values[row] for row in rows]))
+
+    def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
+        return records
+
+
+class HeldPixels(_Held):
+    """Decoded images in memory, as one array."""
+
+    def __init__(
+        self,
+        table: RecordTable,
+        shape: tuple[int, int, int],  # (height, width, channels)
+        dtype: Any,
+        decode: Callable[[int, bytes], npt.NDArray[Any]],  # raises RecordError if an image does not decode
+        decode_many: DecodeMany,  # leaves out those that do not decode
+        *,
+        mirrors: bool,  # a fetch mirrors them; else that has to follow their resizing
+    ) -> None:
+        # The kernel gives memory to pages that are written, so what is not decoded takes none.
+        super().__init__(np.empty((table.num_examples, *shape), dtype))
+        self.shape, self.dtype, self.mirrors = shape, np.dtype(dtype), mirrors
+        self.decode, self._decode_many, self._table = decode, decode_many, table
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the array."""
+        return self._values.nbytes
+
+    def _values_of(self, records: Records) -> Iterator[tuple[_Ids, Any]]:
+        return self._decode_many(_images(self._table, records))
+
+
+def strings(data: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """Return bytes as an array of objects."""
+    made = np.empty(len(data), object)
+    made[:] = data
+    return made
 
 
 def _images(table: RecordTable, read: Records) -> Iterator[tuple[_Ids, list[bytes]]]:
@@ -146,12 +136,6 @@ def _images(table: RecordTable, read: Records) -> Iterator[tuple[_Ids, list[byte
         whole = [row for row, data in enumerate(records) if isinstance(data, bytes)]
         starts, sizes = table.image_start[ids].tolist(), table.image_bytes[ids].tolist()
         yield ids[whole], [records[row][starts[row] : starts[row] + sizes[row]] for row in whole]
-
-
-def _start(held: Any, parts: Iterator[tuple[_Ids, Any]], name: str) -> None:
-    # TensorFlow's threads, which call this, are daemons to Python, and a new thread would be one too. At exit, a daemon
-    # in TensorFlow's code aborts the process.
-    threading.Thread(target=_fill, args=(weakref.ref(held), parts), name=name, daemon=False).start()
 
 
 def _fill(held: "weakref.ref[Any]", parts: Iterator[tuple[_Ids, Any]]) -> None:
