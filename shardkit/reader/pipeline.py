@@ -73,8 +73,11 @@ def _for_this_process(spec: PipelineSpec) -> Any:
         spec.layout.replicas_per_worker,
     )
     if spec.options.training:
-        return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
-    return dataset
+        dataset = dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    options = tf.data.Options()
+    # TensorFlow refuses to save iterators with state in Python, with a message that does not help. See `retry`.
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    return dataset.with_options(options)
 
 
 def _for_other_processes(spec: PipelineSpec) -> Any:

@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from shardkit.fetch.draws import seeds
 
 from shardkit import read_manifest
 from shardkit.dataset import tfrecord
-from shardkit.fetch.draws import seeds
 from shardkit.fetch.fetcher import RECORD, Fetcher
 from shardkit.fetch.orders import make_order
 from shardkit.fetch.places import BATCH_SEED, Places, Wanted

@@ -61,7 +61,7 @@ def retry_failed_steps(
 
     Errors without a known cause are raised unchanged. An iterator that was restored from a checkpoint raises
     InvalidArgumentError, which names the step to start at: the state of the reader is in Python, and would not be
-    restored. TensorFlow refuses to save such an iterator, with a message that does not help, so saving is allowed.
+    restored.
     """
 
     def attempts_from(first: Any) -> Any:
@@ -108,7 +108,6 @@ def retry_failed_steps(
     # exits, which would wait for that thread for ever. `batches` does its own prefetching.
     options.experimental_optimization.inject_prefetch = False
     options.experimental_optimization.map_parallelization = False
-    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
     return first_step.flat_map(without_autograph(attempts_from)).with_options(options)
 
 
