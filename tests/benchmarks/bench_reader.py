@@ -38,10 +38,14 @@ def training_contenders(dataset: Path, records: Path, batches: int) -> list[Cont
 def raw_contenders(dataset: Path, batches: int) -> list[Contender]:
     """Pipelines that leave images encoded."""
     length = ("--batches", batches)
+    shuffled = python("shardkit_reader.py", dataset, "--raw", *length)
     return [
-        Contender("TFRecordDataset, in file order", python("tfdata_reader.py", dataset, "--raw", *length)),
-        Contender("the same, parsed", python("tfdata_reader.py", dataset, "--raw-parsed", *length)),
-        Contender("shardkit, shuffled and parsed", python("shardkit_reader.py", dataset, "--raw", *length)),
+        Contender(
+            "TFRecordDataset, in file order, parsed", python("tfdata_reader.py", dataset, "--raw-parsed", *length)
+        ),
+        Contender("the same, not parsed", python("tfdata_reader.py", dataset, "--raw", *length)),
+        Contender("shardkit, shuffled and parsed", shuffled, target="0.80"),
+        Contender("shardkit, features=('image', 'label')", [*shuffled, "--features", "image,label"], target="1.00"),
     ]
 
 

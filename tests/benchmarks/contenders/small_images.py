@@ -1,6 +1,6 @@
 """Pipelines over small images that all have one size: uint8[256, side, side, 3] with mirroring, or left encoded.
 
-python small_images.py DATASET PIPELINE [--records FOLDER] [--tars FOLDER] [--warm-up N] [--batches N]
+python small_images.py DATASET PIPELINE [--records FOLDER] [--tars FOLDER] [--busy] [--warm-up N] [--batches N]
 
 DATASET's train split is read, by grain from array_record files of it, by WebDataset from tar files. CPU time is that of
 all threads and worker processes.
@@ -22,9 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measuring import start_busy_thread
 
 BATCH_SIZE = 256
 SHUFFLE_BUFFER = 10_000
+MEMORY_BUFFER = 50_000
 WORKERS = 2
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -49,6 +51,10 @@ def tfdata(dataset: str, *, decoded: bool, cached: bool = False) -> Any:
         files = files.shuffle(1000).repeat()
         records = files.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
         records = records.shuffle(SHUFFLE_BUFFER)
+    if decoded and cached:  # what tutorials show: each image is decoded once, and drawn from all of them
+        images = records.take(count_records(dataset)).map(image_and_label, num_parallel_calls=tf.data.AUTOTUNE)
+        batches = images.cache().shuffle(MEMORY_BUFFER).repeat().batch(BATCH_SIZE, drop_remainder=True)
+        return batches.prefetch(tf.data.AUTOTUNE)
     if not decoded:
         batches = records.batch(BATCH_SIZE, drop_remainder=True)
         return batches.map(lambda one: tf.io.parse_example(one, spec), tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
@@ -107,6 +113,13 @@ def webdataset_batches(tars: str) -> Any:
     return made.to_tuple("jpg", "cls").map_tuple(image, int).batched(BATCH_SIZE, partial=False)
 
 
+def count_records(dataset: str) -> int:
+    """The number of training images."""
+    from shardkit.dataset.manifest import read_manifest
+
+    return read_manifest(dataset).split("train").num_examples
+
+
 def manifest_side(dataset: str) -> int:
     """The side of all images of a dataset, pixels."""
     from shardkit.dataset.index.shards import read_columns
@@ -136,6 +149,7 @@ def _of_process(pid: int) -> float:
 
 PIPELINES = {
     "tfdata": lambda given: tfdata(given.dataset, decoded=True),
+    "tfdata-memory": lambda given: tfdata(given.dataset, decoded=True, cached=True),
     "tfdata-encoded": lambda given: tfdata(given.dataset, decoded=False),
     "tfdata-encoded-memory": lambda given: tfdata(given.dataset, decoded=False, cached=True),
     "shardkit": lambda given: shardkit(given.dataset, decoded=True),
@@ -155,12 +169,15 @@ def main() -> None:
     parser.add_argument("pipeline", choices=PIPELINES)
     parser.add_argument("--records")
     parser.add_argument("--tars")
+    parser.add_argument("--busy", action="store_true", help="beside a thread that runs Python without a break")
     parser.add_argument("--warm-up", type=int, default=250)
     parser.add_argument("--batches", type=int, default=400)
     given = parser.parse_args()
     batches = iter(PIPELINES[given.pipeline](given))
     for _ in itertools.islice(batches, given.warm_up):
         pass
+    if given.busy:
+        start_busy_thread()
     start, cpu = time.perf_counter(), cpu_seconds()
     taken = BATCH_SIZE * sum(1 for _ in itertools.islice(batches, given.batches))
     seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu

@@ -84,6 +84,7 @@ def main() -> None:
     parser.add_argument("--raw", action="store_true", help="records one after the other, as they are")
     parser.add_argument("--raw-parsed", action="store_true", help="the same, parsed into features")
     parser.add_argument("--same-crops", action="store_true")
+    parser.add_argument("--busy", action="store_true", help="beside a thread that runs Python without a break")
     parser.add_argument("--warm-up", type=int, default=20)
     parser.add_argument("--batches", type=int, default=100)
     given = parser.parse_args()
@@ -92,7 +93,7 @@ def main() -> None:
         dataset = sequential(files, parsed=given.raw_parsed)
     else:
         dataset = training(files, shardkits_window if given.same_crops else tensorflows_window)
-    measure(iter(dataset), warm_up=given.warm_up, num_batches=given.batches)
+    measure(iter(dataset), warm_up=given.warm_up, num_batches=given.batches, is_busy=given.busy)
 
 
 if __name__ == "__main__":
