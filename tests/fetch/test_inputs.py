@@ -4,13 +4,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from shardkit.fetch.draws import seeds
 
 from shardkit import read_manifest
 from shardkit.dataset import tfrecord
 from shardkit.fetch.fetcher import RECORD, Fetcher
 from shardkit.fetch.orders import make_order
-from shardkit.fetch.places import BATCH_SEED, Places, Wanted
+from shardkit.fetch.places import BATCH_SEED, Places, Wanted, seeds
 from shardkit.fetch.recovery import RecordRecovery
 from shardkit.fetch.sources import Sources
 from shardkit.fetch.table.records import load_table
