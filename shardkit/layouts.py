@@ -198,7 +198,7 @@ _ROWS = (
         "any JSON, JSON Lines, GeoJSON, YAML, XML, CSV or text with boxes, of one image or of many, if no other layout "
         "reads it: fields are found by their names and values, and checked by the images; see [Boxes](#boxes)",
         open="sources.detection.inferred.layout:open_boxes",
-        options=("label_columns", "drop_repeated_boxes"),
+        options=("label_columns", "without_annotation", "drop_repeated_boxes"),
     ),
     LayoutSpec(
         "wider-face",

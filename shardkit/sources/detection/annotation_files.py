@@ -6,14 +6,12 @@ counts the images that no file names.
 """
 
 import abc
-import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.detection.image_paths import ImagePaths
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.unlisted_images import (
     CountingSource,
     UnlistedImages,
@@ -43,15 +41,6 @@ class AnnotationFile:
 
 
 F = TypeVar("F", bound=AnnotationFile)
-
-
-class Numbered(Protocol):
-    """A record, with its number or its line's number in the file, from 1."""
-
-    number: int
-
-
-R = TypeVar("R", bound=Numbered)
 
 
 def read_records(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterable[T]]) -> Iterator[T]:
@@ -107,46 +96,3 @@ class AnnotationFiles(CountingSource, Generic[F]):
             for key in self.keys(file):
                 places[parent_of(key)] = None
                 yield key
-
-
-class ImageRecords(AnnotationFiles[F], Generic[F, R]):
-    """A source of files with one record per image, which messages call by `record_noun` and its number."""
-
-    __slots__ = ()
-    record_noun = "image"
-
-    @abc.abstractmethod
-    def records(self, file: F) -> Iterator[R]:
-        """Yield the records of a file."""
-
-    @abc.abstractmethod
-    def key(self, file: F, record: R) -> str:
-        """Return the key of a record's image.
-
-        Raises:
-            BadRecord: The record names no image, or its path may not be followed.
-        """
-
-    @abc.abstractmethod
-    def record_rows(self, file: F, record: R, key: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of a record's image and of its bad objects."""
-
-    def keys(self, file: F) -> Iterator[str]:
-        """See AnnotationFiles."""
-        for record in self.records(file):
-            with contextlib.suppress(BadRecord):
-                yield self.key(file, record)
-
-    def rows(self, part: F, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """See CountingSource; in the file's order."""
-        return (row for record in self.records(part) for row in self.image_rows(part, record, skipped))
-
-    def image_rows(self, file: F, record: R, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of a record, or that its image path may not be followed."""
-        try:
-            key = self.key(file, record)
-        except BadRecord as error:
-            name = f"{encodable_path(file.path)}, {self.record_noun} {record.number}"
-            yield rejected_row(RecordProblem(name, error.reason, str(error)), file.split)
-        else:
-            yield from self.record_rows(file, record, key, skipped)

@@ -234,7 +234,7 @@ def test_images_that_nobody_labelled_are_counted_and_left_out(tmp_path):
 
     tree = made("marks.json", as_json(record))
     del tree.truth["photos/3.jpg"]
-    assert "1 images of records that are marked as skipped" in right(tree, tmp_path)
+    assert "1 records that nobody annotated" in right(tree, tmp_path)
 
 
 def test_all_boxes_may_be_of_one_class_if_no_field_is_called_like_one(tmp_path):

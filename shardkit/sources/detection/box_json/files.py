@@ -1,5 +1,6 @@
 """Find such files in a folder, and decide how each is read: as boxes or as classes, and where its images are."""
 
+import contextlib
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -12,9 +13,12 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
+from shardkit.sources.context import Opening
+from shardkit.sources.detection.annotation_files import read_records
 from shardkit.sources.detection.box_json.numbers import fitting_format
+from shardkit.sources.detection.found_files import FoundFile
 from shardkit.sources.detection.image_paths import (
+    ImagePaths,
     find_paths,
     image_places,
     not_near,
@@ -24,8 +28,8 @@ from shardkit.sources.detection.image_paths import (
 )
 from shardkit.sources.formats.record import ONE_CLASS, ImageRecord
 from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
+from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import NameIndex
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
 from shardkit.storage import Folder
 
@@ -48,33 +52,36 @@ _USUAL = ("class", "label", "name", "category", "type", "object")
 
 
 @dataclass(frozen=True, slots=True)
-class JsonFile(AnnotationFile):
-    """A file.
+class OpenedFile:
+    """How a file is read.
 
     Attributes:
-        format: Its format.
+        root: The folder that keys start at.
+        file: The file.
+        kind: Its format, with the parser that its boxes fit.
         attribute: The attribute of images that gives their classes; None for boxes.
         column: What gives the classes of boxes; None if there is nothing to choose.
         has_several: Whether an image may have several classes.
         is_one_class: Whether no box has a class.
-        has_split_name: Whether its name or its folder's names a split; else the images' folders do.
+        gives_splits: Whether records give splits.
+        splits_of_folders: Whether the images' folders do, because neither records nor the file's name do.
     """
 
-    format: JsonFormat
+    root: Folder
+    file: FoundFile
+    kind: JsonFormat
     attribute: str | None
     column: str | None
     has_several: bool
     is_one_class: bool
-    has_split_name: bool
+    gives_splits: bool
+    splits_of_folders: bool
 
     def describe(self) -> str:
-        """Return how the file is read, without its path."""
-        if self.attribute is not None:
-            return f"the classes of {printable(repr(self.attribute))}"
-        of_class = f" of {printable(repr(self.column))}" if self.column else ""
-        of_class = f", all of the class {ONE_CLASS!r}" if self.is_one_class else of_class
-        remark = f", {self.format.remark}" if self.format.remark else ""
-        return f"boxes{of_class}{remark}"
+        """Return what the user should know about what is read; '' for nothing."""
+        of_class = f"classes of {printable(repr(self.column))}" if self.column else ""
+        of_class = f"all of the class {ONE_CLASS!r}" if self.is_one_class else of_class
+        return ", ".join(filter(None, [self.kind.title, of_class, self.kind.remark])) if self.attribute is None else ""
 
 
 def format_of(folder: Folder, path: str) -> JsonFormat | None:
@@ -117,22 +124,14 @@ def _label_files(folder: Folder, names: Sequence[str]) -> Iterator[list[str]]:
                 yield files_in(folder, join(name, inner), *_ENDINGS)
 
 
-def open_json_file(
-    folder: Folder, path: str, kind: JsonFormat, options: SourceOptions, *, may_leave: bool
-) -> tuple[Folder, JsonFile]:
-    """Decide how to read a file, from its first 1,000 images; return the folder that keys start at, and the file.
-
-    Args:
-        folder: The folder that the file's path starts at.
-        path: The file.
-        kind: Its format.
-        options: Options of the source: `root` is the folder of the images, the label column what gives classes.
-        may_leave: Whether the images may be in the folder above.
+def open_json_file(opening: Opening, path: str, kind: JsonFormat) -> OpenedFile:
+    """Decide how to read a file, from its first 1,000 images.
 
     Raises:
         DataError: The file has neither boxes nor classes, or its images are not found.
         CallError: Several attributes may be the classes.
     """
+    folder, options = opening.folder, opening.options
     url = f"{folder.url}/{path}"
     first = list(islice(read_records(folder, path, partial(kind.images, column=None)), _FIRST))
     with_image = [image.image for image in first if image.image]
@@ -141,7 +140,7 @@ def open_json_file(
         msg = f"{url}: its first records name no image{why}"
         raise DataError(msg)
     attribute, column = classes_of(url, first, options.label_columns, has_own_fields=kind.has_own_fields)
-    places = image_places(folder, path, options, may_leave=may_leave)
+    places = image_places(folder, path, options, may_leave=opening.file is not None)
     located = find_paths(with_image, [*places, *_deeper_places(places, path)])
     if located is None and options.root is None and (by_name := paths_by_names(NameIndex(folder), with_image)):
         located = folder, by_name
@@ -150,18 +149,30 @@ def open_json_file(
         msg = f"{why}; give the folder that the images are in with {named('root')}"
         raise DataError(msg)
     root, paths = located
-    kind = fitting_format(url, root, paths, kind, first)
-    return root, JsonFile(
-        path=path,
-        paths=paths,
-        split=split_of(path),
-        format=kind,
+    gives_splits = any(image.split for image in first)
+    return OpenedFile(
+        root=root,
+        file=FoundFile(path, paths, split_of(path)),
+        kind=fitting_format(url, root, paths, kind, first),
         attribute=attribute,
         column=column,
         has_several=attribute is not None and any(len(image.attributes.get(attribute, ())) > 1 for image in first),
         is_one_class={one["label_name"] for image in first for one in image.objects} == {ONE_CLASS},
-        has_split_name=split_of(path) is not None,
+        gives_splits=gives_splits,
+        splits_of_folders=not gives_splits and split_of(path) is None and _have_splits(root, paths, with_image),
     )
+
+
+def _have_splits(root: Folder, paths: ImagePaths, texts: Sequence[str]) -> bool:
+    """Return whether folders of the first images are called like splits."""
+    if paths.by_name:
+        keys = [key for text in texts for key in NameIndex(root).find_all(text)[:1]]
+    else:
+        keys = []
+        for text in texts:
+            with contextlib.suppress(BadRecord):
+                keys.append(paths.key(text))
+    return any(split_of_folder(name) for key in keys for name in key.split("/")[:-1])
 
 
 def classes_of(

@@ -13,7 +13,7 @@ from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.box_json.layout import BoxJson, open_files
+from shardkit.sources.detection.box_json.layout import open_files
 from shardkit.sources.detection.box_tables.layout import united
 from shardkit.sources.detection.box_tables.tables import open_records
 from shardkit.sources.detection.files_of_images import FilesOfImages
@@ -22,6 +22,7 @@ from shardkit.sources.detection.inferred.finding import Inferred, find_inferred
 from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.inferred.format import options_of
 from shardkit.sources.formats.inferred.reading import Reading, name_of
 from shardkit.sources.formats.inferred.trees import records, tree_of
 from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
@@ -89,13 +90,6 @@ class InferredFiles(FilesOfImages):
         return image
 
 
-@dataclass(frozen=True, slots=True)
-class InferredRecords(BoxJson):
-    """A source of files about many images."""
-
-    layout = LAYOUTS["boxes"].title
-
-
 def open_found(opening: Opening, only: Sequence[str] | None = None, without: str = "") -> Source | None:
     """Return the source of files of boxes below a folder; None if there are none whose boxes fit the images.
 
@@ -127,7 +121,8 @@ def open_found(opening: Opening, only: Sequence[str] | None = None, without: str
         reading.parse,
         reading.describe(),
     )
-    return open_files(opening, found.paths, kind, InferredRecords)
+    options = options_of(reading, found.kind, found.inside)
+    return open_files(opening, found.paths, kind, LAYOUTS["boxes"].title, options)
 
 
 def _open_table(opening: Opening, found: Inferred, reading: Reading, column: str | None) -> Source:

@@ -1,0 +1,83 @@
+"""Any JSON, YAML, XML or text with boxes as a format: which fields are what stands in its options."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from shardkit.sources.formats.format import Format, Options
+from shardkit.sources.formats.inferred.reading import BoxField, Form, Reading
+from shardkit.sources.formats.inferred.roles import Way
+from shardkit.sources.formats.inferred.trees import records
+from shardkit.sources.formats.record import ImageRecord
+
+
+class _Boxes(Format):
+    """A file whose fields the options name: `kind` is its ending, `inside` the member with its records."""
+
+    name = "boxes"
+    title = "boxes"
+    has_many = True
+
+    def sniff(self, head: bytes) -> bool:
+        """See Format; no file says that it is of this format."""
+        del head
+        return False
+
+    def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
+        """See Format; the option `class` names the field of the class."""
+        fields = fields_of(options)
+        for number, record in records(file, name, options["kind"], options.get("inside")):
+            image = ImageRecord(number=number)
+            if isinstance(record, dict):
+                fields.parse(image, record, options.get("class"))
+            else:
+                image.bad = record if isinstance(record, str) and record.startswith("it is") else "it is no object"
+            yield image
+
+
+BOXES = _Boxes()
+
+
+def options_of(fields: Reading, kind: str, inside: str | None) -> dict[str, str]:
+    """Return what is read of a file as the format's options."""
+    values = {
+        "image": fields.image,
+        "objects": fields.objects,
+        "box": fields.box.ways,
+        "form": fields.box.form.name,
+        "fractions": fields.is_fraction,
+        "classes": fields.classes,
+        "size": fields.size,
+        "names": dict(fields.class_names),
+        "flags": fields.flags,
+        "members": sorted(fields.members),
+    }
+    texts = {name: json.dumps(value) for name, value in values.items() if value not in ((), {}, [], None, False)}
+    return {"kind": kind, **({} if inside is None else {"inside": inside}), **texts}
+
+
+def fields_of(options: Mapping[str, str]) -> Reading:
+    """Return what is read of a file from the format's options."""
+
+    def value(name: str, usual: Any = ()) -> Any:
+        return json.loads(options[name]) if name in options else usual
+
+    return Reading(
+        image=_way(value("image")) if "image" in options else None,
+        objects=_way(value("objects")),
+        box=BoxField(_ways(value("box")), Form[value("form")]),
+        is_fraction=value("fractions", usual=False),
+        classes=_ways(value("classes")),
+        size=_ways(value("size")),
+        class_names=value("names", {}),
+        flags=_ways(value("flags")),
+        members=frozenset(value("members")),
+    )
+
+
+def _way(names: list[str]) -> Way:
+    return tuple(names)
+
+
+def _ways(ways: list[list[str]]) -> tuple[Way, ...]:
+    return tuple(map(_way, ways))
