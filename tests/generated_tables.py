@@ -9,6 +9,7 @@ A table stands between two comments, and is a function of TABLES:
 
 import inspect
 import re
+import textwrap
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -102,9 +103,34 @@ def reasons():
     return table(("reason", "found"), rows)
 
 
+def reading_examples():
+    """The worked examples of readings: the tree, and the reading that says what it means."""
+    import yaml
+
+    from shardkit.sources.readings.text import from_data, to_yaml
+
+    parts = []
+    text = (CHECKOUT / "tests" / "sources" / "engine" / "examples.yaml").read_text(encoding="utf-8")
+    for one in yaml.load(text, yaml.BaseLoader):  # noqa: S506 - it makes texts only
+        tree = [*one["images"], *(f"{path}    {shown_lines(text)}" for path, text in one.get("files", {}).items())]
+        reading = to_yaml(from_data(one["reading"], "")).replace("version: 1\n", "")
+        indented = "".join(f"  {line}\n" for line in reading.splitlines())
+        said = "\n".join(textwrap.wrap(f"**{one['name']}.** {one['says']}", 120))
+        parts.append(f"{said}\n\n```text\n" + "\n".join(tree) + "\n```\n")
+        parts.append(f"<!-- reading -->\n```yaml\nreading:\n{indented}```\n")
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def shown_lines(text):
+    """The first lines of a small file, on one line."""
+    lines = text.split("\n")[:2]
+    return " ⏎ ".join(line for line in lines if line)
+
+
 TABLES = {
     "layouts": layouts,
     "options": options,
+    "reading-examples": reading_examples,
     "reasons": reasons,
     "reader-arguments": reader_arguments,
     "reader-images": reader_images,

@@ -9,6 +9,7 @@ A comment before a block says how it is tested:
     <!-- in .ci/run -->             run by .ci/run, line by line
     <!-- torch and grain: NAME -->  run by tests/records/test_torch_and_grain.py, which is slow: needs both packages
     <!-- job: NAME -->             run by tests/programs/test_jobs.py, with stand-ins for the cluster's commands
+    <!-- reading -->                made from a case of tests/sources/engine, which lists it
     <!-- options -->                not run: the options are parsed by Beam
     <!-- benchmark -->              not run: the scripts must be there and have these options
 """

@@ -13,7 +13,7 @@ from shardkit.reject_reasons import REJECT_REASONS
 from .generated_tables import pages_with_tables, written
 from .pages import BLOCKS, CHECKOUT, PAGES, marked, marked_with, name_of, plain
 
-MARKERS = {"the test command", "in .ci/run", "options", "benchmark"}
+MARKERS = {"the test command", "in .ci/run", "options", "benchmark", "reading"}
 each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from shardkit.errors import ShardkitError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.readings.text import from_data
-from shardkit.storage import open_folder
+from shardkit.storage import Folder, open_folder
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
@@ -55,25 +56,26 @@ def listed(case: dict[str, Any], folder: Path) -> tuple[dict[str, str], ReadingS
     Raises:
         ShardkitError: It stops.
     """
-    source = open_reading(Opening(open_folder(str(folder))), from_data(case["reading"], "reading"))
+    reading = from_data(case["reading"], "reading")
+    source = open_reading(Opening(_hiding(open_folder(str(folder)), reading.ignore)), reading)
     rows: dict[str, str] = {}
     skipped: dict[str, int] = {}
     for part in source.parts():
         for piece in source.divided(part):
             for listing in source.list_part(piece, 100):
                 for row in listing.table().to_pylist():
-                    rows[row["key"]] = _shown(row, folder)
+                    rows[row["key"]] = _shown(row, source.folder)
                 for kind, count in listing.skipped.items():
                     skipped[kind] = skipped.get(kind, 0) + count
     source.check_accounts(skipped)
     return rows, source
 
 
-def _shown(row: dict[str, Any], folder: Path) -> str:
+def _shown(row: dict[str, Any], folder: Folder) -> str:
     codes = {value: name for name, value in vars(reject_reasons).items() if isinstance(value, str)}
     if row["reason"] is not None:
         return codes[row["reason"]]
-    if not (folder / row["key"]).exists():
+    if folder.stat(row["key"]) is None:
         return "MISSING"  # as the check finds
     names = ("label_name", "label_names", "target", "split", "group")
     values = [row.get(name) for name in names]
@@ -81,6 +83,12 @@ def _shown(row: dict[str, Any], folder: Path) -> str:
         values.append("+".join(one["label_name"] for one in row["objects"]) or "negative")
     values += [value for name, value in row.items() if name.startswith(("feature:", "mask_path"))]
     return " ".join(str(value) for value in values if value is not None)
+
+
+def _hiding(folder: Folder, globs: Iterable[str]) -> Folder:
+    """Return a folder without what a reading ignores, as `open_source` gives it to the engine."""
+    ignored = tuple(map(IgnoreGlob, globs))
+    return FilteredFolder(folder, ignored) if ignored else folder
 
 
 def stop(case: dict[str, Any], folder: Path) -> str:

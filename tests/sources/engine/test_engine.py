@@ -10,7 +10,7 @@ from shardkit.sources.readings.text import to_data
 
 from .blocks import cases, expand, listed, make, stop
 
-CASES = cases(Path(__file__).with_name("readings.yaml"))
+CASES = [one for name in ("readings", "examples") for one in cases(Path(__file__).with_name(f"{name}.yaml"))]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[one["name"] for one in CASES])
