@@ -67,7 +67,7 @@ def shuffled(monkeypatch):
     return sizes
 
 
-@pytest.mark.parametrize("check", ["decode", "header"])
+@pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])
 def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shuffled, tmp_path):
     num_bytes = sum(path.stat().st_size for path in photographs.rglob("*.jpg"))
     result = call("convert", photographs, tmp_path / "out", "--shards", "4", "--check", check, IN_PROCESS_RUNNER)

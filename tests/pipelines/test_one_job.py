@@ -70,7 +70,7 @@ def test_it_writes_and_says_the_same_as_threads_and_is_one_job(photographs, jobs
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (["--max-rejected", "0"], 1),  # found when it plans
+        pytest.param(["--max-rejected", "0"], 1, marks=pytest.mark.slow),  # found when it plans
         (["--max-rejected", "0", "--check", "header"], 1),  # found when it publishes
         (["--group-by", "patient([0-9])", "--check", "header"], 2),  # found when it plans, with a change of the call
     ],
@@ -98,6 +98,7 @@ def merges(monkeypatch):
     return found
 
 
+@pytest.mark.slow  # of rows: test_write_dataset
 def test_the_workers_merge_many_parts_once_and_the_dataset_is_the_same(merges, tmp_path):
     root = write_class_folders(tmp_path / "source", {"ant": 9, "bee": 1, "cat": 9})
     image, good = root / "cat" / "003.png", picture(28)

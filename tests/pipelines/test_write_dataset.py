@@ -126,7 +126,7 @@ def written(rows, tmp_path_factory):
             {"shards": Shards(shard_size="10MiB"), "stored": Stored(size="40x40"), "max_rejected": "100%"},
             marks=pytest.mark.slow,
         ),
-        ("masks", {"stored": Stored(size="40x30", fit="pad", mask_padding=255)}),
+        pytest.param("masks", {"stored": Stored(size="40x30", fit="pad", mask_padding=255)}, marks=pytest.mark.slow),
     ],
 )
 def test_the_files_are_those_of_convert_but_for_the_layout_in_the_manifest(source, options, tmp_path):
