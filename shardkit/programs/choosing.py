@@ -43,7 +43,7 @@ def program_for(manifest: Manifest, dataset: str, library: Library = "keras", st
         style: Of Keras: `fit`, or a loop that also runs on several machines.
 
     Raises:
-        CallError: There is no such program, or it needs a split for validation.
+        CallError: There is no such program.
         DataError: The dataset has no examples, or it is damaged.
         MachineError: It cannot be read.
     """
@@ -62,10 +62,6 @@ def program_for(manifest: Manifest, dataset: str, library: Library = "keras", st
         msg = f"{manifest.root.url}: the dataset has no examples to train on"
         raise DataError(msg)
     train, validation = _splits(manifest)
-    if validation is None and library == "torch":
-        command = shell_command("convert", dataset, "NEW", splits="train=0.9,validation=0.1")
-        found = f"{dataset}: a program for torch needs a split for validation, and there is only {train!r}"
-        raise CallError(f"{found}; make one with `{command}`, or print the program for keras or jax")
     num_examples = manifest.splits[train].num_examples
     sides = [statistics.height.median, statistics.width.median]
     is_small = max(sides) <= SMALL_SIDE

@@ -35,6 +35,7 @@ from shardkit.errors import ShardkitError
 DATASET = "OUT"
 TRAIN = "train"
 VALIDATION = "validation"
+FOLD: tuple[int, int] | None = None  # (0, 10): validate on a tenth of the split, and train on the rest
 LABELS = "class"  # of an image: a "class", several "classes", or "numbers"
 MEANS: tuple[float, ...] = ()  # of numbers
 DEVIATIONS: tuple[float, ...] = ()
@@ -98,7 +99,7 @@ class Prepared(Dataset[Any]):
     """Tensors of the examples of a split; an index is the number of an example, and a step of the training."""
 
     def __init__(self, dataset: str, split: str, *, training: bool) -> None:
-        self.examples, self.training = shardkit.open(dataset, split), training
+        self.examples, self.training = shardkit.open(dataset, split, fold=FOLD, training=training), training
 
     def __getitem__(self, place: tuple[int, int]) -> Any:
         """Return the tensors; their random numbers depend on the place alone, not on the process or the machine."""
@@ -113,11 +114,12 @@ def loader_of(dataset: Dataset[Any], places: Any) -> Any:
     return DataLoader(dataset, batch_sampler=places, num_workers=PROCESSES, pin_memory=pin)
 
 
-def train_batches(dataset: str, batch_size: int, rank: int, num_ranks: int, start_step: int) -> Any:
+def train_batches(dataset: str, prepared: Prepared, batch_size: int, rank: int, num_ranks: int, start_step: int) -> Any:
     """Return this rank's part of each global batch; the batches are the same for any number of ranks."""
     sampler = shardkit.sampler(
         dataset,
         TRAIN,
+        fold=FOLD,
         global_batch_size=batch_size,
         num_workers=num_ranks,
         worker_index=rank,
@@ -129,12 +131,11 @@ def train_batches(dataset: str, batch_size: int, rank: int, num_ranks: int, star
         for step, numbers in enumerate(sampler.batches, start_step):
             yield [(number, step) for number in numbers]
 
-    return loader_of(Prepared(dataset, TRAIN, training=True), places())
+    return loader_of(prepared, places())
 
 
-def validation_batches(dataset: str, batch_size: int, rank: int, num_ranks: int) -> Iterator[tuple[Any, float]]:
+def validation_batches(prepared: Prepared, size: int, rank: int, num_ranks: int) -> Iterator[tuple[Any, float]]:
     """Yield this rank's part of the examples, each exactly once, and 1; one example and 0 if there is none left."""
-    prepared, size = Prepared(dataset, VALIDATION, training=False), batch_size // num_ranks
     numbers = [*range(rank, len(prepared.examples), num_ranks)]
     places = [(number, 0) for number in numbers or [0]]
     for batch in loader_of(prepared, [places[at : at + size] for at in range(0, len(places), size)]):
@@ -192,7 +193,9 @@ def main(arguments: list[str] | None = None) -> None:
     # torchrun sets these variables in each of its processes, one for each GPU.
     rank, num_ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     manifest = shardkit.read_manifest(flags.dataset)
-    steps_per_epoch = math.ceil(manifest.splits[TRAIN].num_examples / flags.batch_size)
+    train = Prepared(flags.dataset, TRAIN, training=True)
+    validation = Prepared(flags.dataset, VALIDATION, training=False)
+    steps_per_epoch = math.ceil(len(train.examples) / flags.batch_size)
     num_steps = flags.epochs * steps_per_epoch
     start, checkpoint = 0, os.path.join(flags.checkpoints, "last.pt")
     saved = torch.load(checkpoint, map_location="cpu", weights_only=True) if os.path.exists(checkpoint) else None
@@ -240,11 +243,11 @@ def main(arguments: list[str] | None = None) -> None:
         for buffer in network.buffers() if num_ranks > 1 else ():
             dist.broadcast(buffer, 0)  # means and variances, of which each rank has its own
         with torch.no_grad():
-            for batch, weight in validation_batches(flags.dataset, flags.batch_size, rank, num_ranks):
+            for batch, weight in validation_batches(validation, flags.batch_size // num_ranks, rank, num_ranks):
                 for name, each in values_of(network, batch).items():
                     sums[name] = sums.get(name, 0) + weight * each.double().sum()
         network.train()
-        return {name: sum_of_ranks(each) / manifest.splits[VALIDATION].num_examples for name, each in sums.items()}
+        return {name: sum_of_ranks(each) / len(validation.examples) for name, each in sums.items()}
 
     def save(step: int) -> None:
         state = {"network": network.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
@@ -253,7 +256,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     if rank == 0:
         print(f"from step {start} to {num_steps}, {steps_per_epoch} an epoch")
-    batches = iter(train_batches(flags.dataset, flags.batch_size, rank, num_ranks, start))
+    batches = iter(train_batches(flags.dataset, train, flags.batch_size, rank, num_ranks, start))
     total_loss, since, waited, begun = torch.zeros([], device=device), start, 0.0, time.monotonic()
     for step in range(start, num_steps):
         asked = time.monotonic()

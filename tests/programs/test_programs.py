@@ -123,6 +123,7 @@ def test_the_values_at_the_head_are_those_of_the_dataset(datasets):
         "DATASET": str(datasets / "numbers"),
         "TRAIN": "train",
         "VALIDATION": "validation",
+        "FOLD": None,
         "LABELS": "numbers",
         "IMAGE_SIZE": (64, 64),
         "CROP_SCALE": (0.8, 1.0),
@@ -159,16 +160,12 @@ def test_what_programs_have_in_common_is_the_same_in_all():
         assert (len(texts), len(set(texts))) == (count, 1), name
 
 
-def test_a_dataset_without_validation_keeps_a_tenth_back_or_is_refused(tmp_path):
+def test_of_a_dataset_without_validation_a_tenth_is_kept_back(tmp_path):
     dataset = str(tmp_path / "OUT")
     assert call("convert", str(CHECKOUT / "sample_data" / "shapes"), dataset).exit_code == 0
-    values = values_of(printed(dataset))
-    assert (values["VALIDATION"], values["FOLD"]) == ("train", (0, 10))
-    refused = call("script", dataset, "--for", "torch")
-    assert refused.exit_code == 2
-    command = shlex.split(re.search("`shardkit (.*?)`", refused.stderr)[1].replace("NEW", str(tmp_path / "NEW")))
-    assert call(*command).exit_code == 0
-    printed(tmp_path / "NEW", "torch")
+    for program in PROGRAMS:
+        values = values_of(printed(dataset, program))
+        assert (values["VALIDATION"], values["FOLD"]) == ("train", (0, 10))
 
 
 @pytest.mark.parametrize("program", ["loop", "jax", "torch"])
