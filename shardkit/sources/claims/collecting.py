@@ -15,9 +15,9 @@ from shardkit.sources.listing import ending
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.tables.formats.opening import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
-from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.walking import file_or_folder, is_image
 from shardkit.storage import Folder, os_errors_as
 

@@ -18,14 +18,14 @@ from shardkit.sources.readings.values import Column, Labels, Listed, Reading
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
+from shardkit.sources.tables.formats.opening import open_list_files, open_table_file, read_prefix
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.images.joined_names import JoinedNames
 from shardkit.sources.tables.labels.kinds import decide_labels
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
-from shardkit.sources.tables.layout import open_list_files, open_table_file
 from shardkit.sources.tables.number_names import class_names_in
-from shardkit.sources.tables.roles import assigns_splits, read_prefix
+from shardkit.sources.tables.split_words import assigns_splits
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
 

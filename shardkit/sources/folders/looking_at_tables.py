@@ -23,11 +23,10 @@ from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.json_files import json_kind
+from shardkit.sources.tables.formats.opening import TABLE_ENDINGS, open_list_files, open_table_file, read_prefix
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, is_invented
 from shardkit.sources.tables.formats.values import is_number
 from shardkit.sources.tables.images.joined_names import JoinedNames, join_names
-from shardkit.sources.tables.layout import TABLE_ENDINGS, open_list_files, open_table_file
-from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.tables.split_words import is_split_column
 from shardkit.sources.walking import children
 from shardkit.storage import Folder

@@ -13,7 +13,7 @@ from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.layout import open_table_file
+from shardkit.sources.tables.formats.opening import open_table_file
 from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Folder
 

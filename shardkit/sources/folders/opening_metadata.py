@@ -27,13 +27,14 @@ from shardkit.sources.tables.column_names import (
 )
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
+from shardkit.sources.tables.formats.opening import open_table_file, read_prefix
 from shardkit.sources.tables.formats.parquet_files import ParquetFile
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.images.lookup import ImageLocation
-from shardkit.sources.tables.layout import FoundTable, open_table_file, with_tables
+from shardkit.sources.tables.layout import FoundTable, with_tables
 from shardkit.sources.tables.paths import KeyBuilder, root_of
 from shardkit.sources.tables.refusals import Choice, refuse
-from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns, read_prefix
+from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns
 from shardkit.sources.walking import children, is_dataset, is_image
 from shardkit.storage import Folder, os_errors_as
 

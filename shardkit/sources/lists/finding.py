@@ -14,7 +14,7 @@ from shardkit.sources.lists.class_names import is_names_file
 from shardkit.sources.lists.list_files import ListFile, names_masks, unusual_labels
 from shardkit.sources.lists.list_forms import Bases, find_form
 from shardkit.sources.lists.records import read_fields
-from shardkit.sources.tables.layout import open_list_files
+from shardkit.sources.tables.formats.opening import open_list_files
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_image, join
 from shardkit.storage import Folder
 

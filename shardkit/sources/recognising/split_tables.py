@@ -11,11 +11,11 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, Labels, Listed, Origin, Reading
+from shardkit.sources.tables.formats.opening import open_table_file, read_prefix
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.images.nearby import parent_folder
-from shardkit.sources.tables.layout import FoundTable, open_table_file, open_table_in, relative
+from shardkit.sources.tables.layout import FoundTable, open_table_in, relative
 from shardkit.sources.tables.paths import root_of
-from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder

@@ -15,8 +15,8 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.opening import open_table_file
 from shardkit.sources.tables.images.described_images import describing_column
-from shardkit.sources.tables.layout import open_table_file
 from shardkit.storage import Folder
 
 _SHOWN = 3  # tables

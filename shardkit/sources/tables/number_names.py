@@ -5,10 +5,10 @@ import re
 
 from shardkit.errors import DataError
 from shardkit.sources.lists.class_names import find_class_names, read_names
+from shardkit.sources.tables.formats.opening import read_prefix
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.walking import children, read_sample
 from shardkit.storage import Folder
 

@@ -1,7 +1,6 @@
 """Decide the role of each column of a table, from its name, the first records and the user's options."""
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 from shardkit.errors import DataError, UnknownNameError
@@ -11,35 +10,16 @@ from shardkit.sources.tables.column_names import (
     LABEL_COLUMNS,
     LIKELY_SPLIT_COLUMNS,
     SPLIT_COLUMNS,
-    is_discard,
     named_like,
     plain,
-    split_of_text,
 )
 from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, enumerated
-from shardkit.sources.tables.formats.values import as_text
+from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
 from shardkit.sources.tables.images.image_column import PlaceColumn, find_image
 from shardkit.sources.tables.images.joined_names import JoinedNames
 from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
 from shardkit.sources.tables.labels.label_columns import find_labels
-from shardkit.sources.tables.split_words import is_split_column, numbers_of_splits
-
-
-def read_prefix(file: TableFile) -> list[Record]:
-    """Return the good records among the first 1,000.
-
-    Raises:
-        DataError: There is none.
-    """
-    first = list(islice(file.all_records(), PREFIX_RECORDS))
-    good = [record for record in first if record.problem is None]
-    if not good:
-        why = f"line {first[0].line}: {first[0].problem}" if first else "only columns"
-        msg = f"{file.url}: the table has no records that can be read; {why}"
-        raise DataError(msg)
-    return good
-
+from shardkit.sources.tables.split_words import assigns_splits, is_split_column, numbers_of_splits
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
@@ -174,22 +154,6 @@ def _split(file: TableFile, prefix: Sequence[Record]) -> int | None:
 
 def _values(prefix: Sequence[Record], column: int) -> list[Any]:
     return [record.values[column] for record in prefix]
-
-
-def assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
-    """Return whether a column of splits gives some record one."""
-    # Usually the first record has a split; a table of UNASSIGNED is read to its end.
-    if any(_is_assigned(record.values[column]) for record in prefix):
-        return True
-    records = file.all_records(frozenset({column}))
-    return any(record.problem is None and _is_assigned(record.values[column]) for record in records)
-
-
-def _is_assigned(value: Any) -> bool:
-    try:
-        return not is_discard(value) and split_of_text(as_text(value)) is not None
-    except ValueError:  # a bad name of a split assigns one too
-        return True
 
 
 def _named(file: TableFile, name: str) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shardkit.naming import split_of_folder
-from shardkit.sources.tables.column_names import SPLIT_COLUMNS, is_split, plain
-from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.column_names import SPLIT_COLUMNS, is_discard, is_split, plain, split_of_text
+from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.tables.formats.values import as_text
 
 # Words of a name: TrainImages, train_val_list, trainlist01, splits-testset.
 _WORDS = re.compile(
@@ -131,3 +132,19 @@ def _numbers(name: str) -> dict[str, str]:
     if plain(name) in _PARTITION_COLUMNS:
         return _PARTITION
     return next((flags for names, flags in _FLAGS if plain(name) in names), {})
+
+
+def assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
+    """Return whether a column of splits gives some record one."""
+    # Usually the first record has a split; a table of UNASSIGNED is read to its end.
+    if any(_is_assigned(record.values[column]) for record in prefix):
+        return True
+    records = file.all_records(frozenset({column}))
+    return any(record.problem is None and _is_assigned(record.values[column]) for record in records)
+
+
+def _is_assigned(value: Any) -> bool:
+    try:
+        return not is_discard(value) and split_of_text(as_text(value)) is not None
+    except ValueError:  # a bad name of a split assigns one too
+        return True

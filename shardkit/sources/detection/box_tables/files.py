@@ -17,9 +17,9 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
 from shardkit.sources.tables.formats.csv_opening import open_csv
 from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.opening import open_table_file
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.text_files import TextFile
-from shardkit.sources.tables.layout import open_table_file
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, parent_of
 from shardkit.storage import Folder
 

@@ -1,0 +1,81 @@
+"""Open a table by its ending, and read its first records."""
+
+import os
+from itertools import islice
+
+from shardkit.errors import DataError
+from shardkit.layouts import LAYOUTS
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
+from shardkit.sources.tables.formats.csv_opening import open_csv
+from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
+from shardkit.sources.tables.formats.parquet_files import open_parquet
+from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile
+from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, TextFile, open_text
+from shardkit.sources.tables.formats.workbooks import WORKBOOK_ENDINGS, open_workbook
+from shardkit.storage import Folder, os_errors_as
+
+TABLE_ENDINGS = LAYOUTS["table"].endings or ()
+_OTHER_WORKBOOKS = {".xls", ".xlsb", ".numbers"}
+
+
+def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
+    """Open a table by its ending.
+
+    Raises:
+        DataError: The file does not exist, or has another ending.
+    """
+    url = f"{folder.url}/{path}"
+    kind = os.path.splitext(path)[1].lower()
+    if kind in TEXT_ENDINGS:
+        if tables := [one for one in open_list_files(folder, path, options) if one.is_table]:
+            return tables[0]
+        msg = f"{url}: its lines are no records of a table: a header, or three fields or more, the same number in each"
+        raise DataError(msg)
+    if kind not in {*TABLE_ENDINGS, ".json"}:
+        instead = "; save the workbook as .xlsx" if kind in _OTHER_WORKBOOKS else ""
+        msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)} or .json{instead}"
+        raise DataError(msg)
+    with os_errors_as("read the table", url):
+        found = folder.stat(path)
+    if found is None or found.is_folder:
+        msg = f"{url}: {'there is no such file' if found is None else 'this is a folder'}; SOURCE is the table's file"
+        raise DataError(msg)
+    if kind == ".parquet":
+        return open_parquet(folder, path)
+    if kind in WORKBOOK_ENDINGS:
+        return open_workbook(folder, path, _known(options))
+    if kind == ".json":
+        return open_json(folder, path)
+    if kind in {".jsonl", ".ndjson"}:
+        return open_json_lines(folder, path)
+    return open_csv(folder, path, tabs=kind == ".tsv", known=_known(options))
+
+
+def open_list_files(
+    folder: Folder,
+    path: str,
+    options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
+) -> list[TextFile]:
+    """Return the ways to read a text file as a table of names; see open_text."""
+    return open_text(folder, path, _known(options))
+
+
+def _known(options: SourceOptions) -> frozenset[str]:
+    named = [options.image_column] if options.image_column else []
+    return frozenset(map(plain, [*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS, *named]))
+
+
+def read_prefix(file: TableFile) -> list[Record]:
+    """Return the good records among the first 1,000.
+
+    Raises:
+        DataError: There is none.
+    """
+    first = list(islice(file.all_records(), PREFIX_RECORDS))
+    good = [record for record in first if record.problem is None]
+    if not good:
+        why = f"line {first[0].line}: {first[0].problem}" if first else "only columns"
+        msg = f"{file.url}: the table has no records that can be read; {why}"
+        raise DataError(msg)
+    return good
