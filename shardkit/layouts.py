@@ -217,7 +217,7 @@ _ROWS = (
         "one row for each box; see [Tables of boxes](tables.md#tables-of-boxes)",
         open="sources.detection.box_tables.layout:open_box_tables",
         recognise="sources.detection.box_tables.layout:is_box_tables",
-        options=("root", "image_column", "label_columns", "split_column", "drop_repeated_boxes"),
+        options=("root", "image_column", "label_columns", "split_column", "without_annotation", "drop_repeated_boxes"),
         endings=(),
     ),
     LayoutSpec(

@@ -35,7 +35,6 @@ def _(tree):
 @folder(
     "car object detection: training_images, testing_images, a table of corners without a class",
     "advised",
-    today="right",
 )
 def _(tree):
     """kaggle.com/datasets/sshikamaru/car-object-detection: images without a car have no row."""

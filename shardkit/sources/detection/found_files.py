@@ -1,14 +1,28 @@
 """Read files of annotations that a layout has found: as a reading, which the engine executes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO, TypeVar
 
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
-from shardkit.storage import Folder
+from shardkit.storage import Folder, os_errors_as
+
+T = TypeVar("T")
+
+
+def read_records(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterable[T]]) -> Iterator[T]:
+    """Yield what a function reads from an open file, whose URL it is told for messages.
+
+    Raises:
+        MachineError: The disk or the network failed.
+    """
+    url = f"{folder.url}/{path}"
+    with os_errors_as("read", url), folder.open(path) as file:
+        yield from read(file, url)
 
 
 @dataclass(frozen=True, slots=True)

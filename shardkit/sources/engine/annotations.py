@@ -1,7 +1,7 @@
 """Annotations with many images in a file: the records that name the images, as what enumerates examples."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -214,16 +214,7 @@ class AnnotationDriver:
 
     def unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of images that no record names, next to others that one does; count those in other folders."""
-        named_images = NamedImages(self.keys(folder))
-        places = sorted(set(map(parent_of, named_images)))
-        for place in places:
-            for entry in list_if_allowed(folder, place):
-                key = join(place, entry.name)
-                if not entry.is_folder and is_image(entry.name) and key not in named_images:
-                    yield from self.unnamed_row(key, entry, skipped)
-        if self.is_whole:
-            inner = [join(place, name) for place in places for name in folders_in(folder, place)]
-            skipped |= count_unlisted_images(folder, "that no annotation names", below=["", *inner], covered=places)
+        yield from unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the row of an image that no record names, by the reading's rule."""
@@ -234,6 +225,38 @@ class AnnotationDriver:
         nulls = (None,) * (len(self.fields) - 1)
         negative: tuple[Any, ...] = ([], *nulls) if self.attribute is None or self.has_several else ()
         yield from without_annotation(self.policy, key, split, entry, what, skipped, negative)
+
+
+def unnamed_images(
+    folder: Folder,
+    keys: Iterable[str],
+    rows_of: Callable[[str, Entry, dict[str, int]], Iterator[ListingRow]],
+    skipped: dict[str, int],
+    *,
+    is_whole: bool,
+    why: str = "that no annotation names",
+) -> Iterator[ListingRow]:
+    """Yield the rows of images that no record names, next to others that one does; count those in other folders.
+
+    Args:
+        folder: The folder that keys start at.
+        keys: Keys of the images that records name.
+        rows_of: Function that yields the row of such an image, if it has one.
+        skipped: Counts of what is left out, to which is added.
+        is_whole: Whether images in other folders are counted.
+        why: End of the phrase for these.
+    """
+    named_images = NamedImages(keys)
+    places = sorted(set(map(parent_of, named_images)))
+    for place in places:
+        for entry in list_if_allowed(folder, place):
+            key = join(place, entry.name)
+            if not entry.is_folder and is_image(entry.name) and key not in named_images:
+                yield from rows_of(key, entry, skipped)
+    if is_whole:
+        inner = [join(place, name) for place in places for name in folders_in(folder, place)]
+        for kind, count in count_unlisted_images(folder, why, below=["", *inner], covered=places).items():
+            count_skipped(skipped, kind, count)
 
 
 def without_annotation(

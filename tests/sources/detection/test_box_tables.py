@@ -97,7 +97,7 @@ def test_known_columns_are_found(lines, wanted, tmp_path):
     source = opened(root / "boxes.csv")
     found = listed(source)
     assert found.boxes == {"a.jpg": wanted or [("cat", 2, 1, 40, 30)]}
-    assert found.skipped == {"image next to others that no table names": 1}
+    assert (found.problems, found.skipped) == ([("b.jpg", "no_label")], {})
     assert opened(root).layout == "box table"
 
 
@@ -161,10 +161,12 @@ def test_open_images(table, names, images, tmp_path):
     found = listed(source)
     key = f"{images}/000002b66c9c498e.jpg"
     assert found.boxes == {key: [("Person", 0.1484375, 0.0125, 0.5875, 0.1953125), ("/m/0284d", 0.25, 0.5, 1, 0.75)]}
-    assert [(row["split"], row["source_bytes"]) for row in found.rows] == [(None, 1)]  # the only table may be divided
+    # The only table may be divided.
+    assert [(row["split"], row["source_bytes"]) for row in found.rows] == [(None, 1)] * 2
     first, second = found.rows[0]["objects"]
     assert (first["is_truncated"], first["is_occluded"], second["is_occluded"], second["is_group_of"]) == (1, 0, -1, 1)
-    assert found.skipped == {f"images of {table} that are not there": 1, "image next to others that no table names": 1}
+    assert found.skipped == {f"images of {table} that are not there": 1}
+    assert found.problems == [(f"{images}/1111111111111111.jpg", "no_label")]
 
 
 # Roboflow: each split folder has its images and _annotations.csv
@@ -189,9 +191,11 @@ def test_tables_of_splits_are_read_together_and_the_whole_is_left_out(tmp_path):
     }
     source = opened(tree(tmp_path / "s", files, ["images/a.jpg", "images/b.jpg", "images/c.jpg", "more/d.jpg"]))
     found = listed(source)
-    assert {(row["key"], row["split"]) for row in found.rows} == {("images/a.jpg", "train"), ("images/b.jpg", "test")}
+    splits = {(row["key"], row["split"]) for row in found.rows}
+    assert splits == {("images/a.jpg", "train"), ("images/b.jpg", "test"), ("images/c.jpg", None)}
+    assert found.problems == [("images/c.jpg", "no_label")]
     assert source.describe().endswith("left out raccoon_labels.csv")
-    assert found.skipped == {"image next to others that no table names": 1, "image in more/ that no table names": 1}
+    assert found.skipped == {"image in more/ that no table names": 1}
 
 
 def test_several_tables_without_splits_are_refused_with_their_commands(tmp_path):
@@ -248,7 +252,7 @@ def test_pixels_among_fractions_are_reported(tmp_path):
 def test_fractions_with_the_image_size_are_compared_with_it(tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, "a.jpg,80,60,cat,0.5,0.5,1,1")})
     found = read_source(root / "boxes.csv")
-    assert [(row["annotated_width"], row["annotated_height"]) for row in found.rows] == [(80, 60)]
+    assert [(row["annotated_width"], row["annotated_height"]) for row in found.rows if not row["reason"]] == [(80, 60)]
     assert found.boxes == {"a.jpg": [("cat", 30, 40, 60, 80)]}
 
 

@@ -14,9 +14,8 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.annotation_files import read_records
 from shardkit.sources.detection.box_json.numbers import fitting_format
-from shardkit.sources.detection.found_files import FoundFile
+from shardkit.sources.detection.found_files import FoundFile, read_records
 from shardkit.sources.detection.image_paths import (
     ImagePaths,
     find_paths,

@@ -16,19 +16,21 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable, split_of_folder
+from shardkit.options.values import Missing
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION
+from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LINE
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.annotation_files import AnnotationFiles
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
 from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
 from shardkit.sources.detection.other_exports import holds_other_export
 from shardkit.sources.detection.rows import detection_schema, image_row
+from shardkit.sources.engine.annotations import unnamed_images, without_annotation
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.formats.record import ONE_CLASS
-from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, RecordProblem, Source, batched, rejected_row
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.unlisted_images import UnlistedImages
@@ -49,7 +51,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTables(AnnotationFiles[BoxTable]):
+class BoxTables(Source):
     """A source of tables of boxes.
 
     Attributes:
@@ -57,15 +59,16 @@ class BoxTables(AnnotationFiles[BoxTable]):
         files: The tables.
         is_whole: Whether all images in the folder are counted that no table names: if SOURCE is a folder.
         remark: What the user should know besides; '' for nothing.
+        policy: What happens to images that no table names, next to others that one does.
     """
 
     folder: Folder
     files: tuple[BoxTable, ...]
     is_whole: bool
     remark: str
+    policy: Missing = "reject"
 
     layout = LAYOUTS["box-table"].title
-    unnamed = "that no table names"
 
     @property
     def schema(self) -> pa.Schema:
@@ -89,8 +92,29 @@ class BoxTables(AnnotationFiles[BoxTable]):
         slices = [Part(i, Slice(j, one.num_slices)) for i, one in enumerate(self.files) for j in range(one.num_slices)]
         return [UnlistedImages(), *slices]
 
-    def rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """See CountingSource; images sorted by key, then bad records."""
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return tuple(UsedFile(table.path, "labels") for table in self.files)
+
+    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
+        """See Source."""
+        skipped: dict[str, int] = {}
+        rows = self._unnamed(skipped) if isinstance(part, UnlistedImages) else self._rows(part, skipped)
+        yield from batched(self.schema, rows, batch_rows, skipped)
+
+    def _unnamed(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        keys = (key for table in self.files for key in self.keys(table))
+        why = "that no table names"
+        yield from unnamed_images(self.folder, keys, self._unnamed_row, skipped, is_whole=self.is_whole, why=why)
+
+    def _unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        split = self.files[0].split if len(self.files) == 1 else None
+        what = "no table names the image; add a record for it"
+        yield from without_annotation(self.policy, key, split, entry, what, skipped, ([], None, None, None))
+
+    def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of a slice: images sorted by key, then bad records."""
         table = self.files[part.table]
         present = self._present(table, part.images) if table.columns.is_open_images else None
         names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
@@ -115,7 +139,7 @@ class BoxTables(AnnotationFiles[BoxTable]):
         return {key: entry for key, entry in entries if images.has_key(key)}
 
     def keys(self, file: BoxTable) -> Iterator[str]:
-        """See AnnotationFiles; a key that follows itself is yielded once."""
+        """Yield the keys that a table names; a key that follows itself is yielded once."""
         key_of, last = _Keys(file, self.folder).key, ""
         for record in file.file.all_records(frozenset({file.columns.image})):
             if record.problem is None:
@@ -185,10 +209,17 @@ def open_box_tables(opening: Opening) -> BoxTables:
     left_out = ", ".join(map(printable, found.left_out))
     remark = f"; left out {left_out}" if left_out else ""
     remark += f"; to read one class per image instead, add {named('layout', 'table')}" if path is not None else ""
-    return united(folder, opened, path is None and options.root is None, remark)
+    policy = options.without_annotation or "reject"
+    return united(folder, opened, path is None and options.root is None, remark, policy)
 
 
-def united(folder: Folder, opened: Sequence[tuple[Folder, BoxTable]], is_whole: bool, remark: str = "") -> BoxTables:  # noqa: FBT001
+def united(
+    folder: Folder,
+    opened: Sequence[tuple[Folder, BoxTable]],
+    is_whole: bool,  # noqa: FBT001
+    remark: str = "",
+    policy: Missing = "reject",
+) -> BoxTables:
     """Return tables with the folders that their keys start at as one source.
 
     Args:
@@ -196,6 +227,7 @@ def united(folder: Folder, opened: Sequence[tuple[Folder, BoxTable]], is_whole: 
         opened: The tables.
         is_whole: See BoxTables.
         remark: See BoxTables.
+        policy: See BoxTables.
     """
     tables = tuple(table for _, table in opened)
     if len(tables) == 1 and tables[0].split == "train":
@@ -203,7 +235,7 @@ def united(folder: Folder, opened: Sequence[tuple[Folder, BoxTable]], is_whole: 
         tables = (replace(tables[0], split=None),)
     if len(tables) > 1 and all(table.columns.label is None for table in tables):
         tables = _with_classes_of_folders(folder, tables)
-    return BoxTables(opened[0][0], tables, is_whole, remark)
+    return BoxTables(opened[0][0], tables, is_whole, remark, policy)
 
 
 def _with_classes_of_folders(folder: Folder, tables: tuple[BoxTable, ...]) -> tuple[BoxTable, ...]:

@@ -13,9 +13,8 @@ from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.detection.annotation_files import AnnotationFile
 from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
-from shardkit.sources.detection.image_paths import find_paths, image_places, not_near, paths_by_names
+from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, not_near, paths_by_names
 from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm, find_columns
 from shardkit.sources.formats.record import ONE_CLASS, encodable
@@ -38,10 +37,13 @@ _ABSOLUTE = re.compile(r"(?:(?:s3|gs)://[^/]+)?/")
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTable(AnnotationFile):
+class BoxTable:
     """A table of boxes, whose split is that of its or its folder's name, unless it has a column of splits.
 
     Attributes:
+        path: Path of the table.
+        paths: How its image paths become keys.
+        split: The split of all its images; None if its name gives none.
         file: The table.
         columns: What its columns mean.
         is_fraction: Whether boxes are fractions of the image's sides.
@@ -50,6 +52,9 @@ class BoxTable(AnnotationFile):
         one_class: The class of every box of a table without classes.
     """
 
+    path: str
+    paths: ImagePaths
+    split: str | None
     file: TableFile
     columns: BoxColumns
     is_fraction: bool

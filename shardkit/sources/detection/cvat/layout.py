@@ -8,8 +8,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.annotation_files import read_records
-from shardkit.sources.detection.found_files import FoundFile, open_found_files
+from shardkit.sources.detection.found_files import FoundFile, open_found_files, read_records
 from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, not_near
 from shardkit.sources.formats.cvat import CVAT, TracksError
 from shardkit.sources.formats.record import ImageRecord

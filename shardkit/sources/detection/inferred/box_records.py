@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from shardkit.sources.detection.annotation_files import read_records
+from shardkit.sources.detection.found_files import read_records
 from shardkit.sources.formats.box_tables.columns import BoxColumns
 from shardkit.sources.formats.inferred.reading import Reading
 from shardkit.sources.formats.inferred.trees import kind_of, records

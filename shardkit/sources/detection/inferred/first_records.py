@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError  # for its name only; defusedxml pa
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from shardkit.sources.detection.annotation_files import read_records
+from shardkit.sources.detection.found_files import read_records
 from shardkit.sources.formats.inferred.trees import LINES, TABLES, as_lists, kind_of, records, tree_of, with_name
 from shardkit.sources.json_stream import member_items
 from shardkit.storage import Folder, os_errors_as

@@ -133,7 +133,7 @@ def _open_table(opening: Opening, found: Inferred, reading: Reading, column: str
     for path in found.paths:
         file = BoxRecords(folder, path, (*COLUMNS, column or "class"), found.inside, reading, column)
         opened.append(open_records(folder, file, file.box_columns, options, names, may_leave=False))
-    return united(folder, opened, is_whole=options.root is None)
+    return united(folder, opened, options.root is None, policy=options.without_annotation or "reject")
 
 
 def open_boxes(opening: Opening) -> Source:

@@ -16,8 +16,7 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.annotation_files import read_records
-from shardkit.sources.detection.found_files import FoundFile, open_found_files
+from shardkit.sources.detection.found_files import FoundFile, open_found_files, read_records
 from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
 from shardkit.sources.formats.label_studio import LABEL_STUDIO
 from shardkit.sources.formats.record import ImageRecord
