@@ -13,6 +13,7 @@ from shardkit.dataset.features import has_labels
 from shardkit.errors import CallError
 from shardkit.fetch.damaged_records import DamagedRecord
 from shardkit.fetch.table.classes import count_classes
+from shardkit.naming import counted
 from shardkit.order import sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
@@ -177,14 +178,14 @@ class DatasetFn(NotData):
 
     def __repr__(self) -> str:
         """Describe what is read: "train: 1,579 examples, 25 steps of 64, 8 classes, full order"."""
-        steps = f"{_counted(self.steps_per_epoch, 'step')} of {self._options.global_batch_size:,}"
-        classes = [_counted(self.num_classes, "class", "classes")] if self.num_classes else []
+        steps = f"{counted(self.steps_per_epoch, 'step')} of {self._options.global_batch_size:,}"
+        classes = [counted(self.num_classes, "class")] if self.num_classes else []
         padding = []
         if self._num_padding:
-            padding = [f"{_counted(self._num_padding, 'row')} of padding"]
+            padding = [f"{counted(self._num_padding, 'row')} of padding"]
         elif self._order is None and self.num_examples % self._options.global_batch_size:
             padding = ["a shorter last batch"]
-        parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name(), *padding]
+        parts = [counted(self.num_examples, "example"), steps, *classes, self._order_name(), *padding]
         return f"{self._options.split}: {', '.join(parts)}"
 
     def _order_name(self) -> str:
@@ -284,10 +285,6 @@ def input_function(name: str, found: Any) -> DatasetFn:
     if isinstance(found, tf.data.Dataset | tf.distribute.DistributedDataset):
         raise CallError(f"{name} must be {wanted}; found its data: give train_fn instead of train_fn()")
     raise refused(name, wanted, found)
-
-
-def _counted(count: int, one: str, several: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def remember_training(places: Sequence[str]) -> None:

@@ -23,14 +23,12 @@ import tensorflow as tf
 from shardkit.dataset.features import MASK, OBJECT_LABELS
 from shardkit.dataset.stored_names import DERIVED
 from shardkit.errors import CallError
-from shardkit.fetch.fetcher import PIXELS
 from shardkit.fetch.places import BATCH_SEED, IS_EXAMPLE, KEY_HASH
 from shardkit.fetch.sources import KEY
-from shardkit.fetch.table.records import RecordTable
-from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.annotations import move_annotations, targets
-from shardkit.reader.images.decoding import decode_window, finish, finish_held, finish_several, target_size
+from shardkit.reader.images.decoding import pixels_of_chunk, pixels_of_example
+from shardkit.reader.images.held import pixel_shape
 from shardkit.reader.operations.reading import ReadInstructions, manifest_check, read_record
 from shardkit.reader.parsing import Parser
 from shardkit.reader.pipeline_spec import PipelineSpec
@@ -166,7 +164,8 @@ class _MakeElements:
         self._chunk_size, self._has_label_column = spec.chunk_size, spec.has_label_column
         self._indexed = (*(options.features or ()), "weight") if spec.has_indexed_features else None
         self._has_images_only, self._decodes = spec.has_images_only, spec.decodes
-        self._have_size = spec.image is not None and _have_size(table, spec.image)
+        shape = None if spec.image is None else pixel_shape(table, spec.image)
+        self._have_size = spec.image is not None and shape is not None and shape[:2] == tuple(spec.image.size)
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class, self._num_classes = table.has_class, table.num_classes
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
@@ -183,7 +182,9 @@ class _MakeElements:
         if self._all_are_png:
             columns["is_png"] = True
         if image is not None and self._has_images_only and (self._chunk_size > 1 or not self._decodes):
-            return of_batch | {_ELEMENT: self._labelled(self._pixels_of_chunk(columns, image), columns)}
+            return of_batch | {
+                _ELEMENT: self._labelled(pixels_of_chunk(columns, image, have_size=self._have_size), columns)
+            }
         made = [self._one(row) for row in _rows(columns, self._chunk_size)]
         if self._chunk_size == 1:
             return {name: one[0] for name, one in of_batch.items()} | made[0]
@@ -203,7 +204,7 @@ class _MakeElements:
         image, map_fn = self._image, self._map_fn
         if image is not None:
             features = move_annotations(features, columns["window"], columns.get("flip"), image)
-            features["image"] = self._pixels_of(columns, image)
+            features["image"] = pixels_of_example(columns, image)
         if map_fn is not None:
             element = check_element("map_fn", map_fn(features, columns["seed"]))
         elif self._has_label_column:
@@ -213,18 +214,6 @@ class _MakeElements:
         else:
             element = features["image"], self._parser.label(features)
         return _weighted(element, columns)
-
-    def _pixels_of_chunk(self, columns: dict[str, Any], image: ImageOptions) -> Any:
-        if PIXELS in columns:
-            return finish_held(columns[PIXELS], columns.get("flip"), image)
-        return _pixels_of_chunk(columns, image, have_size=self._have_size)
-
-    def _pixels_of(self, columns: dict[str, Any], image: ImageOptions) -> Any:
-        if PIXELS in columns:
-            flip = columns.get("flip")
-            flips = None if flip is None else flip[tf.newaxis]
-            return finish_held(columns[PIXELS][tf.newaxis], flips, image)[0]
-        return _pixels(columns, image)
 
     def _labelled(self, pixels: Any, columns: dict[str, Any]) -> Any:
         """Return an element, or those of a chunk, whose label is a column."""
@@ -243,13 +232,6 @@ def _weighted(element: Any, columns: dict[str, Any]) -> Any:
     return (*element, columns["weight"]) if isinstance(element, tuple) else (element, columns["weight"])
 
 
-def _have_size(table: RecordTable, image: ImageOptions) -> bool:
-    """Return whether the windows of all images are whole images of the target's size."""
-    height, width = image.size
-    is_one = bool((table.height == height).all() and (table.width == width).all())
-    return is_one and image.crops.are_whole(table.height, table.width)
-
-
 def _rows(columns: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """Return the columns of several examples, [count, …] each, as those of one each; a bool is that of all."""
     rows = {name: [one] * count if isinstance(one, bool) else tf.unstack(one, count) for name, one in columns.items()}
@@ -262,39 +244,6 @@ def _stacked(made: list[dict[str, Any]]) -> dict[str, Any]:
         raise NotDenseError
     stacked: dict[str, Any] = tf.nest.map_structure(lambda *parts: tf.stack(parts), *made)
     return stacked
-
-
-def _pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size: bool) -> Any:
-    """Return the pixels of several images, [n, height, width, channels].
-
-    The graph has the operations for each image: a loop in the graph takes half as much time again.
-    """
-    encoded = tf.unstack(_encoded(columns))
-    windows, is_png = tf.unstack(columns["window"]), columns.get("is_png")
-    are_png = [is_png] * len(encoded) if is_png is None or isinstance(is_png, bool) else tf.unstack(is_png)
-    pixels = [
-        decode_window(
-            data, window, of_one, image.channels, target_size(window, image) if image.scaled_decoding else None
-        )
-        for data, window, of_one in zip(encoded, windows, are_png, strict=True)
-    ]
-    return finish_several(pixels, columns.get("flip"), image, have_size=have_size)
-
-
-def _encoded(columns: dict[str, Any]) -> Any:
-    """Return the encoded images: a column, or a part of the records."""
-    if "image" in columns:
-        return columns["image"]
-    return tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
-
-
-def _pixels(columns: dict[str, Any], image: ImageOptions) -> Any:
-    encoded = _encoded(columns)
-    window, is_png, flip = columns["window"], columns.get("is_png"), columns.get("flip")
-    if not image.scaled_decoding:
-        return finish(decode_window(encoded, window, is_png, image.channels), flip, image)
-    scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
-    return finish(scaled, flip, image, shape=window[2:])
 
 
 def _drop_padding(batch: dict[str, Any]) -> Any:

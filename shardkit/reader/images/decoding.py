@@ -13,10 +13,44 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from shardkit.fetch.fetcher import PIXELS
 from shardkit.reader.arguments.images import ImageOptions
 
 # Scales at which libjpeg decodes, as divisors of both sides: it inverts 4 x 4, 2 x 2 or 1 of 8 x 8 frequencies.
 RATIOS = (1, 2, 4, 8)
+
+
+def pixels_of_example(columns: dict[str, Any], image: ImageOptions) -> Any:
+    """Return the finished pixels of one example from the columns of its record, or of its held image."""
+    flip = columns.get("flip")
+    if PIXELS in columns:
+        return finish_held(columns[PIXELS][tf.newaxis], None if flip is None else flip[tf.newaxis], image)[0]
+    encoded, window, is_png = _encoded(columns), columns["window"], columns.get("is_png")
+    if not image.scaled_decoding:
+        return finish(decode_window(encoded, window, is_png, image.channels), flip, image)
+    scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
+    return finish(scaled, flip, image, shape=window[2:])
+
+
+def pixels_of_chunk(columns: dict[str, Any], image: ImageOptions, *, have_size: bool) -> Any:
+    """Return the finished pixels of several examples, [n, height, width, channels], without scaled decoding.
+
+    The graph has the operations for each image: a loop in the graph takes half as much time again.
+    """
+    if PIXELS in columns:
+        return finish_held(columns[PIXELS], columns.get("flip"), image)
+    encoded, is_png = tf.unstack(_encoded(columns)), columns.get("is_png")
+    are_png = [is_png] * len(encoded) if is_png is None or isinstance(is_png, bool) else tf.unstack(is_png)
+    rows = zip(encoded, tf.unstack(columns["window"]), are_png, strict=True)
+    pixels = [decode_window(data, window, of_one, image.channels) for data, window, of_one in rows]
+    return finish_several(pixels, columns.get("flip"), image, have_size=have_size)
+
+
+def _encoded(columns: dict[str, Any]) -> Any:
+    """Return the encoded images: a column, or a part of the records."""
+    if "image" in columns:
+        return columns["image"]
+    return tf.strings.substr(columns["record"], columns["image_start"], columns["image_bytes"])
 
 
 def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, target: Any | None = None) -> Any:
