@@ -25,6 +25,7 @@ class LaneRecords:
         self._order, self._read, self._lanes = order, read, order.layout.lanes
         # By lane, and by the window's name.
         self._windows: dict[int, dict[int, Future[_Window]]] = {}
+        self._following: dict[int, int] = {}  # the name of the next window in its lane
         self._lock, self._pool = threading.Lock(), ThreadPoolExecutor(self._lanes, thread_name_prefix="reading ahead")
 
     def read(self, ids: _Ints, windows: _Ints) -> list[Found]:
@@ -41,13 +42,17 @@ class LaneRecords:
 
     def _keep_from(self, lane: int, first: int) -> None:
         """Drop the windows that a lane has left."""
-        self._windows[lane] = {name: one for name, one in self._windows.get(lane, {}).items() if name >= first}
+        windows = self._windows.setdefault(lane, {})
+        for name in [name for name in windows if name < first]:
+            del windows[name]
+            self._following.pop(name, None)
 
     def _begin(self, lane: int, name: int) -> None:
         """Let threads read a window of a lane, and its next one."""
-        ids, following = self._order.window(name)
-        self._submit(lane, name, ids)
-        self._submit(lane, following, None)
+        if name not in self._following:  # a window has thousands of examples, of which each call gives some
+            ids, self._following[name] = self._order.window(name)
+            self._submit(lane, name, ids)
+        self._submit(lane, self._following[name], None)
 
     def _submit(self, lane: int, name: int, ids: _Ints | None) -> None:
         windows = self._windows[lane]

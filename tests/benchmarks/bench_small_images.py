@@ -60,8 +60,13 @@ def encoded_contenders(dataset: Path, length: list[object]) -> list[Contender]:
 
 
 def memory_contenders(dataset: Path, length: list[object]) -> list[Contender]:
-    """Decoded images in memory; tf.data's are mirrored once, before they are cached."""
-    names = {"tf.data, .cache().shuffle(50_000)": "tfdata-memory", "shardkit": "shardkit"}
+    """Decoded images in memory."""
+    names = {
+        "tf.data, .cache().shuffle(50_000)": "tfdata-memory",
+        "shardkit": "shardkit-unmirrored",
+        "tf.data, mirrored in each epoch": "tfdata-memory-mirrored",
+        "shardkit, mirrored in each epoch": "shardkit",
+    }
     targets = {"shardkit": "1.30"}
     return [
         Contender(title, python("small_images.py", dataset, name, *length), target=targets.get(title, ""))

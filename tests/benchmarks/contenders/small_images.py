@@ -51,10 +51,6 @@ def tfdata(dataset: str, *, decoded: bool, cached: bool = False) -> Any:
         files = files.shuffle(1000).repeat()
         records = files.interleave(tf.data.TFRecordDataset, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False)
         records = records.shuffle(SHUFFLE_BUFFER)
-    if decoded and cached:  # what tutorials show: each image is decoded once, and drawn from all of them
-        images = records.take(count_records(dataset)).map(image_and_label, num_parallel_calls=tf.data.AUTOTUNE)
-        batches = images.cache().shuffle(MEMORY_BUFFER).repeat().batch(BATCH_SIZE, drop_remainder=True)
-        return batches.prefetch(tf.data.AUTOTUNE)
     if not decoded:
         batches = records.batch(BATCH_SIZE, drop_remainder=True)
         return batches.map(lambda one: tf.io.parse_example(one, spec), tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)
@@ -62,12 +58,31 @@ def tfdata(dataset: str, *, decoded: bool, cached: bool = False) -> Any:
     return images.batch(BATCH_SIZE, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
 
 
-def shardkit(dataset: str, *, decoded: bool, **options: Any) -> Any:
+def tfdata_memory(dataset: str, *, mirrored: bool) -> Any:
+    """What tutorials of tf.data show: each image is decoded once, and drawn from all of them."""
+    import tensorflow as tf
+
+    spec = {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
+    side = manifest_side(dataset)
+
+    def image_and_label(record: Any) -> Any:
+        parsed = tf.io.parse_single_example(record, spec)
+        image = tf.io.decode_image(parsed["image"], 3, expand_animations=False)
+        return tf.ensure_shape(image, [side, side, 3]), tf.cast(parsed["label"], tf.int32)
+
+    records = tf.data.TFRecordDataset(sorted(glob.glob(f"{dataset}/train-*.tfrecord")))
+    images = records.map(image_and_label, tf.data.AUTOTUNE).cache().shuffle(MEMORY_BUFFER).repeat()
+    if mirrored:
+        images = images.map(lambda image, label: (tf.image.random_flip_left_right(image), label), tf.data.AUTOTUNE)
+    return images.batch(BATCH_SIZE, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+
+
+def shardkit(dataset: str, *, decoded: bool, mirrored: bool = True, **options: Any) -> Any:
     """shardkit's reader, with a global shuffle."""
     from shardkit import reader
 
     side = manifest_side(dataset)
-    images = reader.Images((side, side), dtype="uint8", flip=True) if decoded else None
+    images = reader.Images((side, side), dtype="uint8", flip=mirrored) if decoded else None
     return reader.make_dataset(dataset, "train", global_batch_size=BATCH_SIZE, images=images, **options)
 
 
@@ -113,13 +128,6 @@ def webdataset_batches(tars: str) -> Any:
     return made.to_tuple("jpg", "cls").map_tuple(image, int).batched(BATCH_SIZE, partial=False)
 
 
-def count_records(dataset: str) -> int:
-    """The number of training images."""
-    from shardkit.dataset.manifest import read_manifest
-
-    return read_manifest(dataset).split("train").num_examples
-
-
 def manifest_side(dataset: str) -> int:
     """The side of all images of a dataset, pixels."""
     from shardkit.dataset.index.shards import read_columns
@@ -149,7 +157,9 @@ def _of_process(pid: int) -> float:
 
 PIPELINES = {
     "tfdata": lambda given: tfdata(given.dataset, decoded=True),
-    "tfdata-memory": lambda given: tfdata(given.dataset, decoded=True, cached=True),
+    "tfdata-memory": lambda given: tfdata_memory(given.dataset, mirrored=False),
+    "tfdata-memory-mirrored": lambda given: tfdata_memory(given.dataset, mirrored=True),
+    "shardkit-unmirrored": lambda given: shardkit(given.dataset, decoded=True, mirrored=False),
     "tfdata-encoded": lambda given: tfdata(given.dataset, decoded=False),
     "tfdata-encoded-memory": lambda given: tfdata(given.dataset, decoded=False, cached=True),
     "shardkit": lambda given: shardkit(given.dataset, decoded=True),
