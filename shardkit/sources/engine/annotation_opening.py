@@ -95,6 +95,8 @@ class AnnotationOpening:
     def _classes(self, kind: Format, files: Iterable[NamingFile]) -> tuple[str, ...] | None:
         """Return the class names in the order of the files' numbers; None if files give none, or disagree."""
         names: dict[int, str] = {}
+        if self.reading.boxes is not None and type(kind).tables is not Format.tables:
+            return None  # tables have them, and are not read twice
         for file in files:
             with self.tree.open(file.path) as opened:
                 for number, name in kind.classes(opened, f"{self.tree.url}/{file.path}", file.options).items():

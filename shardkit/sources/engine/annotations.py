@@ -18,7 +18,7 @@ from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.engine.tables import ImagePaths as Images
 from shardkit.sources.formats.format import Format
-from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.formats.record import ImageRecord, RecordTable
 from shardkit.sources.listing import (
     NEGATIVES,
     BadRecord,
@@ -161,30 +161,59 @@ class AnnotationDriver:
         """See Driver; in the file's order, without looking up whether images exist."""
         key_of = self._key_of(folder, part)
         for record in self.records(part):
-            if record.is_skipped:
-                count_skipped(skipped, f"{self.format.noun}s that nobody annotated")
-                continue
-            name = f"{encodable_path(part.path)}, {self.format.noun} {record.number}"
+            yield from self._rows_of(record, part, key_of, complete, skipped)
+
+    def tables(
+        self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
+    ) -> Iterator[tuple[list[ListingRow], RecordTable]]:
+        """Yield rows with the number of their record in a table in place of their objects, and the table."""
+        key_of, url = self._key_of(folder, part), f"{self.tree.url}/{part.path}"
+        with os_errors_as("read", url), self.tree.open(part.path) as opened:
+            for table in self.format.tables(opened, url, part.options, num_rows) or ():
+                rows: list[ListingRow] = []
+                for number, record in enumerate(table.records):
+                    of_record = self._rows_of(record, part, key_of, complete, skipped)
+                    rows += (one._replace(extra=(number, *one.extra[1:])) if one.extra else one for one in of_record)
+                yield rows, table
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether `tables` gives the rows."""
+        return self.attribute is None and type(self.format).tables is not Format.tables
+
+    def _rows_of(
+        self,
+        record: ImageRecord,
+        part: NamingFile,
+        key_of: Callable[[str], str],
+        complete: Complete,
+        skipped: dict[str, int],
+    ) -> Iterator[ListingRow]:
+        """Yield the row of a record's image, and those of its bad objects."""
+        if record.is_skipped:
+            count_skipped(skipped, f"{self.format.noun}s that nobody annotated")
+            return
+        name = f"{encodable_path(part.path)}, {self.format.noun} {record.number}"
+        try:
+            key = key_of(record.image)
+        except BadRecord as error:
+            if record.image or not record.problems or record.bad:
+                problem = RecordProblem(name, error.reason, str(error))
+                if record.bad:
+                    problem = RecordProblem(name, record.reason, record.bad)
+                yield rejected_row(problem, part.split)
+            yield from annotated_rows(None, record, part.path, skipped)
+            return
+        row = self._row(part, record, key, name)
+        if row.reason is None:
             try:
-                key = key_of(record.image)
+                row = complete(row)
             except BadRecord as error:
-                if record.image or not record.problems or record.bad:
-                    problem = RecordProblem(name, error.reason, str(error))
-                    if record.bad:
-                        problem = RecordProblem(name, record.reason, record.bad)
-                    yield rejected_row(problem, part.split)
-                yield from annotated_rows(None, record, part.path, skipped)
-                continue
-            row = self._row(part, record, key, name)
-            if row.reason is None:
-                try:
-                    row = complete(row)
-                except BadRecord as error:
-                    row = rejected_row(RecordProblem(key, error.reason, f"{name}: {error}"), row.split)
-            if row.reason is not None:
-                yield row._replace(extra=(*(None for _ in self.fields[1:]), record.number))
-            else:
-                yield from annotated_rows(row, record if self.attribute is None else ImageRecord(), part.path, skipped)
+                row = rejected_row(RecordProblem(key, error.reason, f"{name}: {error}"), row.split)
+        if row.reason is not None:
+            yield row._replace(extra=(*(None for _ in self.fields[1:]), record.number))
+        else:
+            yield from annotated_rows(row, record if self.attribute is None else ImageRecord(), part.path, skipped)
 
     def _row(self, file: NamingFile, record: ImageRecord, key: str, name: str) -> ListingRow:
         """Return the row of a record's image; a rejected one takes its boxes with it."""

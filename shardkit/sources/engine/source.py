@@ -10,12 +10,13 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import Use, UsedFile
-from shardkit.sources.columns import LISTING_SCHEMA
+from shardkit.sources.columns import LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact
 from shardkit.sources.engine.tables import ImagePaths
+from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Annotation, Origin, PathPart, Reading, files_of
@@ -160,6 +161,11 @@ class ReadingSource(Source):
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""
         skipped: dict[str, int] = {}
+        if isinstance(self.driver, AnnotationDriver) and self.driver.has_tables and not isinstance(part, RestPart):
+            for some, table in self.driver.tables(self.folder, part, self._complete(), skipped, batch_rows):
+                yield self._with_objects(some, table, skipped)
+            yield Listing(self.schema, skipped=skipped)
+            return
         if isinstance(part, RestPart):
             rows = self._rest(skipped)
         else:
@@ -171,6 +177,19 @@ class ReadingSource(Source):
             for row in self._chosen(rows, skipped)
         )
         yield from batched(self.schema, padded, batch_rows, skipped)
+
+    def _with_objects(self, rows: list[ListingRow], table: RecordTable, skipped: dict[str, int]) -> Listing:
+        """Return rows with the objects of a table, whose numbers they have in their place."""
+        at, num = self.schema.get_field_index(OBJECTS), len(self.schema) - len(LISTING_SCHEMA)
+        chosen = list(self._chosen(iter(rows), skipped))
+        numbers = [row.extra[0] if row.reason is None else None for row in chosen]
+        plain = [
+            row._replace(extra=(None, *row.extra[1:], *(None,) * (num - len(row.extra)))) if row.extra else row
+            for row in chosen
+        ]
+        objects = table.objects.take(pa.array(numbers, pa.int64()))
+        columns = Listing(self.schema, plain).table().set_column(at, self.schema.field(at), objects)
+        return Listing(self.schema, columns=columns, classes=dict(table.classes))
 
     def _complete(self) -> Complete:
         """Return the function that adds all facts to a row."""

@@ -2,9 +2,11 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.listing import RecordProblem, count_skipped
@@ -86,6 +88,20 @@ class ImageRecord:
 
     def _problem(self, name: str, reason: str, message: str) -> None:
         self.problems.append(RecordProblem(f"record {self.number}, {name}", reason, message))
+
+
+class RecordTable(NamedTuple):
+    """Records whose objects are a column.
+
+    Attributes:
+        records: The records, whose objects are counted only.
+        objects: The objects of each, as the column of a listing.
+        classes: Names of classes by the numbers that give their order.
+    """
+
+    records: Sequence[ImageRecord]
+    objects: pa.Array
+    classes: Mapping[int, str]
 
 
 def is_finite(side: Any) -> bool:

@@ -52,9 +52,9 @@ from shardkit.sources.engine.annotations import without_annotation
 from shardkit.sources.formats.coco.columns import (
     CocoColumns,
     JoinedAnnotations,
-    annotation_name,
     read_coco,
 )
+from shardkit.sources.formats.coco.records import OBJECT_FIELDS, objects_of
 from shardkit.sources.listing import (
     Listing,
     ListingRow,
@@ -71,14 +71,8 @@ from shardkit.storage import Entry, Folder, os_errors_as
 
 __all__ = ["Coco", "is_coco", "open_coco"]
 
-_OBJECT_FIELDS = (
-    pa.field("area", pa.float32()),  # pixels; of the box if the annotation has none
-    pa.field("id", pa.int64()),  # NO_ID if the annotation has no integer id
-    pa.field("is_crowd", pa.bool_()),
-    pa.field("segmentation", pa.string()),  # the source's JSON without blanks: polygons or RLE; '' for none
-)
 _UNLISTED = "that no annotation names"
-_SCHEMA = pa.schema([*detection_schema(_OBJECT_FIELDS), LINE])
+_SCHEMA = pa.schema([*detection_schema(OBJECT_FIELDS), LINE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,36 +261,11 @@ def _images_table(
         made.append(row._replace(extra=extra))
         counts.append(num_objects)
     table = Listing(_SCHEMA, made).table()
-    objects = _objects(columns, np.concatenate(chosen) if chosen else joined.order[:0], np.array(counts, np.int64))
+    type_ = _SCHEMA.field("objects").type
+    in_order = np.concatenate(chosen) if chosen else joined.order[:0]
+    objects = objects_of(columns, type_, in_order, np.array(counts, np.int64))
     at = _SCHEMA.get_field_index("objects")
     return table.set_column(at, _SCHEMA.field(at), objects)
-
-
-def _objects(columns: CocoColumns, chosen: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> pa.Array:
-    """Return the column of objects.
-
-    Args:
-        columns: The file.
-        chosen: Indexes of the annotations of all rows, one row after the other.
-        counts: Number of annotations of each row; -1 for null.
-    """
-    type_ = _SCHEMA.field("objects").type
-    boxes = np.frombuffer(columns.boxes, np.float64).reshape(-1, 4)[chosen]
-    corners = np.stack([boxes[:, 1], boxes[:, 0], boxes[:, 1] + boxes[:, 3], boxes[:, 0] + boxes[:, 2]], axis=1)
-    ids = np.frombuffer(columns.ids, np.int64)[chosen]
-    category_ids = np.frombuffer(columns.category_ids, np.int64)[chosen].tolist()
-    fields = [
-        pa.FixedSizeListArray.from_arrays(pa.array(corners.ravel()), 4),
-        pa.array([columns.categories[number] for number in category_ids], pa.string()),
-        pa.array([annotation_name(number) for number in ids.tolist()], pa.string()),
-        pa.array(np.frombuffer(columns.areas, np.float64)[chosen].astype(np.float32)),
-        pa.array(ids),
-        pa.array(np.frombuffer(columns.crowd, np.uint8)[chosen].astype(np.bool_)),
-        pa.array([columns.segmentations[i] for i in chosen.tolist()], pa.string()),
-    ]
-    offsets = np.concatenate([[0], np.cumsum(np.maximum(counts, 0))]).astype(np.int32)
-    structs = pa.StructArray.from_arrays(fields, fields=list(type_.value_type))
-    return pa.ListArray.from_arrays(pa.array(offsets), structs, type=type_, mask=pa.array(counts < 0))
 
 
 def open_coco(opening: Opening) -> Source:

@@ -1,14 +1,17 @@
 """COCO as a format: the records of images, with their annotations as objects and as classes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.reject_reasons import DUPLICATE_ID
+from shardkit.sources.columns import objects_field
 from shardkit.sources.formats.coco.columns import CocoColumns, annotation_name, category_of, read_coco
 from shardkit.sources.formats.format import Format, Options
-from shardkit.sources.formats.record import ImageRecord, Object
+from shardkit.sources.formats.record import ImageRecord, Object, RecordTable
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.walking import looks_like
 
@@ -18,6 +21,7 @@ OBJECT_FIELDS = (
     pa.field("is_crowd", pa.bool_()),
     pa.field("segmentation", pa.string()),  # the source's JSON without blanks: polygons or RLE; '' for none
 )
+_COUNTED: Object = {}  # stands for an object that is in a column
 CATEGORY = "category"  # the attribute of images whose annotations are classes
 _ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
 
@@ -48,35 +52,63 @@ class _Coco(Format):
         """See Format; several ids of one name are one class."""
         del options
         found = (category_of(record) for _, record in array_items(file, name, {"categories"}))
-        pairs = sorted((number, label) for number, label in found if type(number) is int and isinstance(label, str))
-        classes: dict[int, str] = {}
-        for number, label in pairs:
-            if label not in classes.values():
-                classes[number] = label
-        return classes
+        return by_number({number: name for number, name in found if type(number) is int and isinstance(name, str)})
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
         """See Format; the bad records of the file follow in a record without image."""
         columns = read_coco(file, name, name, has_boxes=options.get("boxes") != "none")
         joined = columns.joined()
-        order = joined.order.tolist()
-        for i, image in enumerate(columns.image_names):
-            if image:
-                chosen = order[joined.starts[i] : joined.starts[i + 1]]
-                labels = dict.fromkeys(columns.categories[columns.category_ids[one]] for one in chosen)
-                objects = [_object(columns, one) for one in chosen] if columns.has_boxes else []
-                yield ImageRecord(
-                    image,
-                    columns.image_sizes[i],
-                    objects,
-                    attributes={CATEGORY: [*labels]} if labels else {},
-                    number=columns.image_lines[i],
-                    bad=columns.repeated_id(i) or "",
-                    reason=DUPLICATE_ID,
-                )
-        problems = [one._replace(key=one.key.removeprefix(f"{name}, ")) for one in columns.problems]
-        if problems:
-            yield ImageRecord(problems=problems)
+        for i in range(len(columns.image_names)):
+            chosen = joined.order[joined.starts[i] : joined.starts[i + 1]].tolist()
+            record = _record(columns, i, chosen)
+            if record.image:
+                record.objects = [_object(columns, one) for one in chosen] if columns.has_boxes else []
+                yield record
+        yield from _problems(columns)
+
+    def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
+        """See Format."""
+        columns = read_coco(file, name, name)
+        joined, type_ = columns.joined(), objects_field(OBJECT_FIELDS).type
+        classes = {} if options.get("classes") == "names" else by_number(columns.categories)
+        for start in range(0, len(columns.image_names), rows):
+            stop = min(start + rows, len(columns.image_names))
+            records = []
+            for i in range(start, stop):
+                record = _record(columns, i, ())
+                record.objects = [_COUNTED] * int(joined.starts[i + 1] - joined.starts[i])
+                records.append(record)
+            chosen = joined.order[joined.starts[start] : joined.starts[stop]]
+            counts = np.diff(joined.starts[start : stop + 1])
+            yield RecordTable(records, objects_of(columns, type_, chosen, counts), classes)
+        for record in _problems(columns):
+            yield RecordTable([record], pa.array([None], type_), classes)
+
+
+def by_number(categories: Mapping[int, str]) -> dict[int, str]:
+    """Return the class names in the order of their ids; several ids of one name are one class."""
+    classes: dict[str, int] = {}
+    for number, label in sorted(categories.items()):
+        classes.setdefault(label, number)
+    return {number: label for label, number in classes.items()}
+
+
+def _record(columns: CocoColumns, i: int, chosen: Sequence[int]) -> ImageRecord:
+    labels = dict.fromkeys(columns.categories[columns.category_ids[one]] for one in chosen)
+    return ImageRecord(
+        columns.image_names[i],
+        columns.image_sizes[i],
+        attributes={CATEGORY: [*labels]} if labels else {},
+        number=columns.image_lines[i],
+        bad=columns.repeated_id(i) or "",
+        reason=DUPLICATE_ID,
+    )
+
+
+def _problems(columns: CocoColumns) -> Iterator[ImageRecord]:
+    problems = [one._replace(key=one.key.removeprefix(f"{columns.url}, ")) for one in columns.problems]
+    if problems:
+        yield ImageRecord(problems=problems)
 
 
 def _object(columns: CocoColumns, i: int) -> Object:
@@ -90,6 +122,35 @@ def _object(columns: CocoColumns, i: int) -> Object:
         "is_crowd": bool(columns.crowd[i]),
         "segmentation": columns.segmentations[i],
     }
+
+
+def objects_of(
+    columns: CocoColumns, type_: pa.DataType, chosen: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> pa.Array:
+    """Return the column of objects.
+
+    Args:
+        columns: The file.
+        type_: The type of the column.
+        chosen: Indexes of the annotations of all rows, one row after the other.
+        counts: Number of annotations of each row; -1 for null.
+    """
+    boxes = np.frombuffer(columns.boxes, np.float64).reshape(-1, 4)[chosen]
+    corners = np.stack([boxes[:, 1], boxes[:, 0], boxes[:, 1] + boxes[:, 3], boxes[:, 0] + boxes[:, 2]], axis=1)
+    ids = np.frombuffer(columns.ids, np.int64)[chosen]
+    category_ids = np.frombuffer(columns.category_ids, np.int64)[chosen].tolist()
+    fields = [
+        pa.FixedSizeListArray.from_arrays(pa.array(corners.ravel()), 4),
+        pa.array([columns.categories[number] for number in category_ids], pa.string()),
+        pa.array([annotation_name(number) for number in ids.tolist()], pa.string()),
+        pa.array(np.frombuffer(columns.areas, np.float64)[chosen].astype(np.float32)),
+        pa.array(ids),
+        pa.array(np.frombuffer(columns.crowd, np.uint8)[chosen].astype(np.bool_)),
+        pa.array([columns.segmentations[i] for i in chosen.tolist()], pa.string()),
+    ]
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(counts, 0))]).astype(np.int32)
+    structs = pa.StructArray.from_arrays(fields, fields=list(type_.value_type))
+    return pa.ListArray.from_arrays(pa.array(offsets), structs, type=type_, mask=pa.array(counts < 0))
 
 
 COCO = _Coco()
