@@ -30,7 +30,11 @@ _SIDECARS = frozenset(
 
 
 class Accounting:
-    """What needs no fact in a source."""
+    """What needs no fact in a source.
+
+    Attributes:
+        used: Globs of the files that facts come from.
+    """
 
     def __init__(self, used: Sequence[str], above: str = "") -> None:
         """Compile the globs.
@@ -39,6 +43,7 @@ class Accounting:
             used: Globs of the files that facts come from, below the source.
             above: Folder below the source that paths start at.
         """
+        self.used = tuple(used)
         self._used = [IgnoreGlob(f"/{one.lstrip('/')}") for one in used]
         self._above = above
 
@@ -80,7 +85,10 @@ def check_accounts(tree: Folder, root: str, accounting: Accounting, skipped: Map
         return
     kinds = [f"{glob} ({count:,})" for glob, count in sorted(counts.items(), key=lambda one: -one[1])]
     examples = [printable(path) for path in islice(_unexplained(tree, root, accounting), _SHOWN)]
-    globs = ", ".join(repr(f"/{glob.removeprefix('./')}") for glob in sorted(counts)[:_SHOWN])
+    # A glob that hides a file of the reading, too, is no advice: then the files are named.
+    read = {f"{parent_of(one) or '.'}/*{ending(one)}" for one in accounting.used}
+    left_out = [*sorted(counts)[:_SHOWN]] if read.isdisjoint(counts) else examples
+    globs = ", ".join(repr(f"/{glob.removeprefix('./')}") for glob in left_out)
     msg = (
         f"{tree.url}: the reading does not explain {counted(sum(counts.values()), 'file')}: "
         f"{first_of(kinds, _SHOWN)}; such as {', '.join(examples)}; name the fact that they give, or leave them out by "

@@ -172,6 +172,8 @@ class AnnotationDriver:
             for table in self.format.tables(opened, url, part.options, num_rows) or ():
                 rows: list[ListingRow] = []
                 for number, record in enumerate(table.records):
+                    if record is None:
+                        continue
                     of_record = self._rows_of(record, part, key_of, complete, skipped)
                     rows += (one._replace(extra=(number, *one.extra[1:])) if one.extra else one for one in of_record)
                 yield rows, table

@@ -94,12 +94,12 @@ class RecordTable(NamedTuple):
     """Records whose objects are a column.
 
     Attributes:
-        records: The records, whose objects are counted only.
+        records: The records, whose objects are counted only; None for one that is reported otherwise.
         objects: The objects of each, as the column of a listing.
         classes: Names of classes by the numbers that give their order.
     """
 
-    records: Sequence[ImageRecord]
+    records: Sequence[ImageRecord | None]
     objects: pa.Array
     classes: Mapping[int, str]
 

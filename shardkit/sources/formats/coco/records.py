@@ -73,11 +73,11 @@ class _Coco(Format):
         classes = {} if options.get("classes") == "names" else by_number(columns.categories)
         for start in range(0, len(columns.image_names), rows):
             stop = min(start + rows, len(columns.image_names))
-            records = []
+            records: list[ImageRecord | None] = []
             for i in range(start, stop):
                 record = _record(columns, i, ())
                 record.objects = [_COUNTED] * int(joined.starts[i + 1] - joined.starts[i])
-                records.append(record)
+                records.append(record if record.image else None)
             chosen = joined.order[joined.starts[start] : joined.starts[stop]]
             counts = np.diff(joined.starts[start : stop + 1])
             yield RecordTable(records, objects_of(columns, type_, chosen, counts), classes)
