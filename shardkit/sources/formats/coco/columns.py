@@ -199,8 +199,6 @@ class CocoColumns:
         # An image with a bad path was reported already, so its annotations are not.
         is_known = np.zeros(len(self.code_of), np.bool_)
         is_known[list(self.image_of)] = True
-        is_ambiguous = np.zeros(len(self.code_of), np.bool_)
-        is_ambiguous[list(self.repeated)] = True
         has_category = np.isin(category_ids, np.array(list(self.categories), np.int64))
         for i in np.flatnonzero(~(is_known[codes] & has_category)).tolist():
             unknown = "category" if is_known[codes[i]] else "image"
@@ -208,7 +206,7 @@ class CocoColumns:
             message = f"no {unknown} of the file has its `{unknown}_id`{number}"
             self.add_problem(annotation_name(self.ids[i]), BAD_ANNOTATION, message + "; correct or remove it")
         images = image_of[codes]
-        good = np.flatnonzero((images >= 0) & has_category & ~is_ambiguous[codes])
+        good = np.flatnonzero((images >= 0) & has_category)
         order = good[np.argsort(images[good], kind="stable")]
         starts = np.searchsorted(images[order], np.arange(len(self.image_codes) + 1))
         return JoinedAnnotations(order, starts)
