@@ -117,3 +117,18 @@ def test_the_option_is_refused_where_it_has_no_effect(tmp_path):
             picture(tmp_path / f"s/{label}/{number}.png", number)
     said = convert(tmp_path / "s", tmp_path / "out", "--without-annotation", "ignore", exit_code=2)
     assert "--without-annotation has no effect on the layout class-folders" in said
+
+
+def test_label_files_without_image_are_not_said_to_be_images(tmp_path):
+    source = tmp_path / "s"
+    for number in range(8):
+        picture(source / f"images/{number}.png", number)
+        (source / "labels").mkdir(exist_ok=True)
+        (source / f"labels/{number}.txt").write_text("0 0.5 0.5 0.5 0.5\n")
+    (source / "classes.txt").write_text("cat\n")
+    for number in (8, 9):
+        (source / f"labels/{number}.txt").write_text("0 0.5 0.5 0.5 0.5\n")
+    said = convert(source, tmp_path / "out", "--max-rejected", "0", exit_code=1)
+    [command] = re.findall(r"shardkit (convert .*--max-rejected 2)\s+# without 2 records", said)
+    assert call(*shlex.split(command)).exit_code == 0
+    assert read_manifest(str(tmp_path / "out")).splits["train"].num_examples == 8
