@@ -41,11 +41,12 @@ def tensorflows_window(image: Any) -> Any:
 
 
 def shardkits_window(image: Any) -> Any:
-    from shardkit.reader.images import crops
+    from shardkit.fetch.windows import UNIFORMS
+    from shardkit.reader.operations.reading import random_windows
 
     shape = tf.io.extract_jpeg_shape(image)
-    uniforms = tf.random.uniform([crops.UNIFORMS, 1])
-    return crops.random_windows(uniforms, shape[:1], shape[1:2], scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))[0]
+    uniforms = tf.random.uniform([UNIFORMS, 1])
+    return random_windows(uniforms, shape[:1], shape[1:2], scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))[0]
 
 
 def training_image(window: Callable[[Any], Any]) -> Callable[[Any], Any]:
