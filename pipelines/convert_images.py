@@ -76,7 +76,7 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             MachineError: Another run writes into the output, or the disk or the network failed.
         """
         source, *also = self._sources
-        source_options, converting = conversion_values(source, self._given, self._listener.say, also)
+        source_options, converting = conversion_values(source, self._given, self._listener.say, also, self._output)
         job = _Job()
         Conversion(
             source,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from shardkit.conversion.writing.conversion import Outcome
     from shardkit.dataset.manifest import Manifest
     from shardkit.fetch import Skip
-    from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
+    from shardkit.options.groups import Facts, Folders, Selection, Shards, Splits, Stored, Table, TFRecord
     from shardkit.programs.checkpoints import check_checkpoints
     from shardkit.records import Examples
     from shardkit.records.sampler import Sampler
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from shardkit.software import __version__
 
 # The groups of options that `convert`, `plan` and `append` take.
-_GROUPS = ("Folders", "Selection", "Shards", "Splits", "Stored", "TFRecord", "Table")
+_GROUPS = ("Facts", "Folders", "Selection", "Shards", "Splits", "Stored", "TFRecord", "Table")
 # What the functions return.
 _RESULTS = {
     "AppendOutcome": "shardkit.conversion.writing.appending.append",
@@ -41,6 +41,7 @@ _RESULTS = {
 __all__ = [
     "AppendOutcome",
     "Examples",
+    "Facts",
     "Finding",
     "Folders",
     "Outcome",

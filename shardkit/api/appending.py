@@ -73,7 +73,7 @@ def append(
         except ManifestError:
             _refuse_swapped(call)
             raise
-        source_options, changed = append_values(manifest, given, also)
+        source_options, changed = append_values(manifest, source_url, given, also)
         from shardkit.api.executors import make_executor
         from shardkit.conversion.writing.appending.append import Append
         from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
@@ -127,7 +127,7 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
         del values["check"]  # a rule of the dataset
         manifest = read_manifest(call.written)
         source_url, *also = source_locations(call.changed(change).sources)
-        source_options, changed = append_values(manifest, values, also)
+        source_options, changed = append_values(manifest, source_url, values, also)
         options = replace(generation_options(manifest, changed), check="header", dedupe="group")
         source_options = as_in_dataset(source_options, options, manifest)
         addition = Addition(manifest, values.get("skip_existing", False), values.get("readmit", False))

@@ -98,7 +98,7 @@ def _with_conversion(
         places = dict(zip(("SOURCE",), call.sources, strict=False)) | {"OUTPUT": output_url}
         executor = make_executor(beam_options, given.get("workers"), listener.say, **places)
         source_url, *also = source_locations(source)
-        source_options, converting = conversion_values(source_url, given, listener.say, also)
+        source_options, converting = conversion_values(source_url, given, listener.say, also, output_url)
         conversion = Conversion(
             source_url,
             output_url,
@@ -124,7 +124,7 @@ def plan(
 
     Args:
         source: See `convert`.
-        explain: Whether `reading` of the plan says why the layout was chosen.
+        explain: Whether `layout_reasons` of the plan says why the layout was chosen.
         **options: The options, each with its group; `help` and the pages list them.
 
     Returns:
@@ -166,7 +166,9 @@ def _planning(call: "Call") -> "Callable[[Change], Plan]":
 
         source_url, *also = source_locations(call.changed(change).sources)
         silent = Silent()
-        source_options, options = conversion_values(source_url, values_with(call, change), silent.say, also)
+        source_options, options = conversion_values(
+            source_url, values_with(call, change), silent.say, also, call.target
+        )
         return plan_source(source_url, source_options, options, ThreadExecutor(1), silent)
 
     return planned

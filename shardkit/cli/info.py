@@ -1,6 +1,11 @@
 """The command ``shardkit info DATASET``: print the contents of a dataset, or its rejected images."""
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from shardkit.dataset.manifest import Manifest
 
 
 @click.command()
@@ -13,7 +18,8 @@ import click
 )
 @click.option("--rejected", is_flag=True, help="List the rejected images: key, reason and message.")
 @click.option("--command", is_flag=True, help="Print the commands that made the dataset, to run them again.")
-def info(dataset: str, as_json: bool, rejected: bool, command: bool) -> None:  # noqa: FBT001 - click's flags
+@click.option("--reading", is_flag=True, help="Print how the source was read, as YAML for `convert --config`.")
+def info(dataset: str, as_json: bool, rejected: bool, command: bool, reading: bool) -> None:  # noqa: FBT001 - click's
     """Show the contents of a dataset: splits, classes, counts, bytes, balance, image sizes.
 
     Of a folder that `convert` has not finished, show the step, finished shards, rejects and the last sign of life, and
@@ -30,6 +36,9 @@ def info(dataset: str, as_json: bool, rejected: bool, command: bool) -> None:  #
         except ManifestError:
             _show_unfinished(dataset, as_json=as_json)
             raise
+    if reading:
+        _show_reading(manifest)
+        return
     if command:
         from shardkit.dataset.made_by import commands_of
 
@@ -60,6 +69,22 @@ def info(dataset: str, as_json: bool, rejected: bool, command: bool) -> None:  #
     with terminal.phase("reading", None):  # the indexes
         summary = info_summary(manifest, dataset)
     terminal.show(summary)
+
+
+def _show_reading(manifest: "Manifest") -> None:
+    """Print how a dataset's source was read.
+
+    Raises:
+        CallError: The dataset does not remember it.
+    """
+    from shardkit.errors import CallError
+    from shardkit.sources.readings.text import as_config, from_data
+
+    if manifest.source.reading is None:
+        layout = manifest.source.layout
+        msg = f"{manifest.root.url}: the dataset does not remember how its source was read, only the layout: {layout}"
+        raise CallError(msg)
+    click.echo(as_config(from_data(manifest.source.reading, manifest.root.url)), nl=False)
 
 
 def _show_unfinished(path: str, *, as_json: bool) -> None:

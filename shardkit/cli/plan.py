@@ -13,12 +13,18 @@ if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import Manifest
 
-_OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_options"})
+_OWN = frozenset({"source", "explain", "write_config", "as_json", "quiet", "log_format", "beam_options"})
 
 
 @click.command(cls=SeveralSourcesCommand)
 @click.argument("source")
 @click.option("--explain", is_flag=True, help="Also print why the layout and the number of shards were chosen.")
+@click.option(
+    "--write-config",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Also write how SOURCE is read, and the other options given, to a file for `convert --config FILE`.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @config_option
 @conversion_options("plan")
@@ -29,6 +35,7 @@ def plan(
     source: str,
     max_rejected: str | None,
     explain: bool,  # noqa: FBT001 - click's flags
+    write_config: str | None,
     as_json: bool,  # noqa: FBT001
     quiet: bool,  # noqa: FBT001
     log_format: str,
@@ -59,6 +66,11 @@ def plan(
     limit = RejectLimit.parse(max_rejected or DEFAULT_MAX_REJECTED)
     arguments = arguments_from(given, source)
     planned = plan(sources, **arguments, explain=explain, listener=terminal)
+    if write_config is not None:
+        from shardkit.cli.options.written_config import write_config as write
+        from shardkit.conversion.arguments import read_arguments
+
+        write(write_config, planned.source, read_arguments("plan", arguments))
     from shardkit.cli.printing.plan_json import plan_json
     from shardkit.cli.printing.summary import exceeds, plan_summary
 

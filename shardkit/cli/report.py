@@ -121,7 +121,7 @@ def _page_of_source(source: str, given: dict[str, Any], options: "ReportOptions"
     arguments = arguments_from(given, source)
     url = source_location(source)
     values = read_arguments("plan", arguments)
-    source_options, convert_options = option_values(values)
+    source_options, convert_options = option_values(values, url)
     executor = make_executor(arguments.get("beam_options", ()), values.get("workers"), terminal.say, SOURCE=url)
     call = Call("plan", (source,), None, values)
     with (

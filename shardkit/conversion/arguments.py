@@ -1,6 +1,7 @@
 """The signature of `shardkit.convert`, `plan` and `append`: one for all, made of the options in `shardkit.options`."""
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
@@ -8,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from shardkit.errors import CallError
 from shardkit.options import groups  # noqa: F401 - defines the options
 from shardkit.options.definition import GROUPS, OPTIONS, Group, meaning, refuse_unknown
-from shardkit.options.groups import Folders, Selection, Shards, Splits, Stored, Table, TFRecord
+from shardkit.options.groups import Facts, Folders, Selection, Shards, Splits, Stored, Table, TFRecord
 from shardkit.options.values import Check, Dedupe, Layout, Missing
 
 if TYPE_CHECKING:
     from shardkit.parallel.progress import ProgressListener
+    from shardkit.sources.readings.values import Reading
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,6 +37,8 @@ class CommonArguments(TypedDict, total=False):
     without_annotation: Missing | None
     drop_repeated_boxes: bool
     readmit: bool
+    reading: "str | os.PathLike[str] | Mapping[str, Any] | Reading | None"
+    facts: Facts | None
     table: Table | None
     folders: Folders | None
     tfrecord: TFRecord | None

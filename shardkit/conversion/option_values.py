@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, ShardkitError
 from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from shardkit.conversion.planning.options import ConvertOptions
     from shardkit.dataset.manifest import Manifest
     from shardkit.sources import SourceOptions
+    from shardkit.sources.options import Remembered
+    from shardkit.sources.readings.values import Reading
 
 
 def location(what: str, path: str | os.PathLike[str]) -> str:
@@ -81,7 +83,11 @@ def _is_folder(url: str) -> bool:
 
 
 def conversion_values(
-    source: str, given: Mapping[str, Any], say: "Callable[[str], None]", also: Sequence[str] = ()
+    source: str,
+    given: Mapping[str, Any],
+    say: "Callable[[str], None]",
+    also: Sequence[str] = (),
+    output: str | None = None,
 ) -> "tuple[SourceOptions, ConvertOptions]":
     """Return the option values of a call; a dataset that is converted passes on its rules.
 
@@ -90,6 +96,7 @@ def conversion_values(
         given: The values of the options that the user gave; see `read_arguments`.
         say: Receives a sentence about the rules of datasets.
         also: Further sources.
+        output: The output folder, whose dataset or unfinished conversion may remember how the source is read.
 
     Raises:
         CallError: The options do not go together, or several datasets have different rules.
@@ -98,7 +105,7 @@ def conversion_values(
     """
     from shardkit.conversion.planning.rules import inherit
 
-    source_options = _source_options(given, also)
+    source_options = _source_options(given, source, also, None if output is None else _remembered(output))
     manifests = _datasets(source, source_options)
     found = inherit(convert_fields(given) | _hashed(source_options, manifests), manifests)
     if found.sentence is not None:
@@ -106,28 +113,30 @@ def conversion_values(
     return source_options, found.options
 
 
-def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOptions]":
+def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOptions, ConvertOptions]":
     """Return the option values of a call whose source is no dataset.
 
     Args:
         given: See conversion_values.
+        source: SOURCE; '' for none.
 
     Raises:
         CallError: The options do not go together.
     """
     from shardkit.conversion.planning.options import ConvertOptions
 
-    source_options = _source_options(given)
+    source_options = _source_options(given, source)
     return source_options, ConvertOptions(**(convert_fields(given) | _hashed(source_options, ())))
 
 
 def append_values(
-    manifest: "Manifest", given: Mapping[str, Any], also: Sequence[str] = ()
+    manifest: "Manifest", source: str, given: Mapping[str, Any], also: Sequence[str] = ()
 ) -> "tuple[SourceOptions, dict[str, Any]]":
     """Return the options of the source, and the rules that an append overrules.
 
     Args:
         manifest: The dataset's manifest.
+        source: SOURCE.
         given: See conversion_values.
         also: Further sources.
 
@@ -137,7 +146,8 @@ def append_values(
     from shardkit.conversion.planning.rules import refuse_other_rules
     from shardkit.conversion.writing.appending.options import OVERRULED
 
-    source_options = _source_options({name: value for name, value in given.items() if name != "readmit"}, also)
+    of_source = {name: value for name, value in given.items() if name != "readmit"}
+    source_options = _source_options(of_source, source, also, _of_manifest(manifest, is_continued=False))
     given_fields = convert_fields(given)
     changed = {name: value for name, value in given_fields.items() if name in OVERRULED}
     if "splits" in changed:
@@ -173,11 +183,17 @@ def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":
     """Return the manifests of the datasets that are converted; empty if the source is none."""
     from shardkit.dataset.manifest import find_dataset, read_manifest
 
-    if options.layout not in {None, "shardkit"}:
+    if options.layout not in {None, "shardkit"} or options.reading is not None:
         return []
     if options.layout is None and not all(find_dataset(one) for one in (source, *options.also)):
         return []
     return [read_manifest(one) for one in (source, *options.also)]
+
+
+def _is_dataset(url: str) -> bool:
+    from shardkit.dataset.manifest import find_dataset
+
+    return find_dataset(url) is not None
 
 
 def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[str, str]:
@@ -195,10 +211,61 @@ def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[s
     return hashed
 
 
-def _source_options(given: Mapping[str, Any], also: Sequence[str] = ()) -> "SourceOptions":
+def _remembered(output: str) -> "tuple[Reading, Remembered] | None":
+    """Return how the source of a finished or unfinished conversion in a folder is read; None if it is not known."""
+    from shardkit.conversion.planning.planned_dataset import planned_source
+    from shardkit.dataset.manifest import find_dataset
+    from shardkit.sources.options import Remembered
+    from shardkit.sources.readings.text import from_data
+    from shardkit.storage import open_folder
+
+    try:
+        manifest = find_dataset(output)
+        if manifest is not None:
+            return _of_manifest(manifest, is_continued=True)
+        found = planned_source(open_folder(output))
+    except ShardkitError:  # who writes into the folder says what is wrong with it
+        return None
+    if found is None or found.reading is None:
+        return None
+    return from_data(found.reading, output), Remembered(output, found.layout, is_continued=True)
+
+
+def _of_manifest(manifest: "Manifest", *, is_continued: bool) -> "tuple[Reading, Remembered] | None":
+    from shardkit.sources.options import Remembered
+    from shardkit.sources.readings.text import from_data
+
+    source = manifest.source
+    if source.reading is None:
+        return None
+    url = manifest.root.url
+    tolerated = frozenset(kind for kind in source.skipped if kind.startswith("."))
+    reading = from_data(source.reading, f"{url}/manifest.json")
+    return reading, Remembered(url, source.layout, is_continued=is_continued, tolerated=tolerated)
+
+
+def _source_options(
+    given: Mapping[str, Any],
+    source: str,
+    also: Sequence[str] = (),
+    remembered: "tuple[Reading, Remembered] | None" = None,
+) -> "SourceOptions":
     from shardkit.record_sources.datasets.key_files import Corrections, DropList
     from shardkit.sources import SourceOptions
+    from shardkit.sources.readings.given import EXPLICIT, given_reading
 
+    base, by = remembered or (None, None)
+    # A layout that the user names, and a dataset, say themselves how they are read.
+    if base is not None and (given.get("layout") or any(map(_is_dataset, (source, *also)))):
+        base = None
+    reading = given_reading(given, base)
+    if reading is not None:
+        if base is None and _is_dataset(source):
+            what = named(next(name for name in EXPLICIT if given.get(name)))
+            msg = f"{source} is a dataset, which says how it is read; leave out {what}"
+            raise CallError(msg)
+        kept = {name: given[name] for name in ("group_by", "readmit") if name in given}
+        return SourceOptions(reading=reading, remembered=by if reading == base else None, also=tuple(also), **kept)
     options = {one.name: given[one.name] for one in fields(SourceOptions) if one.name in given}
     if given.get("unlabelled"):
         if given.get("layout") not in {None, "unlabelled"}:

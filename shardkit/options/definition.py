@@ -14,9 +14,9 @@ from shardkit.errors import UnknownArgumentError
 from shardkit.options.forms import ClassNames, Form, Several, Switch
 from shardkit.spelling import closest
 
-Heading = Literal["Source", "Splits", "Shards", "Images", "Run"]
+Heading = Literal["Source", "Reading", "Splits", "Shards", "Images", "Run"]
 Rule = Literal["fixed", "changeable"]
-HEADINGS: Final[tuple[Heading, ...]] = ("Source", "Splits", "Shards", "Images", "Run")
+HEADINGS: Final[tuple[Heading, ...]] = ("Source", "Reading", "Splits", "Shards", "Images", "Run")
 _METADATA = "option"
 _Group = TypeVar("_Group", bound=type)
 

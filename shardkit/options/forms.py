@@ -5,6 +5,7 @@ word of a command, in Python, and as JSON.
 """
 
 import operator
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -203,6 +204,34 @@ class SeveralOf(Several):
         read = super(SeveralOf, self)._read(option, given)
         word = Choice(words=self.words)
         return tuple(dict.fromkeys(word.read(option, one) for one in read))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedOrigins(Several):
+    """Names with origins: texts such as ``age=meta.csv:age``, in Python also a mapping."""
+
+    def _read(self, option: str, given: Any) -> tuple[str, ...]:
+        texts = [f"{name}={origin}" for name, origin in given.items()] if isinstance(given, Mapping) else given
+        read = super(NamedOrigins, self)._read(option, texts)
+        for text in read:
+            name, _, origin = text.partition("=")
+            if not (name and origin):
+                msg = f"{named(option)} is NAME=ORIGIN, such as age=meta.csv:age; found {text!r}"
+                raise CallError(msg)
+        return read
+
+
+@dataclass(frozen=True, slots=True)
+class WholeReading(Form):
+    """A reading: the path of its file, or in Python a mapping or the value."""
+
+    def _read(self, option: str, given: Any) -> Any:
+        del option
+        return os.fspath(given) if isinstance(given, os.PathLike) else given
+
+    def _text(self, value: Any) -> str:
+        del value
+        return "FILE"
 
 
 class ClassesOfFile(tuple[str, ...]):

@@ -1,6 +1,6 @@
 """The options of a conversion, in groups: each option is defined once, in one of the two modules named here.
 
-`Folders`, `Table`, `TFRecord`, `Selection`, `Splits`, `Shards` and `Stored` are arguments of the Python functions.
+`Facts`, `Folders`, `Table`, `TFRecord`, `Selection`, `Splits`, `Shards` and `Stored` are arguments of the functions.
 The options of the other groups are arguments themselves. The types are those of the values that users may give; what is
 made of them has the values that are read (`SourceOptions`, `ConvertOptions`, `StoredForm`).
 """
@@ -17,7 +17,7 @@ from shardkit.options.of_datasets import (
     Splits,
     Stored,
 )
-from shardkit.options.of_sources import Folders, Selection, SourceArguments, Table, TFRecord
+from shardkit.options.of_sources import Facts, Folders, Selection, SourceArguments, Table, TFRecord
 
 __all__ = [
     "DEFAULT_MAX_REJECTED",
@@ -26,6 +26,7 @@ __all__ = [
     "OPTIONS",
     "TARGET_SHARD_BYTES",
     "DatasetArguments",
+    "Facts",
     "Folders",
     "RunArguments",
     "Selection",

@@ -3,20 +3,23 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, get_args
 
 from shardkit.options.definition import Group, group, option
 from shardkit.options.forms import (
     Choice,
     ClassNames,
     Hashed,
+    NamedOrigins,
     Number,
     Several,
     Switch,
+    WholeReading,
 )
 from shardkit.options.values import (
     LabelType,
     Layout,
+    Match,
     Missing,
     Uncertain,
 )
@@ -106,6 +109,96 @@ class SourceArguments(Group):
             "take in images that `drop` removed from a dataset before; otherwise they stay out",
             heading="Source",
             form=Switch(),
+        ),
+    )
+    reading: Any = field(
+        default=None,
+        metadata=option(
+            "how SOURCE is read, in a YAML file as `plan --write-config FILE` writes it; in Python also a mapping",
+            heading="Reading",
+            form=WholeReading(),
+            metavar="FILE",
+        ),
+    )
+
+
+@group("facts")
+@dataclass(frozen=True, kw_only=True)
+class Facts(Group):
+    """How a source is read, fact by fact: then nothing is detected, and every file is accounted for."""
+
+    label: str | None = field(
+        default=None,
+        metadata=option(
+            "where labels come from: path:0 (folder), name:REGEX, TABLE:COLUMN, LIST=VALUE,… or FORMAT:GLOB, as in "
+            "`shardkit help layouts`",
+            heading="Reading",
+            default_text="detected",
+            metavar="ORIGIN",
+            is_common=True,
+        ),
+    )
+    split: str | None = field(
+        default=None,
+        metadata=option(
+            "where splits come from: path:0, TABLE:COLUMN, or lists such as train.txt=train,val.txt=validation",
+            heading="Reading",
+            metavar="ORIGIN",
+            is_common=True,
+        ),
+    )
+    group: str | None = field(
+        default=None,
+        metadata=option(
+            "where the group comes from whose images stay in one split", heading="Reading", metavar="ORIGIN"
+        ),
+    )
+    boxes: str | None = field(
+        default=None,
+        metadata=option(
+            "files with boxes: coco:annotations/*.json, voc, yolo and others",
+            heading="Reading",
+            metavar="FORMAT:GLOB",
+            is_common=True,
+        ),
+    )
+    mask: str | None = field(
+        default=None,
+        metadata=option(
+            "the mask of each image: masks/{stem}_m.png, with {0} for a folder and {dir} for all folders of the image",
+            heading="Reading",
+            metavar="TEMPLATE",
+            is_common=True,
+        ),
+    )
+    features: Mapping[str, str] | Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "further feature of each example, such as age=meta.csv:age; repeat it for more",
+            heading="Reading",
+            form=NamedOrigins(),
+            flag="--feature",
+            metavar="NAME=ORIGIN",
+        ),
+    )
+    images: Sequence[str] = field(
+        default=(),
+        metadata=option(
+            "images that are examples, such as 'photos/**'; repeat it for more",
+            heading="Reading",
+            form=Several(),
+            default_text="all",
+            metavar="GLOB",
+        ),
+    )
+    match: Match | None = field(
+        default=None,
+        metadata=option(
+            "how tables, lists and label files name images: by path, end of the path, name, name without "
+            "ending, or (several images) by the start of their names",
+            heading="Reading",
+            form=Choice(words=get_args(Match)),
+            default_text="what names most images",
         ),
     )
 

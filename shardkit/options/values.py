@@ -7,6 +7,9 @@ from shardkit.layouts import Layout as Layout  # noqa: PLC0414 - next to the oth
 Missing = Literal["reject", "negative", "ignore"]
 LabelType = Literal["auto", "class", "number"]
 Uncertain = Literal["negative", "positive", "drop"]
+# How a text names an image: as its path, the end of its path, its name, or its name without ending; or several images,
+# whose names or folders begin with it: 4711 names 4711-1.jpg and 4711-2.jpg.
+Match = Literal["path", "end", "name", "stem", "start"]
 SplitBy = Literal["stratified", "hash"]
 Dedupe = Literal["group", "identical", "drop", "ignore"]
 Check = Literal["decode", "header"]

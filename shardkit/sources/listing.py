@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 
+from shardkit.errors import ShardkitError
 from shardkit.reject_reasons import BAD_NAME
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
@@ -253,6 +254,10 @@ class Source(abc.ABC):
             DataError: Some are not, and the user has said how the source is read.
         """
         del skipped
+
+    def misfit(self, error: ShardkitError) -> ShardkitError:
+        """Return the error of classes or splits that cannot be right, with what the reading has to do with it."""
+        return error
 
     @property
     def removed_before(self) -> tuple[str, ...]:

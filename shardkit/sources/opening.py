@@ -16,6 +16,7 @@ from shardkit.record_sources.datasets.opening import refuse_unfinished
 from shardkit.record_sources.tfrecord.files import place_together
 from shardkit.record_sources.webdataset import holds_samples, is_tar
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
+from shardkit.sources.by_reading import open_by_reading
 from shardkit.sources.context import Opening
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
@@ -47,7 +48,7 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 
 _OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees
 _ANY_TREE = {"class-folders", "file-names", "unlabelled"}  # layouts that read every tree, as the user knows
-_OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore", "also"}  # options
+_OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore", "also", "remembered"}  # options
 
 
 @listing_once()
@@ -74,6 +75,8 @@ def open_source(
         DataError: The source has nothing that shardkit can read.
         MachineError: The disk or the network failed.
     """
+    if options.reading is not None:
+        return open_by_reading(url, options, options.reading, output, work, tell)
     if options.layout is None and options.class_level > 1:
         options = replace(options, layout="class-folders")
     named_sources = tuple(map(named_source, (url, *options.also)))

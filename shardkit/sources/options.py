@@ -4,6 +4,24 @@ from dataclasses import dataclass
 
 from shardkit.options.values import LabelType, Layout, Missing, Uncertain
 from shardkit.record_sources.datasets.key_files import Corrections, DropList
+from shardkit.sources.readings.values import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The dataset that remembers a reading.
+
+    Attributes:
+        url: Its folder.
+        layout: The layout of its source.
+        is_continued: Whether the same source is read again, in which files were accounted for before.
+        tolerated: Endings of files in the dataset's source that were no matter.
+    """
+
+    url: str
+    layout: str
+    is_continued: bool
+    tolerated: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +30,8 @@ class SourceOptions:
 
     Attributes:
         layout: Name of a layout; None to detect it.
+        reading: How the source is read; None to detect it. Then it holds what the other options say.
+        remembered: The dataset that the reading was remembered by; None if the user has given it.
         label_pattern: Regular expression that is searched in file names; its first group is the label,
             or its groups ``label``, ``split`` and ``group`` are.
         class_level: Level of the class folders, counted from the source or its split folders; from 1.
@@ -40,6 +60,8 @@ class SourceOptions:
     """
 
     layout: Layout | None = None
+    reading: Reading | None = None
+    remembered: Remembered | None = None
     label_pattern: str | None = None
     class_level: int = 1
     root: str | None = None

@@ -82,7 +82,9 @@ def read_config(path: Path, command: click.Command) -> dict[str, Any]:
         if option.name in found:
             msg = f"{line}: {name} is given twice; keep one of the lines"
             raise CallError(msg)
-        found[option.name] = _value(value, option, f"{line}: {name}")
+        # The whole mapping is read from the file, by the option that takes a file.
+        is_reading = option.name == "reading" and isinstance(value, yaml.MappingNode)
+        found[option.name] = str(path) if is_reading else _value(value, option, f"{line}: {name}")
     return found
 
 

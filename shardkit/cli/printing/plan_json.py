@@ -41,6 +41,6 @@ def plan_json(plan: Plan, *, would_stop: bool) -> dict[str, Any]:
         "findings": [finding.as_json() for finding in plan.findings],
         "options": plan.options.as_json(),
         "plan_digest": plan.digest,
-        **({"layout_reasons": list(plan.reading)} if plan.reading else {}),
+        **({"layout_reasons": list(plan.layout_reasons)} if plan.layout_reasons else {}),
     }
     return found

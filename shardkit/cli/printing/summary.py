@@ -103,7 +103,9 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
     lines += [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)
     lines += (
-        ["", "Why this layout, with the next two:", *(f"  {reason}" for reason in plan.reading)] if plan.reading else []
+        ["", "Why this layout, with the next two:", *(f"  {reason}" for reason in plan.layout_reasons)]
+        if plan.layout_reasons
+        else []
     )
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)

@@ -8,6 +8,7 @@ import pyarrow as pa
 from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.listing import Source
+from shardkit.sources.readings.values import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Inventory:
         claims: See Source.
         used_files: See Source.
         removed_before: See Source.
+        reading: See Source.
         thumbnails: The small pictures of the images; None if there are none.
     """
 
@@ -35,6 +37,7 @@ class Inventory:
     claims: tuple[Claim, ...] = ()
     used_files: tuple[UsedFile, ...] = ()
     removed_before: tuple[str, ...] = ()
+    reading: Reading | None = None
     thumbnails: Thumbnails | None = None
 
     def __len__(self) -> int:
@@ -47,5 +50,5 @@ class Inventory:
         """Return the inventory of a source from all of its rows and the totals of its listings."""
         source.check_classes(totals.classes)
         classes = source.classes or totals.class_names()
-        said = source.origin, source.claims, source.used_files, source.removed_before
+        said = source.origin, source.claims, source.used_files, source.removed_before, source.reading
         return cls(table, source.layout, totals.skipped, classes, *said, thumbnails)

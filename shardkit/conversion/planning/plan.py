@@ -43,6 +43,7 @@ from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
+from shardkit.sources.readings.text import to_data
 
 PLAN_VERSION = 3
 
@@ -135,7 +136,7 @@ class Plan:
         findings: Facts about the source that the user should check; see `shardkit.conversion.planning.checks`.
         claims: What the files in the source that name images say about them.
         used_files: Files, besides the images, that the source is read with.
-        reading: Why the source's layout was chosen, a sentence for it and for the next layouts; () if nobody asked.
+        layout_reasons: Why the source's layout was chosen, and what spoke for the next two; () if nobody asked.
     """
 
     schema: pa.Schema
@@ -150,7 +151,7 @@ class Plan:
     findings: tuple[Finding, ...] = field(default=())
     claims: tuple[Claim, ...] = ()
     used_files: tuple[UsedFile, ...] = ()
-    reading: tuple[str, ...] = ()
+    layout_reasons: tuple[str, ...] = ()
 
     @property
     def num_examples(self) -> int:
@@ -289,6 +290,7 @@ def make_plan(
         rejected=rejected,
         source=Source(
             layout=inventory.layout,
+            reading=None if inventory.reading is None else to_data(inventory.reading),
             num_files=len(table) - left_out.num_rows,
             num_bytes=int(pc.sum(table["source_bytes"]).as_py() or 0) - left_out.num_bytes,
             skipped={**inventory.skipped, **left_out.counts},

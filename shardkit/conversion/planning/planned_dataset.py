@@ -180,6 +180,13 @@ def find_planned(output: Folder, options: ConvertOptions) -> PlannedDataset | No
     )
 
 
+def planned_source(output: Folder) -> Source | None:
+    """Return the source of the last run that planned; None if there is no plan."""
+    if output.stat(PATH) is None:
+        return None
+    return Source(**_metadata(pq.read_schema(io.BytesIO(output.read(PATH))))["source"])
+
+
 class PlannedFacts(NamedTuple):
     """What planning found and writing needs: the classes in label order, and the value of `bit_depth`."""
 

@@ -259,7 +259,7 @@ def _count_checked(table: pa.Table) -> None:
 
 
 def _summarise(check: ListingCheck, batch: Batch) -> ListingSummary:
-    return check.summary(batch[1].table())
+    return check.summary(batch[1].table(), batch[1].skipped)
 
 
 def _refuse(check: ListingCheck, summaries: Iterable[ListingSummary], fence: Fence) -> None:

@@ -5,7 +5,7 @@ checks on the whole inventory, with the same functions and messages. They would 
 with one exception: a label that `classes` lacks and that only boxes outside their image have.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,11 +32,11 @@ from shardkit.conversion.planning.splits.own_splits import check_splits, groups_
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError
+from shardkit.errors import CallError, ShardkitError
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.columns import GROUP, UNLABELLED
-from shardkit.sources.listing import Source
+from shardkit.sources.listing import Source, count_skipped
 from shardkit.storage import Folder
 
 
@@ -63,6 +63,7 @@ class ListingSummary(NamedTuple):
         labels: Classes of each split; see `LabelPlaces`.
         example: A key; empty if there are no rows.
         is_grouped: Whether a row has a group, or a key contains the pattern of `group_by`.
+        skipped: Number of files that are no images, by ending or reason.
     """
 
     num_rows: int
@@ -70,6 +71,7 @@ class ListingSummary(NamedTuple):
     labels: LabelPlaces
     example: str
     is_grouped: bool
+    skipped: Mapping[str, int] = {}
 
     @property
     def names(self) -> frozenset[str]:
@@ -124,6 +126,7 @@ class ListingCheck:
         is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
         layout: Name of the source's layout.
         has_one_label: Whether its images have one label each.
+        source: The source, which accounts for its files; None if it has no files.
     """
 
     options: ConvertOptions
@@ -132,6 +135,7 @@ class ListingCheck:
     is_explicit: bool = False
     layout: str = ""
     has_one_label: bool = False
+    source: Source | None = None
 
     @classmethod
     def of(
@@ -139,7 +143,7 @@ class ListingCheck:
     ) -> "ListingCheck":
         """Return the checks of a source's listing."""
         has_one_label = features_of(source.schema).get(LABEL) == CLASS_LABEL
-        return cls(options, source.classes, existing, is_explicit, source.layout, has_one_label)
+        return cls(options, source.classes, existing, is_explicit, source.layout, has_one_label, source)
 
     def check_options(self, schema: pa.Schema) -> None:
         """Check the options that need no listing.
@@ -173,8 +177,8 @@ class ListingCheck:
             except CallError as error:
                 raise groups_refusal(error, self.options) from None
 
-    def summary(self, table: pa.Table) -> ListingSummary:
-        """Summarise a part of the listing."""
+    def summary(self, table: pa.Table, skipped: Mapping[str, int] | None = None) -> ListingSummary:
+        """Summarise a part of the listing, given its rows and counts."""
         splits = pc.value_counts(table.filter(pc.is_null(table["reason"]))["split"]).to_pylist()
         return ListingSummary(
             num_rows=len(table),
@@ -182,6 +186,7 @@ class ListingCheck:
             labels=label_places(table),
             example=table["key"][0].as_py() if len(table) else "",
             is_grouped=self._is_grouped(table),
+            skipped=skipped or {},
         )
 
     def _is_grouped(self, table: pa.Table) -> bool:
@@ -203,6 +208,8 @@ class ListingCheck:
             DataError: The output holds a dataset of another source.
         """
         whole = merge_summaries(list(parts))
+        if self.source is not None:
+            self.source.check_accounts(whole.skipped)
         own = sorted(name for name in whole.split_counts if name is not None)
         total = sum(whole.split_counts.values())
         if not total:
@@ -219,7 +226,10 @@ class ListingCheck:
                 check_requested(name, count, requested)
         if whole.labels:
             classes = classes_of(sorted_names(whole.names), self.options, self.classes)
-            self._refuse_reading(classes, own, whole.example)
+            try:
+                self._refuse_reading(classes, own, whole.example)
+            except ShardkitError as refused:
+                raise (refused if self.source is None else self.source.misfit(refused)) from None
             if self.options.appended_to is None:  # else the classes of the dataset count
                 found = [*check_split_classes(whole.labels, classes, self.layout)]
                 found += check_class_numbers(whole.labels, self.classes, self.layout)
@@ -246,7 +256,10 @@ class ListingCheck:
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
     """Return the summary of several parts."""
     counts: dict[str | None, int] = {}
+    skipped: dict[str, int] = {}
     for part in parts:
+        for kind, count in part.skipped.items():
+            count_skipped(skipped, kind, count)
         for split, count in part.split_counts.items():
             counts[split] = counts.get(split, 0) + count
     return ListingSummary(
@@ -255,4 +268,5 @@ def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
         labels=joined_places([part.labels for part in parts]),
         example=min((part.example for part in parts if part.num_rows), default=""),
         is_grouped=any(part.is_grouped for part in parts),
+        skipped=skipped,
     )

@@ -112,6 +112,7 @@ class TakenInventory:
         names = inventory_tasks.read_part_names(work, self.num_groups)
         refuse_too_many(names, self.options)
         inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))
+        self.source.check_accounts(inventory.skipped)
         find_host = partial(parts.find_host, work, names) if is_remote else None
         refuse_seen_rejects(self.source, inventory.table, find_host)
         for note in unmatched_notes(self.source, inventory.skipped):
@@ -195,7 +196,8 @@ def plan_inventory(
 
 def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> bool:
     """Return whether the user chose how the source is read: then a reading that looks wrong is not refused."""
-    return source_options.layout is not None or options.classes is not None
+    is_stated = source_options.reading is not None and source_options.remembered is None
+    return is_stated or source_options.layout is not None or options.classes is not None
 
 
 def plan_source(
@@ -216,8 +218,8 @@ def plan_source(
     with planned_source(source_url, source_options, options, executor, listener, call, addition) as (source, plan):
         if not explain:
             return plan
-        reading = explained(source, source_options, source_url, plan.num_examples, len(plan.classes))
-        return replace(plan, reading=reading)
+        reasons = explained(source, source_options, source_url, plan.num_examples, len(plan.classes))
+        return replace(plan, layout_reasons=reasons)
 
 
 @contextlib.contextmanager

@@ -143,6 +143,8 @@ class Source(Part):
         skipped: Number of files that are no images, by ending or reason.
         groups: Number of groups; None without groups.
         duplicates: Number of exact duplicates of other images; None if contents are not known.
+        reading: How the source was read, as mappings, lists and texts; in the file only if it is known. Of a dataset
+            with generations it is that of the last one that has one.
     """
 
     fingerprint: Sha256
@@ -152,6 +154,12 @@ class Source(Part):
     skipped: dict[str, Count]
     groups: Count | None
     duplicates: Count | None
+    reading: dict[str, Any] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_reading(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        return {name: value for name, value in fields.items() if value is not None or name != "reading"}
 
 
 class Rejected(Part):

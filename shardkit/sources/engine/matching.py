@@ -7,9 +7,9 @@ from typing import TypeAlias, TypeVar, cast
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.options.values import Match
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import name_key, written_path
-from shardkit.sources.readings.values import Match
 from shardkit.sources.walking import join
 
 T = TypeVar("T", bound=Hashable)

@@ -1,6 +1,6 @@
 """Open the tables of a fact: find the column that names images, and how; decide what labels are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
@@ -14,6 +14,7 @@ from shardkit.sources.engine.matching import Matching, Naming, find_matching
 from shardkit.sources.engine.tables import ImagePaths, Strip, Tables
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Column, Labels, Listed, Reading
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.columns import Columns
@@ -251,12 +252,8 @@ class TableOpening:
         try:
             found = decide_labels(file, prefix, chosen, options, read_all, file.url)
         except RefusalError as error:
-            # The column is named already, by the reading.
             refusal = error.refusal
-            changes = [
-                replace(one, sources=(), options={k: v for k, v in one.options.items() if k != "label_columns"})
-                for one in refusal.changes
-            ]
+            changes = [replace(one, sources=(), options=self._as_facts(one.options)) for one in refusal.changes]
             raise RefusalError(refusal.problem, changes, remedy=refusal.remedy) from error
         kind = "number" if found.kind == "numbers" else found.kind
         if label.kind is not None and label.kind != kind:
@@ -269,6 +266,14 @@ class TableOpening:
             found = replace(found, class_names=class_names_in(self.tree, label.names), named_by=label.names)
         self.reading = replace(self.reading, label=replace(label, kind=cast("Any", label.kind or kind)))
         return found
+
+    def _as_facts(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options that choose another column as those of a reading, which names the column already."""
+        others = {name: value for name, value in options.items() if name != "label_columns"}
+        columns, label = options.get("label_columns"), cast("Labels", self.reading.label)
+        if columns and isinstance(label.origin, Column) and tuple(columns) != label.origin.column:
+            others["label"] = origin_text(replace(label.origin, column=tuple(columns)))
+        return others
 
 
 def open_list(folder: Folder, path: str, key: str) -> TableFile:

@@ -65,7 +65,7 @@ def parse_origin(text: str, where: str, fact: str) -> Origin:
             raise CallError(msg)
         return PathPart(int(rest))
     if separator and kind in {"name", "tree"} and rest:
-        return PathRegex(_compiled(rest, where), of="name" if kind == "name" else "path")
+        return PathRegex(compiled(rest, where), of="name" if kind == "name" else "path")
     found = _FORMAT.fullmatch(text)
     if found and found[1] in FORMATS:
         return Annotation(found[1], tuple(filter(None, (found[2] or "").split(";"))))
@@ -88,7 +88,12 @@ def _lists(text: str) -> dict[str, str]:
     return {path: value for path, _, value in pairs} if all(path and value for path, _, value in pairs) else {}
 
 
-def _compiled(regex: str, where: str) -> str:
+def compiled(regex: str, where: str) -> str:
+    """Return a regular expression with a group.
+
+    Raises:
+        CallError: It is none; the message begins with `where`.
+    """
     try:
         pattern = re.compile(regex)
     except re.error as error:

@@ -21,15 +21,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.sources.readings.flags import parse_origin
 from shardkit.sources.readings.values import ORIGINS, Annotation, Images, Labels, Paired, Reading, field_names
 from shardkit.spelling import closest
+from shardkit.storage import read_text_file
 
 _OF_LABELS = ("kind", "separator", "minus_one", "names")
 _LISTS = frozenset(
     {"column", "files", "key", "strip", "include", "exclude", "unlabelled", "classes", "ignore", "archives"}
 )
 _NULLS = frozenset({"", "null", "~"})
+_MAX_BYTES = 1 << 20  # 1 MiB
 _SHOWN = 80  # characters of a wrong value in a message
 
 
@@ -73,6 +76,32 @@ def to_yaml(reading: Reading) -> str:
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100, default_flow_style=None))
 
 
+def as_config(reading: Reading) -> str:
+    """Return a reading as the part of a configuration file."""
+    lines = to_yaml(reading).splitlines(keepends=True)
+    return "reading:\n" + "".join(f"  {line}" for line in lines)
+
+
+def read_reading(path: str) -> Reading:
+    """Return the reading in a YAML file: under the key ``reading``, or the whole file.
+
+    Raises:
+        CallError: It is no such file, has more than 1 MiB, or holds no reading.
+    """
+    import yaml
+
+    where = f"{named('reading')} {printable(path)}"
+    text = read_text_file(where, path, _MAX_BYTES)
+    try:
+        data = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - it makes texts only
+    except RecursionError:
+        raise CallError(f"{where}: values are nested too deeply") from None
+    except yaml.YAMLError as error:
+        msg = f"{where}: this is not YAML: {' '.join(str(error).split())}"
+        raise CallError(msg) from None
+    return from_data(data["reading"] if isinstance(data, Mapping) and "reading" in data else data, where)
+
+
 def from_data(data: Any, where: str) -> Reading:
     """Return the reading of mappings, lists and scalars, which may all be text.
 
@@ -97,47 +126,51 @@ def from_data(data: Any, where: str) -> Reading:
     if _is_null(given.get("label")):
         given.pop("label", None)
     else:
-        given["label"] = _labels(given["label"], f"{where}: label")
+        given["label"] = read_labels(given["label"], f"{where}: label")
     for name in ("split", "group", "boxes", "mask"):
         if _is_null(given.get(name)):
             given.pop(name, None)
         else:
-            given[name] = _origin(given[name], f"{where}: {name}", name)
+            given[name] = read_origin(given[name], f"{where}: {name}", name)
     if "features" in given:
         if not isinstance(given["features"], Mapping):
             msg = f"{where}: features: write a mapping of names to origins; found {_shown(given['features'])}"
             raise CallError(msg)
         features = given["features"].items()
-        given["features"] = {name: _origin(one, f"{where}: features.{name}", "feature") for name, one in features}
+        given["features"] = {name: read_origin(one, f"{where}: features.{name}", "feature") for name, one in features}
     return cast("Reading", _valid(Reading, given, where))
 
 
-def _labels(value: Any, where: str) -> Labels:
+def read_labels(value: Any, where: str) -> Labels:
+    """Return where labels come from, given as a flag or as a mapping; see `from_data`."""
     if isinstance(value, str):
         return Labels(parse_origin(value, where, "label"))
     if not isinstance(value, Mapping):
         msg = f"{where}: write where labels come from, such as path:0 or {{path: 0}}; found {_shown(value)}"
         raise CallError(msg)
     own = {name: value[name] for name in _OF_LABELS if name in value}
-    origin = _origin({name: one for name, one in value.items() if name not in _OF_LABELS}, where, "label")
+    origin = read_origin({name: one for name, one in value.items() if name not in _OF_LABELS}, where, "label")
     return cast("Labels", _valid(Labels, {"origin": origin, **own}, where))
 
 
-def _origin(value: Any, where: str, fact: str) -> Any:
+def read_origin(value: Any, where: str, fact: str) -> Any:
+    """Return the origin of a fact, given as a flag or as a mapping; see `from_data`."""
     if isinstance(value, str):
-        return parse_origin(value, where, fact)
-    firsts = {field_names(kind)[0]: kind for kind in ORIGINS}
-    kinds = [kind for name, kind in firsts.items() if isinstance(value, Mapping) and name in value]
-    if len(kinds) != 1:
-        msg = f"{where}: an origin has exactly one of {', '.join(firsts)}; found {_shown(value)}"
+        origin = parse_origin(value, where, fact)
+    else:
+        firsts = {field_names(kind)[0]: kind for kind in ORIGINS}
+        kinds = [kind for name, kind in firsts.items() if isinstance(value, Mapping) and name in value]
+        if len(kinds) != 1:
+            msg = f"{where}: an origin has exactly one of {', '.join(firsts)}; found {_shown(value)}"
+            raise CallError(msg)
+        origin = _valid(kinds[0], value, where)
+    if fact == "boxes" and not isinstance(origin, Annotation):
+        msg = f"{where}: boxes come from files of a format, such as coco:annotations/*.json; found {_shown(value)}"
         raise CallError(msg)
-    if fact == "boxes" and kinds[0] is not Annotation:
-        msg = f"{where}: boxes come from files of a format, such as {{format: coco, files: [annotations/*.json]}}"
+    if fact == "mask" and not isinstance(origin, Annotation | Paired):
+        msg = f"{where}: masks are paired with images, such as masks/{{stem}}.png, or come from a format"
         raise CallError(msg)
-    if fact == "mask" and kinds[0] not in {Annotation, Paired}:
-        msg = f"{where}: masks are paired with images, such as {{pair: 'masks/{{stem}}.png'}}, or come from a format"
-        raise CallError(msg)
-    return _valid(kinds[0], value, where)
+    return origin
 
 
 def _valid(kind: Any, value: Any, where: str) -> Any:

@@ -10,11 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
-from shardkit.options.values import Missing
+from shardkit.options.values import Match, Missing
 
-# How a text names an image: as its path below `base`; as the end of its path; as its name; as its name without ending;
-# or several images, whose names or folders begin with it: 4711 names 4711-1.jpg and 4711-2.jpg.
-Match = Literal["path", "end", "name", "stem", "start"]
 # A class; several; the column of several with a 1, or columns with a 1; or numbers for regression.
 LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
 Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]

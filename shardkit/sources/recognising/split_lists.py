@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.naming import printable, split_of_folder
+from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.claims.collecting import NamingFile
@@ -20,7 +21,7 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
-from shardkit.sources.readings.values import Column, Listed, Match, below
+from shardkit.sources.readings.values import Column, Listed, below
 from shardkit.sources.recognising.listed_splits import ListedSplits, SplitList
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.tables.layout import relative

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.archives.mounted_folder import MountedFolder
+from shardkit.errors import ShardkitError
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, below, encodable_path, is_ignored
@@ -94,6 +95,10 @@ class WrappedSource(Source):
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
         """See Source."""
         self.inner.check_accounts(skipped)
+
+    def misfit(self, error: ShardkitError) -> ShardkitError:
+        """See Source."""
+        return self.inner.misfit(error)
 
     @property
     def removed_before(self) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ from typing import Any, cast
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import relative_path_problem
+from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.sources.listing import below
 from shardkit.sources.name_index import UPLOAD_PREFIX, NameIndex, uploaded_name, without_link, written_path
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Match, Reading
+from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Reading
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.opening import open_table_file, read_prefix
 from shardkit.sources.tables.formats.records import TableFile, enumerated

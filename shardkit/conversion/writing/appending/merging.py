@@ -91,6 +91,7 @@ def _source(generations: Sequence[Generation]) -> Source:
         skipped=_added(one.skipped for one in sources),
         groups=sum(groups) if groups else None,
         duplicates=sum(known) if len(known) == len(duplicates) else None,
+        reading=next((one.reading for one in reversed(sources) if one.reading is not None), None),
     )
 
 

@@ -341,8 +341,9 @@ def test_a_single_new_class_may_be_appended_but_not_a_folder_around_the_classes(
 
 def test_own_splits_are_refused_with_commands_and_kept_on_request(dataset, tmp_path):
     own = write_class_folders(tmp_path / "own", {"train/ant": 2, "test/bee": 2}, width=9)
-    said = call("append", dataset, own).stderr
-    assert f"shardkit append {dataset} {own} --splits own" in said
+    assert "remembers that its source is read by --label path:0" in call("append", dataset, own).stderr
+    said = call("append", dataset, own, "--label", "path:1", "--split", "path:0").stderr
+    assert f"shardkit append {dataset} {own} --label path:1 --split path:0 --splits own" in said
     outcome = append_without_beam(str(dataset), str(own), splits=None)
     assert {name: split.num_examples for name, split in outcome.manifest.generations[1].splits.items()} == {
         "train": 2,

@@ -1,0 +1,135 @@
+"""Open SOURCE as a reading says, and explain where it does not fit the reading that a dataset remembers."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from shardkit.archives.member_tree import ArchiveFolder
+from shardkit.archives.mounted_folder import MountedFolder
+from shardkit.archives.unpacking import Unpacker, is_archive
+from shardkit.errors import CallError, DataError, ShardkitError
+from shardkit.naming import printable
+from shardkit.options.words import words_of
+from shardkit.refusals import RefusalError, RefusedDataError
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.accounting import UNEXPLAINED
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.ignoring.ignoring_source import IgnoringSource
+from shardkit.sources.listing import Source, ending
+from shardkit.sources.options import Remembered, SourceOptions
+from shardkit.sources.readings.given import options_saying
+from shardkit.sources.readings.values import PathPart, Reading
+from shardkit.sources.recognising.archives_in_folders import with_archives
+from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
+from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems
+from shardkit.storage import Folder, open_folder, os_errors_as
+
+
+def open_by_reading(
+    url: str,
+    options: SourceOptions,
+    reading: Reading,
+    output: Folder | None,
+    work: Folder | None,
+    tell: Callable[[str], None],
+) -> Source:
+    """Open SOURCE by a reading; see `open_source`.
+
+    Raises:
+        RefusalError: SOURCE does not fit the reading that a dataset remembers.
+    """
+    sources = tuple(map(named_source, (url, *options.also)))
+    opening = Opening(open_folder(sources[0].url), options, url, output=output, work=work)
+    unpacker = Unpacker(opening.work_folder, tell)
+    try:
+        with os_errors_as("read the source", opening.folder.url):
+            if len(sources) > 1 or sources[0].split:
+                tree: Folder = mount_sources(sources, unpacker, output)
+                if sources[0].split and reading.split is None:
+                    reading = replace(reading, split=PathPart(0))
+            else:
+                tree = _tree(opening, reading, unpacker)
+            return _opened(replace(opening, folder=tree), reading)
+    except BaseException:
+        unpacker.undo()
+        raise
+
+
+def _tree(opening: Opening, reading: Reading, unpacker: Unpacker) -> Folder:
+    """Return SOURCE with the archives that a reading names as folders."""
+    folder, archives = opening.folder, tuple(map(IgnoreGlob, reading.archives))
+    found = folder.stat("")
+    if found is None:
+        raise no_source(folder.url)
+    if found.is_folder:
+
+        def is_hidden(path: str) -> bool:
+            return path == opening.excluded or (is_archive(path) and not any(one.matches(path) for one in archives))
+
+        return with_archives(folder, unpacker, is_hidden, opens_shards=True) if archives else folder
+    above, _, name = opening.url.rstrip("/").rpartition("/")
+    if not is_archive(name):
+        msg = f"{printable(opening.url)}: a reading is of a folder, and this is a file; give its folder as SOURCE"
+        raise CallError(msg)
+    return unpacker.open(open_folder(above or ("/" if opening.url.startswith("/") else ".")), name)
+
+
+def _opened(opening: Opening, reading: Reading) -> Source:
+    tree, remembered = opening.folder, opening.options.remembered
+    globs = tuple(map(IgnoreGlob, reading.ignore))
+    if globs:
+        opening = replace(opening, folder=FilteredFolder(tree, globs))
+    if remembered is None:
+        source: Source = open_reading(opening, reading)
+    else:
+        try:
+            source = open_reading(opening, reading, name=remembered.layout, is_strict=not remembered.is_continued)
+        except (CallError, DataError) as error:
+            raise _misfit(error, reading, remembered) from error
+        source = RememberedSource(source.folder, source, remembered)
+    if isinstance(tree, ArchiveFolder | MountedFolder):
+        source = with_archive_problems(source, tree)
+    return IgnoringSource(source.folder, source, globs) if globs else source
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedSource(WrappedSource):
+    """A source that is read as a dataset remembers.
+
+    Attributes:
+        remembered: The dataset.
+    """
+
+    remembered: Remembered
+
+    def describe(self) -> str:
+        """See Source."""
+        return f"{self.inner.describe()}, as {printable(self.remembered.url)} remembers"
+
+    def check_accounts(self, skipped: Mapping[str, int]) -> None:
+        """See Source."""
+        # Files of kinds that lay in the dataset's source, too, were no matter then.
+        others = {
+            phrase: count
+            for phrase, count in skipped.items()
+            if not phrase.startswith(UNEXPLAINED) or ending(phrase) not in self.remembered.tolerated
+        }
+        try:
+            self.inner.check_accounts(others)
+        except (CallError, DataError) as error:
+            raise self.misfit(error) from error
+
+    def misfit(self, error: ShardkitError) -> RefusalError:
+        """See Source."""
+        return _misfit(error, self.inner.reading or Reading(), self.remembered)
+
+
+def _misfit(error: ShardkitError, reading: Reading, remembered: Remembered) -> RefusalError:
+    """Return the refusal of a source that does not fit the reading that a dataset remembers."""
+    known = error.refusal if isinstance(error, RefusalError | RefusedDataError) else None
+    said = " ".join(shlex.join(words_of(name, value)) for name, value in options_saying(reading).items())
+    url = printable(remembered.url)
+    problem = f"{known.problem if known else error}; {url} remembers that its source is read by {said or 'no label'}"
+    remedy = "write what differs in SOURCE as one of these options, or correct SOURCE"
+    return RefusalError(problem, known.changes if known else (), remedy=remedy)

@@ -1,0 +1,170 @@
+"""Readings as a user says and sees them: flags, a file, Python; the dataset remembers; a delivery that does not fit."""
+
+import json
+
+import pytest
+import yaml
+
+import shardkit
+from shardkit.errors import DataError, ShardkitError
+from shardkit.testing import digests_of, picture, write_tree
+
+from .calling import call
+
+
+def shards(folder):
+    """The sha256 of the records and indexes of a dataset."""
+    return {path: sha256 for path, sha256 in digests_of(folder).items() if path.endswith((".tfrecord", ".parquet"))}
+
+
+def pictures(*paths):
+    return {path: picture(number, width=4, height=4) for number, path in enumerate(paths)}
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    """Scans in folders of patients, whose table names them without their endings, in another case."""
+    paths = [f"scans/p{patient}/IMG_{patient}{i}.PNG" for patient in range(6) for i in range(2)]
+    table = "no;finding;ward\n" + "".join(
+        f"img_{patient}{i};{('normal', 'fracture')[patient % 2]};{patient % 3}\n"
+        for patient in range(6)
+        for i in range(2)
+    )
+    return write_tree(tmp_path / "clinic", pictures(*paths) | {"meta/findings.csv": table.encode(), "README.md": b"x"})
+
+
+SAID = ["--label", "meta/findings.csv:finding", "--feature", "ward=meta/findings.csv:ward", "--group", "path:0"]
+SAID += ["--root", "scans", "--splits", "50/50"]
+
+
+def test_flags_a_file_and_python_say_the_same(clinic, tmp_path):
+    by_flags, config = tmp_path / "flags", tmp_path / "clinic.yaml"
+    planned = call("plan", clinic, *SAID, "--write-config", config)
+    assert planned.exit_code == 0, planned.output
+    assert call("convert", clinic, by_flags, *SAID).exit_code == 0
+    assert call("convert", clinic, tmp_path / "file", "--config", config).exit_code == 0
+    reading = yaml.safe_load(config.read_text())["reading"]
+    assert (reading["label"]["match"], reading["label"]["fold"], reading["label"]["key"]) == ("end", True, ["no"])
+    shardkit.convert(str(clinic), str(tmp_path / "python"), reading=reading, splits="50/50")
+    short = {"label": "meta/findings.csv:finding", "group": "path:0", "images": {"root": "scans"}}
+    short["features"] = {"ward": "meta/findings.csv:ward"}
+    shardkit.convert(str(clinic), str(tmp_path / "short"), reading=short, splits="50/50")
+    others = [shards(tmp_path / name) for name in ("file", "python", "short")]
+    assert others == [shards(by_flags)] * 3
+    manifest = json.loads((by_flags / "manifest.json").read_text())
+    assert manifest["classes"] == ["fracture", "normal"]
+    assert "ward" in manifest["features"]
+
+
+def test_the_dataset_remembers_its_reading_and_prints_it(clinic, tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", clinic, out, *SAID).exit_code == 0
+    printed = call("info", out, "--reading")
+    (tmp_path / "again.yaml").write_text(printed.stdout)
+    again = tmp_path / "again"
+    assert call("convert", clinic, again, "--config", tmp_path / "again.yaml", "--splits", "50/50").exit_code == 0
+    assert shards(again) == shards(out)
+    assert call("convert", clinic, out, "--splits", "50/50").stderr.count("nothing") >= 1
+
+
+def test_what_is_recognised_is_remembered_and_read_the_same_by_its_reading(tmp_path):
+    source = write_tree(
+        tmp_path / "pets", pictures(*(f"{s}/{c}/{i}.png" for s in ("Training", "test") for c in "ab" for i in range(2)))
+    )
+    assert call("convert", source, tmp_path / "out").exit_code == 0
+    (tmp_path / "pets.yaml").write_text(call("info", tmp_path / "out", "--reading").stdout)
+    assert call("convert", source, tmp_path / "again", "--config", tmp_path / "pets.yaml").exit_code == 0
+    assert shards(tmp_path / "again") == shards(tmp_path / "out")
+
+
+def test_append_reads_the_delivery_as_the_dataset_was_read(clinic, tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", clinic, out, *SAID).exit_code == 0
+    table = "ward;finding;no\n1;normal;IMG_80\n2;fracture;IMG_90\n"
+    delivery = write_tree(
+        tmp_path / "may", pictures("scans/p8/IMG_80.PNG", "scans/p9/IMG_90.PNG") | {"meta/findings.csv": table.encode()}
+    )
+    appended = call("append", out, delivery)
+    assert appended.exit_code == 0, appended.output
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert sum(split["num_examples"] for split in manifest["splits"].values()) == 14
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"scans/p8/IMG_80.PNG": None, "meta/findings.csv": b"no;finding\nIMG_80;normal\n"}, "ward"),
+        ({"scans/p8/IMG_80.PNG": None, "meta/other.csv": b"no;finding;ward\nIMG_80;normal;1\n"}, "findings.csv"),
+        (
+            {
+                "scans/p8/IMG_80.PNG": None,
+                "meta/findings.csv": b"no;finding;ward\nIMG_80;normal;1\n",
+                "meta/notes.dat": b"x",
+            },
+            "does not explain 1 file",
+        ),
+    ],
+    ids=["a column less", "another table", "a file that nothing explains"],
+)
+def test_a_delivery_that_does_not_fit_is_a_question(files, words, clinic, tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", clinic, out, *SAID).exit_code == 0
+    before = digests_of(out)
+    delivery = write_tree(
+        tmp_path / "may",
+        {path: picture(9, width=4, height=4) if data is None else data for path, data in files.items()},
+    )
+    refused = call("append", out, delivery)
+    assert refused.exit_code == 2
+    assert words in refused.stderr
+    assert "remembers that its source is read by --label meta/findings.csv:finding" in " ".join(refused.stderr.split())
+    assert digests_of(out) == before
+
+
+def test_what_nothing_explains_stops_before_anything_is_written(clinic, tmp_path):
+    (clinic / "scans/p0/raw.dat").write_bytes(b"x")
+    out = tmp_path / "out"
+    stopped = call("convert", clinic, out, *SAID)
+    assert stopped.exit_code != 0
+    assert "does not explain 1 file: scans/p0/*.dat (1); such as scans/p0/raw.dat" in " ".join(stopped.stderr.split())
+    assert not (out / "manifest.json").exists()
+    assert list(out.glob("*.tfrecord")) == [] if out.exists() else True
+    assert call("convert", clinic, out, *SAID, "--ignore", "/scans/p0/*.dat").exit_code == 0
+
+
+def test_a_table_that_names_half_of_the_images_stops(clinic, tmp_path):
+    table = clinic / "meta/findings.csv"
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[:7]))
+    stopped = call("convert", clinic, tmp_path / "out", *SAID)
+    assert stopped.exit_code != 0
+    assert "6 of 12" in stopped.stderr
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_dataset_of_an_earlier_version_says_that_it_does_not_remember(clinic, tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", clinic, out, *SAID).exit_code == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["source"].pop("reading")["label"]["kind"] == "class"
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    said = call("info", out, "--reading")
+    assert said.exit_code != 0
+    assert "does not remember" in said.stderr or "digest" in said.stderr
+
+
+def test_two_ways_to_say_one_fact_are_refused(clinic, tmp_path):
+    refused = call("convert", clinic, tmp_path / "out", *SAID, "--label-pattern", "^([a-z]+)")
+    assert refused.exit_code == 2
+    assert "both say the label; give one of them" in " ".join(refused.stderr.split())
+    with pytest.raises(ShardkitError, match="no effect with"):
+        shardkit.convert(str(clinic), str(tmp_path / "out"), reading={"label": "path:0"}, layout="coco")
+
+
+def test_a_reading_with_a_wrong_field_names_it(clinic, tmp_path):
+    (tmp_path / "r.yaml").write_text("reading:\n  label: path:0\n  splitt: path:1\n")
+    refused = call("convert", clinic, tmp_path / "out", "--config", tmp_path / "r.yaml")
+    assert refused.exit_code == 2
+    assert "'splitt' is not one of" in refused.stderr
+    assert "did you mean split?" in refused.stderr
+    with pytest.raises((ShardkitError, DataError), match="there is no column 'age'"):
+        shardkit.plan(str(clinic), reading={"label": "meta/findings.csv:age", "images": {"root": "scans"}})
