@@ -77,7 +77,7 @@ def test_boxes_that_are_there_twice_are_counted_and_dropped(tmp_path):
     annotations += [BOX | {"id": 200, "image_id": 3, "bbox": [2, 3, 10, 9]}]
     source, out = coco(tmp_path / "s", annotations), tmp_path / "out"
     said = convert(source, out)
-    assert "2 boxes in 1 image repeat an earlier one of their class" in said
+    assert "2 boxes in 1 image repeat an earlier one of the same class" in said
     [command] = re.findall(r"shardkit (convert .*--drop-repeated-boxes.*?)\s+# keep the first of each", said)
     result = call(*shlex.split(command))
     assert "skipped: 2 boxes that repeat an earlier one of their image" in result.output

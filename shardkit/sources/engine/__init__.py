@@ -8,6 +8,8 @@
 | `tables` | `TableDriver`: the records of tables, in pieces; tables that are joined by key |
 | `facts` | facts that are added to a row by its key: from its path, from lists and tables, masks |
 | `matching` | from the text that names an image to its key |
+| `annotations`, `annotation_opening` | `AnnotationDriver`: the records of files that name many images |
+| `unannotated` | images that no record names |
 | `accounting` | which files need no fact, and which files nothing explains |
 
 Exactly one driver enumerates: that of the boxes, else that of the label, if its origin is files; else the folders. It

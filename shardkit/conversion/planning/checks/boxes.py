@@ -67,7 +67,9 @@ def _repeated(good: Rows) -> Iterator[Finding]:
     if not num:
         return
     rows = np.concatenate(images)
-    sentence = f"{counted(num, 'box')} in {counted(len(rows), 'image')} repeat an earlier one of their class"
+    repeat = "repeats" if num == 1 else "repeat"
+    where = f"{counted(num, 'box')} in {counted(len(rows), 'image')}"
+    sentence = f"{where} {repeat} an earlier one of the same class"
     changes = (Change("keep the first of each", {"drop_repeated_boxes": True}),)
     yield Finding("repeated_boxes", "warns", sentence, Keys(good.lazy_column("key"), rows), changes=changes)
 

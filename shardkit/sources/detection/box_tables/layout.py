@@ -26,7 +26,7 @@ from shardkit.sources.detection.box_tables.files import FoundTables, find_tables
 from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
 from shardkit.sources.detection.other_exports import holds_other_export
 from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.engine.annotations import unnamed_images, without_annotation
+from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.formats.record import ONE_CLASS

@@ -48,7 +48,7 @@ from shardkit.sources.detection.coco.files import (
 from shardkit.sources.detection.coco.moved_images import find_moved
 from shardkit.sources.detection.coco.panoptic import open_panoptic
 from shardkit.sources.detection.rows import detection_schema
-from shardkit.sources.engine.annotations import without_annotation
+from shardkit.sources.engine.unannotated import without_annotation
 from shardkit.sources.formats.coco.columns import (
     CocoColumns,
     JoinedAnnotations,

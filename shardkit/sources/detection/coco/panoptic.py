@@ -23,7 +23,8 @@ from shardkit.sources.columns import LINE, LISTING_SCHEMA, MASK_COLOURS, MASK_PA
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.classes import Folders, scanned
 from shardkit.sources.detection.coco.files import CocoFile, find_image_folders
-from shardkit.sources.formats.coco.columns import CocoColumns, category_of, identity
+from shardkit.sources.formats.coco.columns import CocoColumns, category_of
+from shardkit.sources.formats.coco.values import identity
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import ListingRow, RecordProblem, rejected_row, unicode_problem
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images

@@ -1,7 +1,5 @@
 """Read a COCO file into columns: images, and annotations that are joined to them by the image's id."""
 
-import json
-import re
 from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -13,18 +11,15 @@ import numpy.typing as npt
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
+from shardkit.sources.formats.coco.values import area, identity, is_int64, json_text, pixels, shown
 from shardkit.sources.formats.record import encodable
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import RecordProblem, ending
 
 NO_ID = -1  # the id of an annotation without an integer id
-_LONG = 200  # characters of a wrong value that a message shows
 _MIN_BOXES = 4  # of which one larger than a pixel can be expected
 _MOST = 0.5  # share of the boxes whose areas say what their numbers are
 _NEAR = 0.01  # share of an area by which it may differ from its box, whose numbers are rounded
-_INT64 = range(-(2**63), 2**63)
-_NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
-_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class JoinedAnnotations(NamedTuple):
@@ -91,8 +86,8 @@ class CocoColumns:
         """Add an element of the file's `categories`."""
         number: Any
         number, name = category_of(record)
-        if not _is_int64(number) or not isinstance(name, str):
-            self.add_problem(f"category {_shown(number)}", BAD_ANNOTATION, "a category needs an integer id and a name")
+        if not is_int64(number) or not isinstance(name, str):
+            self.add_problem(f"category {shown(number)}", BAD_ANNOTATION, "a category needs an integer id and a name")
         elif self.categories.setdefault(number, encodable(name)) != encodable(name):
             there = self.categories[number]
             message = f"the id is {there!r} already, and here {name!r}; give each category a different id"
@@ -101,10 +96,10 @@ class CocoColumns:
     def add_image(self, record: Any, line: int) -> None:
         """Add an element of the file's `images`."""
         if not isinstance(record, dict):
-            self.add_problem(f"image number {line}", BAD_ANNOTATION, f"expected an object, found {_shown(record)}")
+            self.add_problem(f"image number {line}", BAD_ANNOTATION, f"expected an object, found {shown(record)}")
             return
         given = record.get("id", record.get("image_id"))  # as Herbarium has it
-        what, number = f"image {_shown(given)}", identity(given)
+        what, number = f"image {shown(given)}", identity(given)
         if number is None:
             self.add_problem(f"image number {line}", BAD_ANNOTATION, "the image has no `id`; annotations refer to it")
             return
@@ -118,8 +113,8 @@ class CocoColumns:
             name = _relative(name, self.root_url)
             problem = relative_path_problem(name) or ("it is not Unicode" if encodable(name) != name else None)
         if problem:
-            shown = _shown(record.get("file_name"))
-            message = f"`file_name` {shown} is not a path below the folder of images: {problem}; correct it"
+            found = shown(record.get("file_name"))
+            message = f"`file_name` {found} is not a path below the folder of images: {problem}; correct it"
             self.add_problem(what, BAD_NAME, message)
             name = ""
         code = self.code_of.setdefault(number, len(self.code_of))
@@ -132,7 +127,7 @@ class CocoColumns:
         self.image_names.append(str(name))
         self.image_lines.append(line)
         self.image_codes.append(code)
-        width, height = _pixels(record.get("width")), _pixels(record.get("height"))
+        width, height = pixels(record.get("width")), pixels(record.get("height"))
         self.image_sizes.append((width, height) if width and height else (None, None))
 
     def add_annotation(self, record: Any) -> None:
@@ -140,11 +135,11 @@ class CocoColumns:
         self.num_records += 1
         if not isinstance(record, dict):
             what = f"annotation number {self.num_records}"
-            self.add_problem(what, BAD_ANNOTATION, f"expected an object, found {_shown(record)}")
+            self.add_problem(what, BAD_ANNOTATION, f"expected an object, found {shown(record)}")
             return
         get: Callable[[str], Any] = record.get
         image_id, category_id, box = identity(get("image_id")), get("category_id"), get("bbox")
-        if image_id is None or not _is_int64(category_id):
+        if image_id is None or not is_int64(category_id):
             message = "an annotation needs an `image_id`, and an integer as `category_id`"
             self.add_problem(self._annotation_name(get("id")), BAD_ANNOTATION, message)
             return
@@ -154,19 +149,19 @@ class CocoColumns:
             x = y = width = height = np.nan
         # NaN and infinity minus themselves are not 0.
         if self.has_boxes and not (type(box) is list and x - x == y - y == width - width == height - height == 0):
-            message = f"`bbox` must be 4 finite numbers, x, y, width, height; found {_shown(box)}; the image is kept"
+            message = f"`bbox` must be 4 finite numbers, x, y, width, height; found {shown(box)}; the image is kept"
             self.add_problem(self._annotation_name(get("id")), BAD_BOX, message)
             return
         self.boxes.extend((x, y, width, height))
         self.codes.append(self.code_of.setdefault(image_id, len(self.code_of)))
         self.category_ids.append(category_id)
-        self.ids.append(get("id") if _is_int64(get("id")) else NO_ID)
-        self.areas.append(_area(get("area"), width * height))
+        self.ids.append(get("id") if is_int64(get("id")) else NO_ID)
+        self.areas.append(area(get("area"), width * height))
         self.crowd.append(get("iscrowd") in (1, "1", "1.0"))
-        self.segmentations.append(_json_text(get("segmentation")))
+        self.segmentations.append(json_text(get("segmentation")))
 
     def _annotation_name(self, number: Any) -> str:
-        return f"annotation number {self.num_records}" if number is None else f"annotation {_shown(number)}"
+        return f"annotation number {self.num_records}" if number is None else f"annotation {shown(number)}"
 
     def repeated_id(self, image: int) -> str | None:
         """Return why an image is rejected whose id other images have, too; None if it is the only one."""
@@ -275,52 +270,3 @@ def _relative(name: str, root_url: str) -> str:
     while name.startswith("./"):
         name = name[2:]
     return name
-
-
-def _is_int64(value: Any) -> bool:
-    return type(value) is int and value in _INT64
-
-
-def identity(value: Any) -> Hashable | None:
-    """Return an id as images and annotations are joined by it; None if it is none."""
-    # pandas writes the integers of a column with gaps as 17.0.
-    if type(value) is str and value.endswith(".0"):
-        return int(value[:-2]) if value[:-2].isdecimal() else value
-    return value if type(value) in {int, str} else None
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
-
-
-def _pixels(value: Any) -> int | None:
-    number = _number(value)
-    return int(number) if 0 < number < 2**31 else None
-
-
-def _area(value: Any, of_box: float) -> float:
-    area = _number(value)
-    return area if area - area == 0 else of_box  # as pycocotools does for results
-
-
-def _json_text(value: Any) -> str:
-    """Return the value as JSON, with its numbers as written; '' for None."""
-    if value is None:
-        return ""
-    text = _list_text(value) if type(value) is list else ""
-    return text if text and _NUMBERS.fullmatch(text) else _encode(value)
-
-
-def _list_text(values: list[Any]) -> str:
-    # Numbers are kept as text, so here they are written without quotes; _json_text checks that all values are numbers.
-    if values and type(values[0]) is list:
-        return f"[{','.join([_list_text(one) if type(one) is list else str(one) for one in values])}]"
-    return f"[{','.join(map(str, values))}]"
-
-
-def _shown(value: Any) -> str:
-    text = _json_text(value) if type(value) is list else json.dumps(value)
-    return text if len(text) <= _LONG else text[:_LONG] + "…"

@@ -1,0 +1,86 @@
+"""Images that no record names: an image without annotation is no negative, unless the reading says so."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from shardkit.options.values import Missing
+from shardkit.options.words import named
+from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.listing import (
+    NEGATIVES,
+    ListingRow,
+    RecordProblem,
+    count_skipped,
+    rejected_row,
+    unicode_problem,
+)
+from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images
+from shardkit.sources.walking import folders_in, is_image, join, list_if_allowed, parent_of
+from shardkit.storage import Entry, Folder
+
+
+def unnamed_images(
+    folder: Folder,
+    keys: Iterable[str],
+    rows_of: Callable[[str, Entry, dict[str, int]], Iterator[ListingRow]],
+    skipped: dict[str, int],
+    *,
+    is_whole: bool,
+    why: str = "that no annotation names",
+) -> Iterator[ListingRow]:
+    """Yield the rows of images that no record names, next to others that one does; count those in other folders.
+
+    Args:
+        folder: The folder that keys start at.
+        keys: Keys of the images that records name.
+        rows_of: Function that yields the row of such an image, if it has one.
+        skipped: Counts of what is left out, to which is added.
+        is_whole: Whether images in other folders are counted.
+        why: End of the phrase for these.
+    """
+    named_images = NamedImages(keys)
+    places = sorted(set(map(parent_of, named_images)))
+    for place in places:
+        for entry in list_if_allowed(folder, place):
+            key = join(place, entry.name)
+            if not entry.is_folder and is_image(entry.name) and key not in named_images:
+                yield from rows_of(key, entry, skipped)
+    if is_whole:
+        inner = [join(place, name) for place in places for name in folders_in(folder, place)]
+        for kind, count in count_unlisted_images(folder, why, below=["", *inner], covered=places).items():
+            count_skipped(skipped, kind, count)
+
+
+def without_annotation(
+    policy: Missing,
+    key: str,
+    split: str | None,
+    entry: Entry,
+    what: str,
+    skipped: dict[str, int],
+    negative: tuple[Any, ...] = (),
+) -> Iterator[ListingRow]:
+    """Yield the row of an image without annotation: rejected, without objects, or none, as a reading says.
+
+    No label is no label: nobody knows whether somebody looked at such an image. One with an empty file or with a record
+    without boxes is an example without objects; this is for the others.
+
+    Args:
+        policy: What the reading says.
+        key: The image.
+        split: Its split.
+        entry: Its file.
+        what: What is missing, and how to add it, as a clause.
+        skipped: Counts of what is left out, to which is added.
+        negative: Further columns of an example without objects; () if there can be none.
+    """
+    if problem := unicode_problem(key):
+        yield rejected_row(problem, split, entry)
+    elif policy == "ignore":
+        count_skipped(skipped, "images without annotation")
+    elif policy == "negative" and negative:
+        count_skipped(skipped, NEGATIVES)
+        yield ListingRow(key, split, None, entry.num_bytes, entry.mtime_ns, extra=negative)
+    else:
+        ways = f"{named('without_annotation', 'negative')} takes it as one without objects"
+        yield rejected_row(RecordProblem(key, NO_LABEL, f"{what}; {ways}"), split, entry)
