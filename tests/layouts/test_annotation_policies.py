@@ -132,3 +132,32 @@ def test_label_files_without_image_are_not_said_to_be_images(tmp_path):
     [command] = re.findall(r"shardkit (convert .*--max-rejected 2)\s+# without 2 records", said)
     assert call(*shlex.split(command)).exit_code == 0
     assert read_manifest(str(tmp_path / "out")).splits["train"].num_examples == 8
+
+
+def test_boxes_that_a_flag_names_are_read_totally(tmp_path):
+    source, out = coco(tmp_path / "s", [BOX | {"id": i, "image_id": i + 1} for i in range(8)]), tmp_path / "out"
+    (source / "instances.json").rename(source / "boxes.json")
+    (source / "other.json").write_text("{}")
+    said = convert(source, out, "--boxes", "coco:boxes.json", exit_code=1)
+    assert "the reading does not explain 1 file: ./*.json (1); such as other.json" in said
+    assert not (out / "manifest.json").exists()
+    convert(source, out, "--boxes", "coco:boxes.json", "--ignore", "other.json")
+    assert numbers(out) == [[i] for i in range(8)]
+    (source / "images/03.png").rename(source / "images/renamed.png")
+    said = convert(source, out, "--boxes", "coco:boxes.json", "--ignore", "other.json", "--overwrite", exit_code=1)
+    assert "03.png: missing" in said
+    assert "images/renamed.png: no_label: boxes.json does not name the image" in said
+    picture(source / "more/02.png", 99)
+    said = convert(source, out, "--boxes", "coco:boxes.json", "--ignore", "other.json", "--overwrite", exit_code=1)
+    assert "'02.png' names 2 images by their end of the path, such as images/02.png and more/02.png" in said
+
+
+def test_classes_of_a_format_are_labels_without_boxes(tmp_path):
+    annotations = [{"id": i, "image_id": i + 1, "category_id": 1 + i % 2} for i in range(8)]
+    source, out = coco(tmp_path / "s", annotations), tmp_path / "out"
+    text = json.loads((source / "instances.json").read_text())
+    text["categories"].append({"id": 2, "name": "ant"})
+    (source / "instances.json").write_text(json.dumps(text))
+    convert(source, out, "--label", "coco:instances.json")
+    manifest = read_manifest(str(out))
+    assert (list(manifest.classes), manifest.splits["train"].class_counts) == (["cat", "ant"], [4, 4])

@@ -50,7 +50,7 @@ class AnnotationOpening:
         """
         reading = self.reading
         kind = FORMATS[origin.format]
-        options = dict(origin.options)
+        options = {**origin.options, **({} if reading.boxes is not None else {"boxes": "none"})}
         splits = reading.split.lists if isinstance(reading.split, Listed) else {}
         plain = [NamingFile(one, self._paths(origin, one), None, splits.get(one), options) for one in self.paths]
         files = tuple(self._named(kind, origin, file) for file in plain)

@@ -27,7 +27,7 @@ _ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
 
 
 class _Coco(Format):
-    """COCO; with the option `boxes: none`, annotations are classes of whole images, as in iNaturalist."""
+    """COCO; with the option `boxes: none`, which labels set, annotations need no boxes, as in iNaturalist."""
 
     name = "coco"
     title = "COCO"
