@@ -86,7 +86,7 @@ def _for_other_processes(spec: PipelineSpec) -> Any:
     def batches(step: Any) -> Any:
         blocks = tf.data.Dataset.range(step * size, spec.end_step * size, spec.block_size).map(instructions)
         examples = unbatched(blocks.prefetch(1))
-        return batch(_parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
+        return batch(parallel_map(examples, read_record).batch(spec.chunk_size, drop_remainder=True))
 
     # A tf.data service divides the range of places among its workers, so the range has to be the source.
     if isinstance(start_step, int):
@@ -96,7 +96,8 @@ def _for_other_processes(spec: PipelineSpec) -> Any:
     return made.map(without_autograph(lambda batch: check(batch[_ELEMENT])))
 
 
-def _parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
+def parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
+    """Map a dataset in order, on as many threads as TensorFlow chooses."""
     return dataset.map(without_autograph(function), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
 
@@ -123,20 +124,20 @@ class _Batching:
         options, size = self._spec.options, self._spec.layout.per_replica_batch_size
         chunk = self._spec.chunk_size
         make = _MakeElements(self._spec, self._parser, compares_keys=self._compares_keys)
-        dataset = chunks.map(make) if self._spec.is_ready else _parallel_map(chunks, make)
+        dataset = chunks.map(make) if self._spec.is_ready else parallel_map(chunks, make)
         if self._spec.decodes and chunk == 1:
             dataset = dataset.batch(size, drop_remainder=True)
         elif chunk < size:
             dataset = dataset.batch(size // chunk, drop_remainder=True).map(without_autograph(_joined))
         if options.has_short_batch:
-            dataset = _parallel_map(dataset, _drop_padding)
+            dataset = parallel_map(dataset, _drop_padding)
         if self._spec.image is None and options.map_fn is None and not self._spec.has_indexed_features:
             parse = _ParseBatch(self._parser, options.features, compares_keys=self._compares_keys)
-            dataset = _parallel_map(dataset, parse)
+            dataset = parallel_map(dataset, parse)
         if self._check_keys is not None:
             dataset = dataset.map(without_autograph(self._check_keys))
         if options.batch_map_fn is not None:
-            dataset = _parallel_map(dataset, _MapBatch(options.batch_map_fn))
+            dataset = parallel_map(dataset, _MapBatch(options.batch_map_fn))
         return dataset.prefetch(tf.data.AUTOTUNE)
 
 

@@ -16,6 +16,7 @@ from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.fetching import Fetching, unbatched
 from shardkit.reader.images.decoding import decode_window, finish, target_size
+from shardkit.reader.pipeline import parallel_map
 from shardkit.reader.python_calls import without_autograph
 
 MAX_STEP = 1 << 40
@@ -96,8 +97,4 @@ def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[st
 
 def _counted(dataset: Any, function: Callable[[dict[str, Any]], Any], batch_size: int) -> Any:
     """Return batches of one number for each example: iterating costs Python next to nothing."""
-    return _parallel_map(dataset, function).batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
-
-
-def _parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
-    return dataset.map(without_autograph(function), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    return parallel_map(dataset, function).batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
