@@ -27,7 +27,7 @@ from shardkit.reader.iterators.start_steps import (
 )
 from shardkit.reader.not_data import NotData
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.remote.service import IndependentStreams, Placement, check_traced
+from shardkit.reader.remote import IndependentStreams, Placement, check_traced
 
 UNKNOWN = "DATASET"
 # A callback sees batches, not where they come from: the datasets that this process was asked to train on, for messages.

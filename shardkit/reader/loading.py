@@ -33,7 +33,7 @@ from shardkit.reader.images.held import hold_pixels, pixel_shape
 from shardkit.reader.input_contexts import TO_EVALUATE
 from shardkit.reader.iterators.start_steps import check_start
 from shardkit.reader.pipeline_spec import PipelineSpec
-from shardkit.reader.remote.service import choose_placement
+from shardkit.reader.remote import choose_placement
 
 _EVALUATION_SPLITS = {"validation", "test"}
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep

@@ -12,7 +12,7 @@ from shardkit import read_manifest, reader
 from shardkit.dataset.index.shards import read_columns
 from shardkit.errors import CallError, MachineError
 from shardkit.reader import pipeline_spec
-from shardkit.reader.remote import service
+from shardkit.reader import remote as service
 
 from ..conftest import global_batches, texts
 from ..processes import DEVNULL, PIPE, Process

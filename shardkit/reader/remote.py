@@ -1,7 +1,8 @@
-"""Read through a tf.data service: its workers read and decode, the trainer fetches whole batches.
+"""Pipelines that run in other processes: on a tf.data service, or on the workers of a ParameterServerStrategy.
 
-The source of the pipeline is a range of blocks of steps. `ShardingPolicy.DYNAMIC` gives each block to the first worker
-that asks for one. A worker turns a block into whole batches, so batches are never mixed or split:
+The workers of a service read and decode, the trainer fetches whole batches. The source of the pipeline is a range of
+blocks of steps. `ShardingPolicy.DYNAMIC` gives each block to the first worker that asks for one. A worker turns a block
+into whole batches, so batches are never mixed or split:
 
     dispatcher: blocks of steps ──► worker: steps 0..84, 170..254, …  ──►┐
                                 └─► worker: steps 85..169, …          ──►┴─► trainer: cut for its replicas
