@@ -143,6 +143,7 @@ def test_boxes_that_a_flag_names_are_read_totally(tmp_path):
     assert not (out / "manifest.json").exists()
     convert(source, out, "--boxes", "coco:boxes.json", "--ignore", "other.json")
     assert numbers(out) == [[i] for i in range(8)]
+    assert "match: end" in call("info", out, "--reading").output  # what was found is remembered
     (source / "images/03.png").rename(source / "images/renamed.png")
     said = convert(source, out, "--boxes", "coco:boxes.json", "--ignore", "other.json", "--overwrite", exit_code=1)
     assert "03.png: missing" in said

@@ -54,6 +54,7 @@ class AnnotationOpening:
         splits = reading.split.lists if isinstance(reading.split, Listed) else {}
         plain = [NamingFile(one, self._paths(origin, one), None, splits.get(one), options) for one in self.paths]
         files = tuple(self._named(kind, origin, file) for file in plain)
+        origin = self._complete(origin, files)
         driver = AnnotationDriver(
             self.tree,
             kind,
@@ -64,6 +65,27 @@ class AnnotationOpening:
             class_names=self._classes(kind, files),
         )
         return driver if reading.boxes is not None else self._with_field(driver, origin)
+
+    def _complete(self, origin: Annotation, files: Sequence[NamingFile]) -> Annotation:
+        """Return the origin with how its files name images, and put it into the reading; as it is if they differ."""
+        ways = {file.matching for file in files}
+        if len(ways) > 1:
+            return origin
+        way = ways.pop()
+        if way is None:
+            first = files[0].paths.place
+            bases = {file.path: file.paths.place for file in files if file.paths.place != first}
+            complete = replace(origin, match="path", images=first, bases=bases)
+        else:
+            complete = replace(origin, match=way.match, fold=way.fold, images=way.base)
+        reading = self.reading
+        self.reading = replace(
+            reading,
+            boxes=None if reading.boxes is None else complete,
+            label=replace(reading.label, origin=complete) if reading.label and reading.boxes is None else reading.label,
+            split=complete if reading.split == origin else reading.split,
+        )
+        return complete
 
     def _paths(self, origin: Annotation, path: str) -> ImagePaths:
         base = origin.bases.get(path, origin.images)
