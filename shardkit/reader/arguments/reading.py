@@ -215,7 +215,7 @@ class ReadArguments:
 
     def _check_remote(self, name: str) -> None:
         """Refuse what needs this process where others read."""
-        if self.training and self.block_order is not None:
+        if self.block_order is not None:
             raise CallError(
                 f"order='block' reads neighbouring records together in this process, and with {name}= others read each "
                 f"record by itself; leave order out"

@@ -103,10 +103,9 @@ def until_all_seen(dataset, known, wanted):
     "options",
     [
         {},
-        pytest.param({"order": reader.BlockOrder(lanes=4, block_records=16)}, marks=pytest.mark.slow),
         pytest.param({"sampling": "class_balanced"}, marks=pytest.mark.slow),
     ],
-    ids=["full", "block", "class_balanced"],
+    ids=["full", "class_balanced"],
 )
 def test_each_global_batch_comes_once_and_is_what_it_is_without_the_service(options, noise, address):
     options = options | {"image_size": (8, 8), "map_fn": with_key, "start_step": 7}
