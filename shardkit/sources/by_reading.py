@@ -19,8 +19,8 @@ from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import Remembered, SourceOptions
 from shardkit.sources.readings.given import options_saying
-from shardkit.sources.readings.values import PathPart, Reading
-from shardkit.sources.recognising.archives_in_folders import with_archives
+from shardkit.sources.readings.values import PathPart, Reading, files_of, renamed
+from shardkit.sources.recognising.archives_in_folders import only_archive, with_archives
 from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
 from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems
 from shardkit.storage import Folder, open_folder, os_errors_as
@@ -49,15 +49,15 @@ def open_by_reading(
                 if sources[0].split and reading.split is None:
                     reading = replace(reading, split=PathPart(0))
             else:
-                tree = _tree(opening, reading, unpacker)
+                tree, reading = _tree(opening, reading, unpacker)
             return _opened(replace(opening, folder=tree), reading)
     except BaseException:
         unpacker.undo()
         raise
 
 
-def _tree(opening: Opening, reading: Reading, unpacker: Unpacker) -> Folder:
-    """Return SOURCE with the archives that a reading names as folders."""
+def _tree(opening: Opening, reading: Reading, unpacker: Unpacker) -> tuple[Folder, Reading]:
+    """Return SOURCE with the archives that a reading names as folders; and the reading, of the file that is SOURCE."""
     folder, archives = opening.folder, tuple(map(IgnoreGlob, reading.archives))
     found = folder.stat("")
     if found is None:
@@ -67,12 +67,19 @@ def _tree(opening: Opening, reading: Reading, unpacker: Unpacker) -> Folder:
         def is_hidden(path: str) -> bool:
             return path == opening.excluded or (is_archive(path) and not any(one.matches(path) for one in archives))
 
-        return with_archives(folder, unpacker, is_hidden, opens_shards=True) if archives else folder
+        if archives:
+            return with_archives(folder, unpacker, is_hidden, opens_shards=True), reading
+        archive = only_archive(folder, lambda path: path == opening.excluded)
+        return (with_archives(unpacker.open(folder, archive), unpacker) if archive else folder), reading
     above, _, name = opening.url.rstrip("/").rpartition("/")
-    if not is_archive(name):
-        msg = f"{printable(opening.url)}: a reading is of a folder, and this is a file; give its folder as SOURCE"
+    parent = open_folder(above or ("/" if opening.url.startswith("/") else "."))
+    if is_archive(name):
+        return with_archives(unpacker.open(parent, name), unpacker), reading
+    files = {file for _, origin in reading.facts() for file in files_of(origin)}
+    if len(files) != 1 or "/" in (file := files.pop()):
+        msg = f"{printable(opening.url)}: the reading is of a folder, and this is a file; give its folder as SOURCE"
         raise CallError(msg)
-    return unpacker.open(open_folder(above or ("/" if opening.url.startswith("/") else ".")), name)
+    return parent, renamed(reading, file, name)
 
 
 def _opened(opening: Opening, reading: Reading) -> Source:

@@ -18,12 +18,19 @@ from shardkit.record_sources.webdataset import holds_samples, is_tar
 from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.by_reading import open_by_reading
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.accounting import accounted
-from shardkit.sources.recognising.archives_in_folders import only_archive, top_of, unpacked_names, with_archives
+from shardkit.sources.recognising.archives_in_folders import (
+    archive_names,
+    only_archive,
+    top_of,
+    unpacked_names,
+    with_archives,
+)
 from shardkit.sources.recognising.detecting import function_of, recognising_layouts
 from shardkit.sources.recognising.layout_of_file import layout_of_file
 from shardkit.sources.recognising.readable_part import offering_parts
@@ -40,7 +47,7 @@ from shardkit.sources.recognising.several_sources import (
 )
 from shardkit.sources.recognising.uniting import whole_or_united
 from shardkit.sources.recognising.unmarked_folders import IsReadWithout, open_unmarked_folder
-from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, with_archive_problems
+from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
 from shardkit.sources.recognising.wrappers import without_wrappers
 from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
 from shardkit.sources.walking import children, is_folder, join, listing_once
@@ -104,7 +111,13 @@ def open_source(
         unpacker.undo()
         raise
     globs += left_out
-    source = from_top(source, opening.folder)
+    found = innermost(source)
+    if isinstance(found, ReadingSource):
+        # SOURCE may be a file in the folder that its paths start at.
+        is_file = opening.folder.url.startswith(f"{found.tree.url.rstrip('/')}/")
+        top = found.tree if is_file else _top(found.tree, opening.folder)
+        is_one = len(named_sources) == 1 and not named_sources[0].split
+        source = from_top(source, top, archive_names(top), is_one=is_one)
     if options.drop_repeated_boxes:
         source = WithoutRepeatedBoxes(source.folder, source)
     return IgnoringSource(source.folder, source, globs, left_out) if globs else source

@@ -7,7 +7,7 @@ import yaml
 
 import shardkit
 from shardkit.errors import DataError, ShardkitError
-from shardkit.testing import digests_of, picture, write_tree
+from shardkit.testing import digests_of, picture, write_archive, write_tree
 
 from .calling import call
 
@@ -168,3 +168,46 @@ def test_a_reading_with_a_wrong_field_names_it(clinic, tmp_path):
     assert "did you mean split?" in refused.stderr
     with pytest.raises((ShardkitError, DataError), match="there is no column 'age'"):
         shardkit.plan(str(clinic), reading={"label": "meta/findings.csv:age", "images": {"root": "scans"}})
+
+
+def delivered(out):
+    manifest = json.loads((out / "manifest.json").read_text())
+    return sum(split["num_examples"] for split in manifest["splits"].values())
+
+
+def test_a_table_that_is_the_source_is_read_again_and_so_is_the_next_delivery(tmp_path):
+    first = write_tree(tmp_path / "may", pictures("0.png", "1.png") | {"may.csv": b"id,kind,age\n0,a,1\n1,b,2\n"})
+    second = write_tree(tmp_path / "june", pictures("5.png", "6.png") | {"june.csv": b"kind,id,age\na,5,3\nb,6,4\n"})
+    out = tmp_path / "out"
+    assert call("convert", first / "may.csv", out, "--label-column", "kind").exit_code == 0
+    again = call("convert", first / "may.csv", out)
+    assert again.exit_code == 0, again.stderr
+    appended = call("append", out, second / "june.csv")
+    assert appended.exit_code == 0, appended.stderr
+    assert delivered(out) == 4
+
+
+@pytest.mark.parametrize("where", ["pets.zip", "folder/pets.zip", "with.readme/pets.zip"])
+def test_what_is_in_an_archive_is_read_again(where, tmp_path):
+    files = pictures("pets/cat/0.png", "pets/cat/1.png", "pets/dog/2.png", "pets/dog/3.png")
+    path = tmp_path / where
+    path.parent.mkdir(exist_ok=True)
+    write_archive(path, files)
+    if "readme" in where:
+        (path.parent / "README.md").write_text("pictures of pets")
+    source, out = (path if where == "pets.zip" else path.parent), tmp_path / "out"
+    assert call("convert", source, out).exit_code == 0
+    again = call("convert", source, out)
+    assert again.exit_code == 0, again.stderr
+    assert "nothing" in again.stderr
+
+
+def test_several_sources_are_not_remembered_and_a_delivery_is_recognised(tmp_path):
+    for name in ("home", "work"):
+        write_tree(tmp_path / name, pictures(*(f"{c}/{name}{i}.png" for c in ("cat", "dog") for i in range(2))))
+    out = tmp_path / "out"
+    assert call("convert", tmp_path / "home", tmp_path / "work", out).exit_code == 0
+    assert call("info", out, "--reading").exit_code == 2
+    write_tree(tmp_path / "new", pictures("cat/new0.png", "dog/new1.png"))
+    assert call("append", out, tmp_path / "new").exit_code == 0
+    assert delivered(out) == 10

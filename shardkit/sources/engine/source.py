@@ -61,6 +61,7 @@ class ReadingSource(Source):
         is_strict: Whether a file that nothing explains stops: if the user said the reading.
         remark: What the user should know besides, beginning with ';'; '' for nothing.
         class_names: Class names in label order, if the reading has them.
+        is_kept: Whether a later delivery can be read by the reading, so that a dataset keeps it.
     """
 
     folder: Folder
@@ -74,11 +75,12 @@ class ReadingSource(Source):
     is_strict: bool = True
     remark: str = ""
     class_names: tuple[str, ...] | None = None
+    is_kept: bool = True
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> Reading | None:
         """See Source."""
-        return self.value
+        return self.value if self.is_kept else None
 
     @property
     def schema(self) -> pa.Schema:

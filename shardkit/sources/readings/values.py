@@ -6,7 +6,7 @@ grow. The names of fields are those in YAML, see `text`.
 Paths and globs are relative to SOURCE, keys to `Images.root`. A glob is one of .gitignore's, as for `ignore`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeAlias
 
@@ -276,13 +276,32 @@ def below(reading: Reading, above: str) -> Reading:
                 return replace(origin, palette=path(palette))
         return origin
 
-    label = reading.label
-    if label is not None:
-        label = replace(label, origin=placed(label.origin), names=path(label.names) if label.names else "")
+    moved = _mapped(reading, placed)
+    label = moved.label
+    if label is not None and label.names:
+        label = replace(label, names=path(label.names))
+    return replace(moved, images=replace(reading.images, root=path(reading.images.root)), label=label)
+
+
+def renamed(reading: Reading, old: str, new: str) -> Reading:
+    """Return a reading with another file in place of one."""
+
+    def other(origin: Any) -> Any:
+        match origin:
+            case Column(files=files) | Annotation(files=files):
+                return replace(origin, files=tuple(new if path == old else path for path in files))
+            case Listed(lists=lists):
+                return replace(origin, lists={new if path == old else path: value for path, value in lists.items()})
+        return origin
+
+    return _mapped(reading, other)
+
+
+def _mapped(reading: Reading, change: Callable[[Any], Any]) -> Reading:
+    """Return a reading with all of its origins changed."""
     return replace(
         reading,
-        images=replace(reading.images, root=path(reading.images.root)),
-        label=label,
-        features={name: placed(one) for name, one in reading.features.items()},
-        **{name: placed(getattr(reading, name)) for name in ("split", "group", "boxes", "mask")},
+        label=reading.label and replace(reading.label, origin=change(reading.label.origin)),
+        features={name: change(one) for name, one in reading.features.items()},
+        **{name: change(getattr(reading, name)) for name in ("split", "group", "boxes", "mask")},
     )

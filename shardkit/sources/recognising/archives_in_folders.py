@@ -118,6 +118,13 @@ def with_archives(
     return MountedFolder(folder.url, (Mount("", folder, without=tuple(without)), *mounts))
 
 
+def archive_names(tree: Folder) -> list[str]:
+    """Return the archives in a folder that `with_archives` mounted; none for another tree."""
+    if not isinstance(tree, MountedFolder) or isinstance(tree.mounts[0].folder, ArchiveFolder):
+        return []
+    return [path for path in sorted(tree.mounts[0].without) if is_archive(path) or plain_name(path)]
+
+
 def unpacked_names(tree: MountedFolder) -> str:
     """Return the names of the first archives in a tree of `with_archives`, for a sentence."""
     paths = [path for path in sorted(tree.mounts[0].without) if is_archive(path) or plain_name(path)]

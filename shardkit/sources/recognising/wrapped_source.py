@@ -208,14 +208,23 @@ def innermost(source: Source) -> Source:
     return innermost(source.inner) if isinstance(source, WrappedSource) else source
 
 
-def from_top(source: Source, top: Folder) -> Source:
-    """Return a source with its reading as one of SOURCE, whatever folder in it was found to be read."""
+def from_top(source: Source, top: Folder, archives: Sequence[str], *, is_one: bool) -> Source:
+    """Return a source with its reading as one of SOURCE, whatever folder in it was found to be read.
+
+    Args:
+        source: The source.
+        top: SOURCE, or the archive that it is.
+        archives: Archives in SOURCE that are read as folders.
+        is_one: Whether the user gave one source: several are a tree that no later delivery has.
+    """
     found = innermost(source)
-    if not isinstance(found, ReadingSource) or found.tree.url == top.url:
+    if not isinstance(found, ReadingSource):
         return source
-    above = below(top, found.tree.url)
-    placed = replace(found, value=values.below(found.value, above)) if "://" not in above and above[:1] != "/" else None
-    return source if placed is None else replaced(source, placed)
+    above = "" if found.tree.url == top.url else below(top, found.tree.url)
+    is_inside = "://" not in above and not above.startswith("/")
+    value = values.below(found.value, above.rstrip("/")) if is_inside else found.value
+    value = replace(value, archives=tuple(f"/{path}" for path in archives))
+    return replaced(source, replace(found, value=value, is_kept=is_one and is_inside))
 
 
 def with_archive_problems(source: Source, archive: ArchiveFolder | MountedFolder) -> Source:
