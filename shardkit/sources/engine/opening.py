@@ -128,7 +128,8 @@ class _Binding:
         return tuple(dict.fromkeys([*globs, *filter(None, [names])]))
 
     def _tree_driver(self, used: tuple[str, ...]) -> TreeDriver:
-        depth = max([1, *(origin.path + 1 for _, origin in self.reading.facts() if isinstance(origin, PathPart))])
+        origins = [one for _, origin in self.reading.facts() for one in (origin, getattr(origin, "rest", None))]
+        depth = max([1, *(one.path + 1 for one in origins if isinstance(one, PathPart))])
         label = self.reading.label
         is_of_folders = label is not None and isinstance(label.origin, PathPart)
         accounting = (used, self.reading.images.root) if self.is_strict else None
@@ -181,7 +182,8 @@ class _Binding:
         opening = TableOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
         tables = opening.open(origin, what)
         self.reading = opening.reading
-        return OfTables(tables, what, origin.rest)
+        rest = Constant(origin.rest) if isinstance(origin.rest, str) else origin.rest
+        return OfTables(tables, what, None if rest is None else OfPath(rest))
 
     def _annotation_driver(self) -> AnnotationDriver | None:
         label = self.reading.label
@@ -203,6 +205,8 @@ class _Binding:
         label = self.reading.label
         if label is None or not isinstance(label.origin, Column) or self.reading.boxes is not None:
             return None
+        if label.origin.rest is not None:
+            return None  # the folders enumerate
         tables = self._columns(label.origin, "label").tables
         return TableDriver(tables, tuple(file.path for file in tables.files))
 

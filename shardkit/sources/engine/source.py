@@ -15,14 +15,16 @@ from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact
-from shardkit.sources.engine.tables import ImagePaths
+from shardkit.sources.engine.tables import ImagePaths, TableDriver
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Annotation, Origin, PathPart, Reading, files_of
-from shardkit.sources.unlisted_images import NamedImages, count_unnamed
+from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
+
+_UNLISTED = "that no list names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,10 @@ class ReadingSource(Source):
         which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
         keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"
         num = 0
-        if not self.is_strict and not rejects:
+        if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.tables.are_lists:
+            covered = () if self.images.excluded is None else (self.images.excluded,)
+            skipped.update(count_unlisted_images(self.folder, _UNLISTED, covered=covered, named=NamedImages(keys)))
+        elif not self.is_strict and not rejects:
             num = count_unnamed(self.folder, keys)
         else:
             for path, entry in self._others(NamedImages(keys), skipped):

@@ -19,6 +19,7 @@ from shardkit.sources.readings.values import Column, Labels, Listed, Reading
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
+from shardkit.sources.tables.formats.line_files import JoinedTable, LineFile
 from shardkit.sources.tables.formats.opening import open_list_files, open_table_file, read_prefix
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
@@ -104,11 +105,19 @@ class TableOpening:
         )
 
     def _file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
-        file = _open_table(self.tree, path, (*origin.key, *origin.column), options)
+        file = self._plain_file(path, origin, options)
+        if origin.via:
+            file = JoinedTable.join(file, [self._plain_file(one, origin, options) for one in origin.via])
         if len(origin.key) < 2:
             return file
         first, second = (_index(file, name) for name in origin.key[:2])
         return JoinedNames(file.folder, file.path, (*file.columns, "image"), file, (first, second), origin.between)
+
+    def _plain_file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
+        lines = origin.lines.get(path) or origin.lines.get("*")
+        if lines:
+            return LineFile.open(self.tree, path, lines)
+        return _open_table(self.tree, path, () if origin.via else (*origin.key, *origin.column), options)
 
     def _complete(self, origin: Column, complete: Column) -> None:
         """Put what was found about a fact into the reading."""
@@ -263,7 +272,11 @@ class TableOpening:
                 msg = f"{file.url}: the reading says that labels are of kind {label.kind}, and the column holds {kind}"
                 raise DataError(msg)
         if label.names:
-            found = replace(found, class_names=class_names_in(self.tree, label.names), named_by=label.names)
+            wanted = frozenset(chosen)
+            texts = (one.values[i] for one in read_all(wanted) if one.problem is None for i in chosen)
+            names, first = class_names_in(self.tree, label.names, label.first, texts)
+            found = replace(found, class_names=names, named_by=label.names, whole=True)
+            label = replace(label, first=first)
         self.reading = replace(self.reading, label=replace(label, kind=cast("Any", label.kind or kind)))
         return found
 
@@ -299,7 +312,7 @@ def _same(one: object, origin: Column) -> bool:
     """Return whether a fact comes from the same records as another."""
     if not isinstance(one, Column) or (one.key and origin.key and one.key != origin.key):
         return False
-    places = [(each.files, each.base, each.bases, each.strip) for each in (one, origin)]
+    places = [(each.files, each.via, each.base, each.bases, each.strip) for each in (one, origin)]
     return places[0] == places[1]
 
 

@@ -12,20 +12,23 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.sources.columns import LINE
+from shardkit.reject_reasons import NO_SPLIT
+from shardkit.sources.columns import LINE, UNMEASURED
 from shardkit.sources.engine.drivers import Complete
-from shardkit.sources.engine.facts import LEFT_OUT, Values
+from shardkit.sources.engine.facts import LEFT_OUT, OfPath, Values
 from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped, unicode_problem
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.name_index import name_key, written_path
 from shardkit.sources.tables.columns import Columns
+from shardkit.sources.tables.formats.line_files import LineFile
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.described_images import described_images, values_of
 from shardkit.sources.tables.images.prefixes import PathPrefix, replace_prefix
 from shardkit.sources.tables.paths import KeyBuilder, absolute_form, root_of
+from shardkit.sources.unlisted_images import NamedImages, SharedImages
 from shardkit.sources.walking import files_below, is_image, join, parent_of
 from shardkit.storage import Folder
 
@@ -80,6 +83,7 @@ class Tables:
         columns = self.columns.reordered(table.columns)
         row_of = columns.rows(table.name, self._key_of(folder, table))
         split = self.splits[file] if self.splits else None
+        shared = self._shared(folder)
         described = self._described(folder, table, columns.image) if self.matching.match == "start" else None
         for record in table.records(piece):
             if kind := columns.why_left_out(record):
@@ -94,7 +98,36 @@ class Tables:
                 continue
             if self.map and row.label_name is not None:
                 row = row._replace(label_name=self.map.get(row.label_name, row.label_name))
-            yield row if split is None else row._replace(split=split)
+            if shared is None or row.key not in shared:
+                yield row if split is None else row._replace(split=split)
+                continue
+            others = [i for i, keys in self._keys_of_tables(folder) if row.key in keys]
+            if file == others[0]:  # one row for all of them
+                paths = " and ".join(printable(self.files[i].path) for i in others)
+                yield ListingRow(
+                    *(row.key, None, None, UNMEASURED, 0, NO_SPLIT, f"it is in two splits: {paths}; leave it in one"),
+                    (row.extra[0], *(None,) * len(columns.fields)),
+                )
+
+    @property
+    def are_lists(self) -> bool:
+        """Whether they are lists of paths."""
+        return any(isinstance(file, LineFile) for file in self.files)
+
+    def _shared(self, folder: Folder) -> SharedImages | None:
+        """Return the images that tables of several splits name; None if there are none."""
+        # Tables are compared before, by what recognises them.
+        if len({*self.splits}) < 2 or not self.are_lists:
+            return None
+        shared = SharedImages([keys for _, keys in self._keys_of_tables(folder)])
+        return shared if len(shared) else None
+
+    def _keys_of_tables(self, folder: Folder) -> list[tuple[int, NamedImages]]:
+        def read() -> list[tuple[int, NamedImages]]:
+            return [(i, NamedImages(self._keys_of(folder, file))) for i, file in enumerate(self.files)]
+
+        found: list[tuple[int, NamedImages]] = _once(folder, f"keys: {self.identity}", read)
+        return found
 
     def all_rows(self, folder: Folder) -> Iterator[ListingRow]:
         """Yield the rows of all records."""
@@ -104,16 +137,18 @@ class Tables:
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys of all records that name an image, whether they give it a label or not."""
-        for table in self.files:
-            column = table.columns.index(self.columns.names[self.columns.image])
-            if self.matching.match == "start":
-                yield from itertools.chain.from_iterable(self._described(folder, table, column).values())
-                continue
-            key_of = self._key_of(folder, table)
-            for record in table.all_records(frozenset({column})):
-                if record.problem is None:
-                    with contextlib.suppress(BadRecord):
-                        yield key_of(record.values[column])
+        return itertools.chain.from_iterable(self._keys_of(folder, table) for table in self.files)
+
+    def _keys_of(self, folder: Folder, table: TableFile) -> Iterator[str]:
+        column = table.columns.index(self.columns.names[self.columns.image])
+        if self.matching.match == "start":
+            yield from itertools.chain.from_iterable(self._described(folder, table, column).values())
+            return
+        key_of = self._key_of(folder, table)
+        for record in table.all_records(frozenset({column})):
+            if record.problem is None:
+                with contextlib.suppress(BadRecord):
+                    yield key_of(record.values[column])
 
     def _described(self, folder: Folder, table: TableFile, column: int) -> dict[str, list[str]]:
         return described_images(folder, values_of(table, column))
@@ -137,7 +172,9 @@ class Tables:
 
         if (self.matching.is_plain and not self.strip.of_names) or self.matching.match == "start":
             return plain if base else keys.key
-        names = _once(folder, self.identity, lambda: ImageNames(self.images.paths(folder), self.matching))
+        below = base if self.matching.match in {"name", "stem"} else ""
+        identity = f"{self.identity} {below}"
+        names = _once(folder, identity, lambda: ImageNames(self.images.paths(folder, below), self.matching))
 
         def key(value: object) -> str:
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -197,14 +234,16 @@ class ImagePaths:
     exclude: tuple[IgnoreGlob, ...] = ()
     excluded: str | None = None
 
-    def paths(self, folder: Folder) -> Iterator[str]:
-        """Yield the paths of the images below a folder."""
-        for path, entry in files_below(folder, "", () if self.excluded is None else (self.excluded,)):
+    def paths(self, folder: Folder, below: str = "") -> Iterator[str]:
+        """Yield the paths of the images of a folder that are below a path in it."""
+        for path, entry in files_below(folder, below, () if self.excluded is None else (self.excluded,)):
             if is_image(entry.name) and not unicode_problem(path) and self.why_left_out(path) is None:
                 yield path
 
     def why_left_out(self, path: str) -> str | None:
         """Return how an image that is no example is counted; None if it is one."""
+        if self.excluded is not None and path.startswith(f"{self.excluded}/"):
+            return "images in the folder of the output"
         if glob := next((one for one in self.exclude if one.matches(path)), None):
             return f"excluded by {printable(glob.text)}"
         if self.include and not any(one.matches(path) for one in self.include):
@@ -243,11 +282,13 @@ class TableDriver:
     @property
     def classes(self) -> tuple[str, ...] | None:
         """See Driver; names of a Hugging Face ClassLabel column, or in the file that names numbers."""
-        return self.tables.columns.labels.class_names or None
+        return tuple(filter(None, self.tables.columns.labels.class_names)) or None
 
     def describe(self) -> str:
         """See Driver."""
-        return self.tables.files[0].remark + self.tables.columns.describe()
+        names = " and ".join(printable(file.path) for file in self.tables.files)
+        lines = f"the lines of {names}: " * self.tables.are_lists
+        return lines + self.tables.files[0].remark + self.tables.columns.describe()
 
     def parts(self, folder: Folder) -> list[PiecePart]:
         """See Driver."""
@@ -298,19 +339,21 @@ class OfTables:
     Attributes:
         tables: The tables.
         what: What the values are.
-        rest: Value of the images that no record names.
+        rest: Where the value of the images is that no record names; None: they have none.
     """
 
     tables: Tables
     what: str = field(default="label")  # label, split, group or feature
-    rest: str | None = None
+    rest: OfPath | None = None
 
     def values(self, folder: Folder) -> Values:
         """See ByKey."""
         found: dict[str, Any] = _once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
 
+        rest = self.rest.values(folder) if self.rest is not None else lambda _: None
+
         def value(key: str) -> Any:
-            one = found.get(key, self.rest)
+            one = found[key] if key in found else rest(key)
             if isinstance(one, BadRecord):
                 raise one
             return one

@@ -51,7 +51,7 @@ def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) ->
                 if len(names) < 2:
                     continue
                 if first is None:
-                    first = _first_label(f"{folder.url}/{path}", len(names), numbers)
+                    first = first_label(f"{folder.url}/{path}", len(names), numbers)
                 elif not numbers <= set(range(first, first + len(names))):
                     raise _unfit(f"{folder.url}/{path}", len(names), numbers)
                 return names, first, path
@@ -75,7 +75,15 @@ def read_names(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
         first = min(by_number)
         if names := _distinct([by_number[first + i] for i in range(len(lines))]):
             return names, first
+        if all(line[0].isdigit() for line in lines):
+            return (), None  # two classes of a name
     return _distinct(lines), None  # also of "level 1", "level 2"
+
+
+def numbered_names(folder: Folder, path: str) -> dict[int, str]:
+    """Return the names of the lines that have numbers, which may be equal."""
+    lines = (_numbered(one.values[0]) for one in read_fields(folder, path, "\n"))
+    return dict(one for one in lines if one is not None)
 
 
 def _numbered(line: str) -> tuple[int, str] | None:
@@ -95,7 +103,12 @@ def _distinct(names: list[str]) -> tuple[str, ...]:
     return tuple(found) if len(set(found)) == len(found) else ()
 
 
-def _first_label(url: str, num_names: int, numbers: set[int]) -> int:
+def first_label(url: str, num_names: int, numbers: set[int]) -> int:
+    """Return the number of the first name, 0 or 1.
+
+    Raises:
+        DataError: The numbers fit neither.
+    """
     if 0 in numbers and max(numbers) < num_names:
         return 0
     if 0 not in numbers and max(numbers) == num_names:

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from shardkit.naming import printable
-from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, NO_LABEL
-from shardkit.sources.listing import BadRecord
-from shardkit.sources.lists.records import Fields, ListRecord, RecordReader, checked_key, read_fields, rejected
-from shardkit.sources.tables.images.lookup import NameResolver
+from shardkit.naming import printable, relative_path_problem
+from shardkit.sources.lists.records import Fields, read_fields
 from shardkit.sources.tables.images.prefixes import common_parts
 from shardkit.sources.walking import is_image, join
 from shardkit.storage import Folder
@@ -19,7 +16,6 @@ from shardkit.storage import Folder
 # path: the whole line. last: the label follows the last separator. first: it follows the first one. front: the path
 # follows the last separator, the label is before it.
 Shape = Literal["path", "last", "first", "front"]
-_INTEGER = re.compile(r"\d+")
 _SAMPLE = 200  # lines that are looked at
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?")
 _BETWEEN_FIELDS = re.compile(r"[\s,;]+")
@@ -28,8 +24,8 @@ _FRACTION = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class ListFile(RecordReader):
-    """Reads a list file.
+class ListFile:
+    """How a list file is read.
 
     Attributes:
         folder: The folder that the list's path is below.
@@ -38,10 +34,8 @@ class ListFile(RecordReader):
         shape: Where the label is.
         separator: Text before the label; None for blanks.
         dropped: Number of leading parts of each path that are left out.
-        by_name: Whether paths lack their ending, so that files are looked up.
+        by_name: Whether paths lack their ending.
         label_part: Part of the key, from 0, that is the class of a list without labels; None if it has labels.
-        class_names: Class names by integer label; () if labels are names.
-        first_label: The label of the first class name.
         split: The split of all its images; None if it gives none.
     """
 
@@ -53,60 +47,49 @@ class ListFile(RecordReader):
     dropped: int
     by_name: bool
     label_part: int | None = None
-    class_names: tuple[str, ...] = ()
-    first_label: int = 0
     split: str | None = None
-
-    @property
-    def url(self) -> str:
-        """See RecordReader."""
-        return join(self.folder.url, self.path)
-
-    @property
-    def gives_splits(self) -> bool:
-        """See RecordReader."""
-        return self.split is not None
 
     @property
     def has_labels(self) -> bool:
         """Whether the lines have labels."""
         return self.shape != "path"
 
-    def records(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListRecord]:
-        """See RecordReader."""
-        del skipped
-        names = NameResolver(folder) if self.by_name else None
-        for fields in self.lines():
-            place, key = f"{self.path}, line {fields.line}", None
-            try:
-                if fields.problem:
-                    raise BadRecord(BAD_LINE, fields.problem)
-                path, label = self._divided(fields)
-                key = self.key(path)
-                if names:
-                    key = names.find(key) or key
-                labels = (self._label(key, label),)
-            except BadRecord as error:
-                yield rejected(place, fields.line, self.split, error, key)
-            else:
-                yield ListRecord(key, self.split, labels, place, fields.line)
+    @property
+    def expression(self) -> str:
+        """The regular expression of its lines, whose columns are the image and its label."""
+        blank = self.separator is None
+        between = r"\s+" if blank else rf"\s*{re.escape(self.separator or '')}\s*"
+        word = r"\S+" if blank else f"[^{re.escape(self.separator or '')}]*[^{re.escape(self.separator or '')}\\s]"
+        start, slash, part = self._start(), r"[/\\]", r"[^/\\]+"
+        match self.shape:
+            case "last":
+                return f"{start}(?P<image>.+?)(?:{between}(?P<label>{word}))?"
+            case "first":
+                return f"{start}(?P<image>{word})(?:{between}(?P<label>.+))?"
+            case "front":
+                return f"(?P<label>.+?){between}{start}(?P<image>{word})"
+        above = len(self.base.split("/")) if self.base else 0
+        depth = (self.label_part or 0) - above
+        higher = "" if depth < 1 else f"{part}{slash}" if depth == 1 else f"(?:{part}{slash}){{{depth}}}"
+        return f"{start}(?P<image>(?:{higher}(?P<label>{part}){slash})?.+)"
+
+    def _start(self) -> str:
+        """Return the expression of what is before the path that counts."""
+        dropped = r"[^/\\]+[/\\]" if self.dropped == 1 else rf"(?:[^/\\]+[/\\]){{{self.dropped}}}"
+        paths = (divide(one.values[0], self.shape, self.separator) for one in islice(self.lines(), _SAMPLE))
+        has_root = any(one and one[0].startswith(("/", "\\", "./", ".\\")) for one in paths)
+        return r"(?:\.?[/\\])*" * has_root + dropped * bool(self.dropped)
 
     def lines(self) -> Iterator[Fields]:
         """Yield the lines, each as one field."""
         return (line for line in read_fields(self.folder, self.path, "\n") if not line.values[0].startswith("#"))
 
-    def keys(self, folder: Folder) -> Iterator[str]:
-        """See RecordReader."""
-        return RecordReader.keys(self, folder) if self.by_name else self.images()
-
     def images(self) -> Iterator[str]:
         """Yield the key of each line that has one, without looking up files."""
         for fields in self.lines():
-            try:
-                if not fields.problem:
-                    yield self.key(self._divided(fields)[0])
-            except BadRecord:  # noqa: PERF203 - its record is rejected when it is listed
-                continue
+            divided = None if fields.problem else divide(fields.values[0], self.shape, self.separator)
+            if divided and (key := self.key(divided[0])):
+                yield key
 
     def labels(self) -> Iterator[str]:
         """Yield the label of each line that has one."""
@@ -114,35 +97,10 @@ class ListFile(RecordReader):
             if not fields.problem and (divided := divide(fields.values[0], self.shape, self.separator)):
                 yield divided[1]
 
-    def key(self, path: str) -> str:
-        """Return the key of a path in the list.
-
-        Raises:
-            BadRecord: BAD_PATH.
-        """
-        return join(self.base, checked_key(_relative(path, self.dropped)))
-
-    def _divided(self, fields: Fields) -> tuple[str, str]:
-        divided = divide(fields.values[0], self.shape, self.separator)
-        if divided is None:
-            msg = f"{printable(fields.values[0][:100])!r} has no label where other lines have one; add it"
-            raise BadRecord(BAD_LINE if " " in fields.values[0] else NO_LABEL, msg)
-        return divided
-
-    def _label(self, key: str, label: str) -> str:
-        if self.label_part is not None:
-            parts = key.split("/")
-            if self.label_part >= len(parts) - 1:
-                msg = "it lies outside every class folder, and the list gives no label"
-                raise BadRecord(NO_LABEL, msg)
-            return parts[self.label_part]
-        if not self.class_names:
-            return label
-        number = int(label) - self.first_label if _INTEGER.fullmatch(label) else -1
-        if not 0 <= number < len(self.class_names):
-            msg = f"the label {printable(label[:100])!r} is not the number of a class; correct it"
-            raise BadRecord(BAD_LABEL, msg)
-        return self.class_names[number]
+    def key(self, path: str) -> str | None:
+        """Return the key of a path in the list; None if it may not be followed."""
+        relative = _relative(path, self.dropped)
+        return None if relative_path_problem(relative) else join(self.base, relative)
 
 
 def divide(line: str, shape: Shape, separator: str | None) -> tuple[str, str] | None:

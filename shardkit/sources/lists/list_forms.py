@@ -129,15 +129,13 @@ def _most_exist(names: NameResolver, form: ListFile, paths: Sequence[str]) -> bo
 
 
 def _exists(names: NameResolver, form: ListFile, path: str) -> bool:
-    try:
-        key = form.key(path)
-        if not form.by_name:
-            found = file_or_folder(names.folder, key)
-            return found is not None and not found.is_folder
-    except BadRecord:
+    if (key := form.key(path)) is None:
         return False
+    if not form.by_name:
+        found = file_or_folder(names.folder, key)
+        return found is not None and not found.is_folder
     try:
         found_key = names.find(key)
-    except BadRecord:  # several files: the listing rejects the record
+    except BadRecord:  # several files: the engine stops
         return True
     return found_key is not None and is_image(found_key)

@@ -9,9 +9,13 @@ from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.options.call import Change
+from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.listing import Source
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.lists.finding import (
     FoundList,
@@ -31,6 +35,8 @@ from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.list_files import ListFile, are_letters, label_part, names_masks, unusual_labels
 from shardkit.sources.lists.list_forms import find_form
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Column, Images, Labels, Listed, Reading
+from shardkit.sources.tables.layout import relative
 from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder, open_folder
 
@@ -61,7 +67,7 @@ def is_lists(folder: Folder) -> bool:
     return True
 
 
-def open_lists(opening: Opening) -> ImageLists:
+def open_lists(opening: Opening) -> Source:
     """Decide how to read a folder with lists, or one list file.
 
     Args:
@@ -75,7 +81,7 @@ def open_lists(opening: Opening) -> ImageLists:
     """
     folder, excluded, options = opening.folder, opening.excluded, opening.options
     if opening.file is not None:
-        return _open_list_file(folder, opening.file, options)
+        return _open_list_file(opening, opening.file)
     refuse_mat_labels(folder)
     if options.root is not None:
         msg = f"{named('root')} is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
@@ -94,10 +100,11 @@ def open_lists(opening: Opening) -> ImageLists:
     lists = _one_per_split(folder, without_whole_lists(_one_kind(folder, found, options)), options)
     several = len({one.split for one in lists}) > 1
     forms = [replace(one.form, split=one.split if several else None) for one in lists]
-    return _opened(folder, folder, forms, excluded, options)
+    return _opened(opening, folder, forms)
 
 
-def _open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLists:
+def _open_list_file(opening: Opening, path: str) -> ReadingSource:
+    lists, options = opening.folder, opening.options
     if options.label_columns:
         raise _useless_label_column(f"{lists.url}/{path}")
     folder = lists if options.root is None else open_folder(options.root)
@@ -114,7 +121,7 @@ def _open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLi
             f"{named('layout', 'masks')}"
         )
         raise DataError(msg)
-    return _opened(folder, lists, [form], None, options)
+    return _opened(opening, folder, [form])
 
 
 def _useless_label_column(name: str) -> CallError:
@@ -133,16 +140,14 @@ def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) ->
     )
 
 
-def _opened(
-    folder: Folder, lists: Folder, forms: Sequence[ListFile], excluded: str | None, options: SourceOptions
-) -> ImageLists:
+def _opened(opening: Opening, folder: Folder, forms: Sequence[ListFile]) -> ReadingSource:
+    lists, options = opening.folder, opening.options
     names = " and ".join(printable(form.path) for form in forms)
     for form in forms:
         if options.layout is None and (what := unusual_labels(form)):
             raise _no_classes(folder, form, f"its labels are {what}")
     part = label_part(forms) if not all(form.has_labels for form in forms) else None
-    class_names: tuple[str, ...] = ()
-    file, left_out = "", list[str]()
+    file, first, left_out = "", 0, list[str]()
     counts = Counter(label for form in forms if form.has_labels for label in form.labels())
     labels = set(counts)
     # What is before a path may be the image's number.
@@ -152,7 +157,6 @@ def _opened(
     if labels:
         places = [posixpath.dirname(forms[0].path), "", *folders_in(lists)[:_MAX_FOLDERS]]
         class_names, first, file = find_class_names(lists, places, labels)
-        forms = [replace(form, class_names=class_names, first_label=first) for form in forms]
         kept = _with_labels(forms, part, {*class_names} or labels)
         left_out = [form.path for form in forms if form not in kept]
         forms = kept
@@ -163,13 +167,27 @@ def _opened(
         msg = f"{lists.url}: {_lack_labels(names, forms)}, and the image folders are only first letters; {_TABLE}"
         raise DataError(msg)
     forms = [form if form.has_labels else replace(form, label_part=part) for form in forms]
-    names = " and ".join(printable(form.path) for form in forms)
-    remark = f"the class from {names}" if labels else f"the images of {names}, the class from their folder"
-    remark += f", named by {file}" if file else ""
-    splits = ", ".join(f"{form.split} from {printable(form.path)}" for form in forms if form.split)
-    remark += f"; {splits}" if splits else ""
+    remark = "" if labels else "; the class is a folder of the path"
     remark += f"; left out {' and '.join(map(printable, left_out))}, without labels" if left_out else ""
-    return ImageLists(folder, LAYOUTS["list"].title, remark, tuple(forms), False, class_names or None, excluded)  # noqa: FBT003
+    reading = _reading(opening.folder, folder, forms, file, first if file else None)
+    return open_reading(opening, reading, name=LAYOUTS["list"].title, is_strict=False, remark=remark)
+
+
+def _reading(tree: Folder, folder: Folder, forms: Sequence[ListFile], names: str, first: int | None) -> Reading:
+    """Return how lists are read: as tables of an image and its label, which a folder of its path may be."""
+    files = tuple(form.path for form in forms)
+    lines = {form.path: form.expression for form in forms}
+    bases = {form.path: form.base for form in forms}
+    base = ""
+    if len({*lines.values()}) == 1:
+        lines = {"*": forms[0].expression}
+    if len({*bases.values()}) == 1:
+        base, bases = forms[0].base, {}
+    match: Match = "end" if any(form.by_name for form in forms) else "path"
+    origin = Column(("label",), files, ("image",), match=match, base=base, bases=bases, lines=lines)
+    split = Listed({form.path: form.split for form in forms if form.split})
+    images = Images(relative(tree, folder), unnamed="ignore")
+    return Reading(images, Labels(origin, "class", names=names, first=first), split if split.lists else None)
 
 
 def _lack_labels(names: str, forms: Sequence[ListFile]) -> str:

@@ -27,9 +27,9 @@ from shardkit.sources.readings.values import ORIGINS, Annotation, Images, Labels
 from shardkit.spelling import closest
 from shardkit.storage import read_text_file
 
-_OF_LABELS = ("kind", "separator", "minus_one", "names")
+_OF_LABELS = ("kind", "separator", "minus_one", "names", "first")
 _LISTS = frozenset(
-    {"column", "files", "key", "strip", "include", "exclude", "unlabelled", "classes", "ignore", "archives"}
+    {"column", "files", "via", "key", "strip", "include", "exclude", "unlabelled", "classes", "ignore", "archives"}
 )
 _NULLS = frozenset({"", "null", "~"})
 _MAX_BYTES = 1 << 20  # 1 MiB

@@ -77,12 +77,16 @@ class Column:
         key: The column that names the image, or several that do together; () to find it.
         between: Text between the values of several.
         match: How it does; None to find out.
-        base: Folder that its paths start at; '' for the root, '.' for the table's own.
+        base: Folder that its paths start at; '' for the root, '.' for the table's own. With a match by name or stem,
+            the images of other folders are not named.
         bases: The same for some of the tables, by their paths.
         strip: Replacements ``OLD=NEW`` of the beginning of its paths; ``~REGEX`` is taken off its names.
         fold: Whether names are compared without case, and without the form of letters with accents.
         map: Value of each text, as in PathPart.
-        rest: Value of the images that no record names; None: they have none.
+        rest: Value of the images that no record names, or where it is in their paths; None: they have none. A label
+            with it is one of the images in the folders, whatever the records name.
+        lines: Regular expressions of the lines of text files, by their paths, or ``*``: named groups are the columns.
+        via: Tables whose columns are added to each record, by the value of the one column that both have.
     """
 
     column: tuple[str, ...]
@@ -95,7 +99,9 @@ class Column:
     strip: tuple[str, ...] = ()
     fold: bool = False
     map: Mapping[str, str | None] = field(default_factory=dict)
-    rest: str | None = None
+    rest: str | PathPart | PathRegex | None = None
+    lines: Mapping[str, str] = field(default_factory=dict)
+    via: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +187,7 @@ class Labels:
         separator: Text between several classes in one value; '' for none.
         minus_one: What -1 means in columns of 0 and 1; None: such a value is an error.
         names: File with the names of classes that the labels are numbers of: a line each, or JSON.
+        first: Number of the first line of that file, if it has no numbers; None to find out.
     """
 
     origin: Origin
@@ -188,6 +195,7 @@ class Labels:
     separator: str = ""
     minus_one: Literal["negative", "positive", "drop"] | None = None
     names: str = ""
+    first: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +250,9 @@ def field_names(kind: type[Any]) -> tuple[str, ...]:
 def files_of(origin: Origin) -> tuple[str, ...]:
     """Return the globs of the files that an origin is read from; a mask's are found by its template."""
     match origin:
-        case Column(files=files) | Annotation(files=files):
+        case Column(files=files, via=via):
+            return (*files, *via)
+        case Annotation(files=files):
             return files
         case Listed(lists=lists):
             return tuple(lists)
@@ -266,8 +276,14 @@ def below(reading: Reading, above: str) -> Reading:
 
     def placed(origin: Any) -> Any:
         match origin:
-            case Column(files=files, bases=bases):
-                return replace(origin, files=tuple(map(path, files)), bases={path(k): v for k, v in bases.items()})
+            case Column(files=files, lines=lines, via=via, bases=bases):
+                return replace(
+                    origin,
+                    files=tuple(map(path, files)),
+                    lines={one if one == "*" else path(one): regex for one, regex in lines.items()},
+                    via=tuple(map(path, via)),
+                    bases={path(one): base for one, base in bases.items()},
+                )
             case Listed(lists=lists):
                 return replace(origin, lists={path(one): value for one, value in lists.items()})
             case Annotation(files=files, bases=bases):
@@ -288,7 +304,10 @@ def renamed(reading: Reading, old: str, new: str) -> Reading:
 
     def other(origin: Any) -> Any:
         match origin:
-            case Column(files=files) | Annotation(files=files):
+            case Column(files=files, lines=lines):
+                lines = {new if path == old else path: regex for path, regex in lines.items()}
+                return replace(origin, files=tuple(new if path == old else path for path in files), lines=lines)
+            case Annotation(files=files):
                 return replace(origin, files=tuple(new if path == old else path for path in files))
             case Listed(lists=lists):
                 return replace(origin, lists={new if path == old else path: value for path, value in lists.items()})

@@ -68,7 +68,8 @@ class FoundTable:
         kinds: dict[str, LabelKind] = {"numbers": "number"}
         kind = kinds.get(labels.kind, cast("LabelKind", labels.kind))
         names = join(above, self.names)
-        label = Labels(of_label, kind, labels.separator or "", labels.uncertain, names if self.names else "")
+        first = 0 if self.names and not self.names.endswith(".json") else None
+        label = Labels(of_label, kind, labels.separator or "", labels.uncertain, names if self.names else "", first)
 
         def column(index: int | None) -> Column | None:
             return None if index is None else self._column((columns.names[index],), file)

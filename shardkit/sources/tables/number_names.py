@@ -2,12 +2,15 @@
 
 import json
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from shardkit.errors import DataError
-from shardkit.sources.lists.class_names import find_class_names, read_names
+from shardkit.sources.lists.class_names import find_class_names, first_label, numbered_names, read_names
 from shardkit.sources.tables.formats.opening import read_prefix
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.values import as_text
+from shardkit.sources.tables.labels.numbers import number_of
 from shardkit.sources.tables.labels.reading import Labels
 from shardkit.sources.walking import children, read_sample
 from shardkit.storage import Folder
@@ -33,22 +36,42 @@ def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> str:
     return path if first == 0 else ""
 
 
-def class_names_in(folder: Folder, path: str) -> tuple[str, ...]:
-    """Return the class names in a file, the one of number 0 first: lines, lines with numbers, or JSON.
+def class_names_in(
+    folder: Folder, path: str, first: int | None, values: Iterable[Any]
+) -> tuple[tuple[str, ...], int | None]:
+    """Return the class names in a file by number, '' for none, and the number of the first line.
+
+    Args:
+        folder: The folder that the path starts at.
+        path: The file: lines, lines with numbers, or JSON.
+        first: The number of the first line, if lines have none; None to find out.
+        values: The labels.
+
+    Returns:
+        The names; the number of the first line, None if the file has numbers.
 
     Raises:
-        DataError: It holds none.
+        DataError: It holds none, or the labels are not those numbers.
     """
-    names = _from_json(folder, path) if path.lower().endswith(".json") else _from_lines(folder, path)
-    if not names:
-        msg = f"{folder.url}/{path}: it does not name classes by number, from 0; write a name in each line"
+    is_json = path.lower().endswith(".json")
+    names, in_file = (_from_json(folder, path), 0) if is_json else read_names(folder, path)
+    if names and in_file is not None:
+        return ("",) * in_file + names, None
+    numbers = {found for one in values if isinstance(found := number_of(one, holds_text=True), int)}
+    url = f"{folder.url}/{path}"
+    if names:
+        first = first if first is not None else first_label(url, len(names), numbers or {0})
+        return ("",) * first + names, first
+    # NABirds also names groups of classes, which are called as one of them.
+    by_number = {} if is_json else numbered_names(folder, path)
+    used = {number: by_number[number] for number in sorted(numbers) if number in by_number}
+    if not used:
+        msg = f"{url}: it does not name classes by number, from 0; write a name in each line"
         raise DataError(msg)
-    return names
-
-
-def _from_lines(folder: Folder, path: str) -> tuple[str, ...]:
-    names, first = read_names(folder, path)
-    return ("",) * (first or 0) + names
+    if twice := [name for name in used.values() if [*used.values()].count(name) > 1][:1]:
+        msg = f"{url}: two classes are called {twice[0]!r}; rename one"
+        raise DataError(msg)
+    return tuple(used.get(number, "") for number in range(max(used) + 1)), None
 
 
 def _from_json(folder: Folder, path: str) -> tuple[str, ...]:

@@ -55,7 +55,10 @@ def test_the_sample_is_read():
     assert len(rows) == 240
     assert rows[0] == ("shapes/circle/circle_000.jpg", None, "circle")
     assert {label for _, _, label in rows} == {"circle", "square", "star", "triangle"}
-    assert source.describe() == f"{SAMPLES}: read as lists: the class from list.txt"
+    assert source.describe() == (
+        f"{SAMPLES}/list.txt: read as lists: the lines of list.txt: the image from column 'image'; "
+        "the class from column 'label'"
+    )
 
 
 def test_spaces_in_names_are_not_taken_for_separators(tmp_path):
@@ -86,8 +89,8 @@ def test_lists_of_splits_give_the_split_and_report_what_does_not_fit(tmp_path):
         "image in bird/ that no list names": 1,
     }
     assert source.describe() == (
-        f"{tmp_path}/source: read as lists: the images of train.txt and val.txt, the class from their folder; "
-        "train from train.txt, validation from val.txt"
+        f"{tmp_path}/source: read as lists: the lines of train.txt and val.txt: the image from column 'image'; the "
+        "class from column 'label'; split from train.txt=train,val.txt=validation; the class is a folder of the path"
     )
 
 

@@ -41,7 +41,7 @@ class Labels:
         kind: One class; several classes; columns that say whether the class of their name applies; such columns of
             which exactly one applies; or numbers.
         separator: Separator of several classes in one field; None for none.
-        class_names: Names that integers stand for; () if an integer is its own name.
+        class_names: Names that integers stand for, '' for none; () if an integer is its own name.
         num_targets: Number of values per image; 0 for classes.
         whole: Whether all classes are whole numbers, so that ``1.0`` and ``1`` are one class and ``NaN`` is none.
         signed: Whether columns that do not apply hold -1 instead of 0.
@@ -166,14 +166,19 @@ class Labels:
             raise BadRecord(BAD_LABEL, msg) from None
         if not name or name.isspace() or (isinstance(value, float) and math.isnan(value)):
             raise _no_label(column)
-        return name.strip(BLANKS)  # ``cat `` after a comma is ``cat``
+        name = name.strip(BLANKS)  # ``cat `` after a comma is ``cat``
+        if self.named_by and name not in self.class_names:
+            msg = f"column {column!r} holds {shown(value)}, which is not the number of a class; correct it"
+            raise BadRecord(BAD_LABEL, msg)
+        return name
 
     def _numbered(self, number: int, column: str) -> str:
         if number == -1:
             msg = f"column {column!r} holds -1, Hugging Face's number for no label; give it one or leave it out"
             raise BadRecord(NO_LABEL, msg)
-        if not 0 <= number < len(self.class_names):
-            msg = f"column {column!r} holds {number} where the file names {len(self.class_names)} classes"
+        if not 0 <= number < len(self.class_names) or not self.class_names[number]:
+            named_classes = len([*filter(None, self.class_names)])
+            msg = f"column {column!r} holds {number} where the file names {named_classes} classes"
             raise BadRecord(BAD_LABEL, msg)
         return self.class_names[number]
 
