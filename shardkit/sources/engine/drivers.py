@@ -158,9 +158,10 @@ class TreeDriver:
         entries = children(folder, path)
         if are_of_dataset(entries):
             return  # a dataset that was written into a folder of the source earlier
+        start = f"{path}/" if path else ""
         for entry in entries:
             if not entry.is_folder:
-                yield join(path, entry.name), entry
+                yield start + entry.name, entry
         for entry in entries if recursive else ():
             inner = join(path, entry.name)
             if entry.is_folder and inner != self.excluded and not is_ignored(entry.name):

@@ -4,7 +4,7 @@ import posixpath
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable, split_name_problem, split_
 from shardkit.reject_reasons import BAD_MASK, BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, MASK_COLOURS, MASK_PATH, UNLABELLED, feature_field
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import BadRecord, ListingRow, ending
+from shardkit.sources.listing import BadRecord, ending
 from shardkit.sources.readings.values import Constant, Paired, PathPart, PathRegex
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.walking import children, join
@@ -28,15 +28,23 @@ class Fact(Protocol):
     """A fact, pickled with its source.
 
     Attributes:
-        fields: The columns that it adds to a row.
+        column: The column of LISTING_SCHEMA that it fills, "split" or "label_name"; "" for columns of its own.
+        fields: The columns of its own.
     """
+
+    @property
+    def column(self) -> str:
+        """See above."""
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         """See above."""
 
-    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
-        """Return the function that adds the fact to a row; it raises BadRecord if the row gives no example."""
+    def values(self, folder: Folder) -> Values:
+        """Return the function from a key to the column's value, or to a tuple of its own columns' values.
+
+        It raises BadRecord if the key gives no example.
+        """
 
 
 class ByKey(Protocol):
@@ -141,19 +149,20 @@ class LabelFact:
     place: str
     unlabelled: tuple[IgnoreGlob, ...] = ()
 
+    column = "label_name"
     fields = ()
 
-    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+    def values(self, folder: Folder) -> Values:
         """See Fact."""
         values = self.source.values(folder)
 
-        def add(row: ListingRow) -> ListingRow:
-            label = values(row.key)
-            if label is None and not any(glob.matches(row.key) for glob in self.unlabelled):
+        def label(key: str) -> str | None:
+            name: str | None = values(key)
+            if name is None and not any(glob.matches(key) for glob in self.unlabelled):
                 raise BadRecord(NO_LABEL, self.place)
-            return row._replace(label_name=label)
+            return name
 
-        return add
+        return label
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,21 +179,22 @@ class SplitFact:
     place: str
     leaves_out: bool = False
 
+    column = "split"
     fields = ()
 
-    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+    def values(self, folder: Folder) -> Values:
         """See Fact."""
-        values = self.source.values(folder)
+        values, problem_of = self.source.values(folder), cache(split_name_problem)
 
-        def add(row: ListingRow) -> ListingRow:
-            split = values(row.key)
-            if split is None:
+        def split(key: str) -> str:
+            name: str | None = values(key)
+            if name is None:
                 raise BadRecord(LEFT_OUT if self.leaves_out else BAD_SPLIT, self.place)
-            if problem := split_name_problem(split):
+            if problem := problem_of(name):
                 raise BadRecord(BAD_SPLIT, problem)
-            return row._replace(split=split)
+            return name
 
-        return add
+        return split
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +209,17 @@ class ColumnFact:
     fields: tuple[pa.Field, ...]
     source: ByKey
 
-    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+    column = ""
+
+    def values(self, folder: Folder) -> Values:
         """See Fact."""
         values, nulls = self.source.values(folder), (None,) * len(self.fields)
 
-        def add(row: ListingRow) -> ListingRow:
-            value = values(row.key)
-            more = nulls if value is None else value if isinstance(value, tuple) else (value,)
-            return row._replace(extra=(*row.extra, *more))
+        def columns(key: str) -> tuple[Any, ...]:
+            value = values(key)
+            return nulls if value is None else value if isinstance(value, tuple) else (value,)
 
-        return add
+        return columns
 
 
 def group_fact(source: ByKey) -> ColumnFact:
@@ -225,12 +236,13 @@ def text_feature(name: str, source: ByKey) -> ColumnFact:
 class NoLabels:
     """The mark that examples have no labels at all."""
 
+    column = ""
     fields = (UNLABELLED,)
 
-    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+    def values(self, folder: Folder) -> Values:
         """See Fact."""
         del folder
-        return lambda row: row._replace(extra=(*row.extra, None))
+        return lambda _: (None,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,18 +258,20 @@ class MaskFact:
     origin: Paired
     colours: str = ""
 
+    column = ""
+
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         """See Fact."""
         return (MASK_PATH, MASK_COLOURS) if self.colours else (MASK_PATH,)
 
-    def adder(self, folder: Folder) -> Callable[[ListingRow], ListingRow]:
+    def values(self, folder: Folder) -> Values:
         """See Fact."""
         path_of, files = self.path_of, FilesOfFolders(folder)
         more = (self.colours,) if self.colours else ()
 
-        def add(row: ListingRow) -> ListingRow:
-            path = path_of(row.key)
+        def mask(key: str) -> tuple[str, ...]:
+            path = path_of(key)
             found = None if path is None else files.find(path)
             if found is None:
                 what = "its name does not fit the template of images" if path is None else f"there is no {path}"
@@ -265,9 +279,9 @@ class MaskFact:
             if len(found) > 1:
                 msg = f"the image has several masks: {printable(found[0])} and {printable(found[1])}; leave one"
                 raise BadRecord(BAD_MASK, msg)
-            return row._replace(extra=(*row.extra, found[0], *more))
+            return (found[0], *more)
 
-        return add
+        return mask
 
     @property
     def path_of(self) -> Callable[[str], str | None]:

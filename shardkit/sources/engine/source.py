@@ -14,7 +14,7 @@ from shardkit.sources.columns import LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
 from shardkit.sources.engine.tables import ImagePaths, TableDriver
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
@@ -177,7 +177,7 @@ class ReadingSource(Source):
         num = len(self.schema) - len(LISTING_SCHEMA)
         # Rejected rows lack the columns of the facts that were not looked up.
         padded = (
-            row._replace(extra=(*row.extra, *(None,) * (num - len(row.extra)))) if row.extra else row
+            row._replace(extra=(*row.extra, *(None,) * (num - len(row.extra)))) if 0 < len(row.extra) < num else row
             for row in self._chosen(rows, skipped)
         )
         yield from batched(self.schema, padded, batch_rows, skipped)
@@ -197,29 +197,39 @@ class ReadingSource(Source):
 
     def _complete(self) -> Complete:
         """Return the function that adds all facts to a row."""
-        adders = [fact.adder(self.folder) for fact in self.facts]
+        label, split = (self._values_of(column) for column in ("label_name", "split"))
+        of_columns = [fact.values(self.folder) for fact in self.facts if not fact.column]
+        images = self.images if self.images.are_chosen else None
 
         def complete(row: ListingRow) -> ListingRow:
-            if kind := self.images.why_left_out(row.key):
+            key, listed_split, label_name, num_bytes, mtime_ns, _, _, extra = row
+            if images is not None and (kind := images.why_left_out(key)):
                 raise BadRecord(LEFT_OUT, kind)
-            for add in adders:
-                row = add(row)
-            return row
+            if label is not None:
+                label_name = label(key)
+            if split is not None:
+                listed_split = split(key)
+            for columns in of_columns:
+                extra += columns(key)
+            return ListingRow(key, listed_split, label_name, num_bytes, mtime_ns, None, None, extra)
 
         return complete
+
+    def _values_of(self, column: str) -> Values | None:
+        """Return the function from a key to the value of a column; None if no fact gives it."""
+        return next((fact.values(self.folder) for fact in self.facts if fact.column == column), None)
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of examples and of bad records; count what the reading excludes."""
         for row in rows:
-            if row.reason == LEFT_OUT:
+            if row.reason is None:
+                yield row
+            elif row.reason == LEFT_OUT:
                 count_skipped(skipped, row.message or "")
-                continue
-            is_record = row.reason is not None and not is_image(row.key)
-            if not is_record and (kind := self.images.why_left_out(row.key)):
+            elif is_image(row.key) and (kind := self.images.why_left_out(row.key)):
                 count_skipped(skipped, kind)
             else:
-                is_bad = row.reason is not None and row.split is None and not self.driver.names_images
-                yield self._with_split(row) if is_bad else row
+                yield row if row.split is not None or self.driver.names_images else self._with_split(row)
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
@@ -271,10 +281,9 @@ class ReadingSource(Source):
 
     def _with_split(self, row: ListingRow) -> ListingRow:
         """Return a rejected row with the split of its path, if it has one."""
-        for fact in self.facts:
-            if isinstance(fact, SplitFact):
-                with contextlib.suppress(BadRecord):
-                    return fact.adder(self.folder)(row)
+        if (split := self._values_of("split")) is not None:
+            with contextlib.suppress(BadRecord):
+                return row._replace(split=split(row.key))
         return row
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:

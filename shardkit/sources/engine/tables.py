@@ -240,6 +240,11 @@ class ImagePaths:
             if is_image(entry.name) and not unicode_problem(path) and self.why_left_out(path) is None:
                 yield path
 
+    @property
+    def are_chosen(self) -> bool:
+        """Whether not all images are examples."""
+        return bool(self.include or self.exclude)
+
     def why_left_out(self, path: str) -> str | None:
         """Return how an image that is no example is counted; None if it is one."""
         if self.excluded is not None and path.startswith(f"{self.excluded}/"):
