@@ -9,8 +9,8 @@ from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
+from shardkit.sources.engine.images import ImagePaths as Images
 from shardkit.sources.engine.matching import find_matching
-from shardkit.sources.engine.tables import ImagePaths as Images
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.registry import FORMATS

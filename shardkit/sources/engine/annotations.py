@@ -14,8 +14,8 @@ from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJE
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
 from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.images import ImagePaths as Images
 from shardkit.sources.engine.matching import ImageNames, Matching
-from shardkit.sources.engine.tables import ImagePaths as Images
 from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord, RecordTable

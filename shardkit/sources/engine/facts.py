@@ -22,6 +22,9 @@ from shardkit.storage import Folder
 
 LEFT_OUT = "left_out"  # the reason of rows that are only counted, by their message
 Values: TypeAlias = Callable[[str], Any]  # from a key to its value; None for none; may raise BadRecord
+# Values by key that this process has read, by what identifies them: a worker lists many parts of one source.
+_READ: dict[tuple[str, str], Any] = {}
+_MAX_READ = 8
 
 
 class Fact(Protocol):
@@ -52,6 +55,16 @@ class ByKey(Protocol):
 
     def values(self, folder: Folder) -> Values:
         """Return the function from a key to its value."""
+
+
+def once(folder: Folder, identity: str, read: Callable[[], Any]) -> Any:
+    """Return what `read` returns for a folder and an identity, which the process keeps."""
+    key = (folder.url, identity)
+    if key not in _READ:
+        while len(_READ) >= _MAX_READ:
+            _READ.pop(next(iter(_READ)), None)
+        _READ[key] = read()
+    return _READ[key]
 
 
 @dataclass(frozen=True, slots=True)

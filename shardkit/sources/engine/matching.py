@@ -1,7 +1,8 @@
 """From the text that names an image in a label file to the image's key; exact, and without search."""
 
 import posixpath
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar, cast
 
@@ -10,6 +11,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.values import Match
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import name_key, written_path
+from shardkit.sources.tables.images.prefixes import PathPrefix, replace_prefix
 from shardkit.sources.walking import join
 
 T = TypeVar("T", bound=Hashable)
@@ -72,6 +74,36 @@ class Matching:
 
 
 Paths: TypeAlias = str | tuple[str, ...]  # one, or several
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """What is taken off paths before they are matched.
+
+    Attributes:
+        prefixes: Replacements of their beginning.
+        of_names: A regular expression that is taken off the names; '' for none.
+    """
+
+    prefixes: tuple[PathPrefix, ...] = ()
+    of_names: str = ""
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> "Strip":
+        """Return the value of ``OLD=NEW`` and ``~REGEX``."""
+        pairs = [text.rpartition("=") for text in texts if not text.startswith("~")]
+        prefixes = tuple(PathPrefix(old.replace("\\", "/").rstrip("/"), new.rstrip("/")) for old, _, new in pairs)
+        return cls(prefixes, "|".join(text[1:] for text in texts if text.startswith("~")))
+
+    def of(self, text: str) -> str:
+        """Return a path as it is matched."""
+        path = replace_prefix(text, self.prefixes)
+        if path == text:
+            path = replace_prefix(written_path(text), self.prefixes)
+        if not self.of_names:
+            return path
+        above, name = posixpath.split(path.replace("\\", "/"))
+        return join(above, re.sub(self.of_names, "", name))
 
 
 class ImageNames:

@@ -22,10 +22,12 @@ from shardkit.sources.engine.facts import (
     group_fact,
     text_feature,
 )
-from shardkit.sources.engine.matching import Matching, find_matching
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.lists import OfLists, open_list
+from shardkit.sources.engine.matching import Matching, Strip, find_matching
 from shardkit.sources.engine.source import ReadingSource
-from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening, open_list
-from shardkit.sources.engine.tables import ImagePaths, OfLists, OfTables, Strip, TableDriver
+from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
+from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (

@@ -15,7 +15,8 @@ from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
-from shardkit.sources.engine.tables import ImagePaths, TableDriver
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text

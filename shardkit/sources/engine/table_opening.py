@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.values import LabelType
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.engine.matching import Matching, Naming, find_matching
-from shardkit.sources.engine.tables import ImagePaths, Strip, Tables
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
+from shardkit.sources.engine.tables import Tables
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.flags import origin_text
@@ -20,9 +21,8 @@ from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COL
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.line_files import JoinedTable, LineFile
-from shardkit.sources.tables.formats.opening import open_list_files, open_table_file, read_prefix
+from shardkit.sources.tables.formats.opening import column_index, open_table_with, read_prefix
 from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.tables.images.joined_names import JoinedNames
 from shardkit.sources.tables.labels.kinds import decide_labels
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
@@ -110,14 +110,14 @@ class TableOpening:
             file = JoinedTable.join(file, [self._plain_file(one, origin, options) for one in origin.via])
         if len(origin.key) < 2:
             return file
-        first, second = (_index(file, name) for name in origin.key[:2])
+        first, second = (column_index(file, name) for name in origin.key[:2])
         return JoinedNames(file.folder, file.path, (*file.columns, "image"), file, (first, second), origin.between)
 
     def _plain_file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
         lines = origin.lines.get(path) or origin.lines.get("*")
         if lines:
             return LineFile.open(self.tree, path, lines)
-        return _open_table(self.tree, path, () if origin.via else (*origin.key, *origin.column), options)
+        return open_table_with(self.tree, path, () if origin.via else (*origin.key, *origin.column), options)
 
     def _complete(self, origin: Column, complete: Column) -> None:
         """Put what was found about a fact into the reading."""
@@ -151,7 +151,7 @@ class TableOpening:
         """Return the column that names images, and how."""
         file = files[0]
         if origin.key:
-            own_key = len(file.columns) - 1 if isinstance(file, JoinedNames) else _index(file, origin.key[0])
+            own_key = len(file.columns) - 1 if isinstance(file, JoinedNames) else column_index(file, origin.key[0])
             if origin.match is not None:
                 return own_key, Matching(origin.match, origin.fold, origin.base)
             columns = [own_key]
@@ -209,7 +209,7 @@ class TableOpening:
                     yield record._replace(values=values)
 
         reading = self.reading
-        chosen = tuple(_index(file, name) for name in origin.column)
+        chosen = tuple(column_index(file, name) for name in origin.column)
         split = group = None
         features: dict[str, int] = {}
         # Without labels, the name of the image is read as one: every record has it.
@@ -217,11 +217,11 @@ class TableOpening:
         if what == "label":
             labels = self._labels(file, prefix, chosen, read_all)
             if isinstance(reading.split, Column) and _same(reading.split, origin):
-                split = _index(file, reading.split.column[0])
+                split = column_index(file, reading.split.column[0])
             if isinstance(reading.group, Column) and _same(reading.group, origin):
-                group = _index(file, reading.group.column[0])
+                group = column_index(file, reading.group.column[0])
             features = {
-                name: _index(file, one.column[0])
+                name: column_index(file, one.column[0])
                 for name, one in reading.features.items()
                 if isinstance(one, Column) and _same(one, origin) and one.column == (name,)
             }
@@ -289,39 +289,12 @@ class TableOpening:
         return others
 
 
-def open_list(folder: Folder, path: str, key: str) -> TableFile:
-    """Open a list as a table with a column of names.
-
-    Raises:
-        UnknownNameError: It has no such column.
-    """
-    file = _open_table(folder, path, (key,), SourceOptions(image_column=key))
-    _index(file, key)
-    return file
-
-
-def _open_table(folder: Folder, path: str, columns: Sequence[str], options: SourceOptions) -> TableFile:
-    if path.lower().endswith(TEXT_ENDINGS):
-        for text in open_list_files(folder, path, options):
-            if len(text.columns) > 1 and {*columns} <= {*text.columns}:
-                return text
-    return open_table_file(folder, path, options)
-
-
 def _same(one: object, origin: Column) -> bool:
     """Return whether a fact comes from the same records as another."""
     if not isinstance(one, Column) or (one.key and origin.key and one.key != origin.key):
         return False
     places = [(each.files, each.via, each.base, each.bases, each.strip) for each in (one, origin)]
     return places[0] == places[1]
-
-
-def _index(file: TableFile, name: str) -> int:
-    if name not in file.columns:
-        columns = first_of([*map(repr, file.columns)], _NAMES_SHOWN)
-        msg = f"{file.url}: there is no column {name!r}; its columns are {columns}"
-        raise UnknownNameError(msg)
-    return file.columns.index(name)
 
 
 def _texts(files: Sequence[TableFile], column: int) -> list[str]:

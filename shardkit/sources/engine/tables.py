@@ -1,9 +1,7 @@
-"""Tables and lists: the records that name the images, as what enumerates examples or as values by key."""
+"""Tables, whose records name the images: as what enumerates examples, or as values by key."""
 
 import contextlib
 import itertools
-import posixpath
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,26 +13,20 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.columns import LINE, UNMEASURED
 from shardkit.sources.engine.drivers import Complete
-from shardkit.sources.engine.facts import LEFT_OUT, OfPath, Values
-from shardkit.sources.engine.matching import ImageNames, Matching
-from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import BadRecord, ListingRow, count_skipped, unicode_problem
-from shardkit.sources.lists.records import read_fields
-from shardkit.sources.name_index import name_key, written_path
+from shardkit.sources.engine.facts import LEFT_OUT, OfPath, Values, once
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.matching import ImageNames, Matching, Strip
+from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
+from shardkit.sources.name_index import name_key
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.line_files import LineFile
 from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.described_images import described_images, values_of
-from shardkit.sources.tables.images.prefixes import PathPrefix, replace_prefix
 from shardkit.sources.tables.paths import KeyBuilder, absolute_form, root_of
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
-from shardkit.sources.walking import files_below, is_image, join, parent_of
+from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
-
-# Values by key that this process has read, by what identifies them: a worker lists many parts of one source.
-_READ: dict[tuple[str, str], Any] = {}
-_MAX_READ = 8
 
 
 class PiecePart(NamedTuple):
@@ -70,9 +62,9 @@ class Tables:
     columns: Columns
     matching: Matching
     bases: Mapping[str, str]
-    strip: "Strip"
+    strip: Strip
     root: str
-    images: "ImagePaths"
+    images: ImagePaths
     map: Mapping[str, str | None]
     splits: tuple[str, ...] = ()
     identity: str = ""
@@ -126,7 +118,7 @@ class Tables:
         def read() -> list[tuple[int, NamedImages]]:
             return [(i, NamedImages(self._keys_of(folder, file))) for i, file in enumerate(self.files)]
 
-        found: list[tuple[int, NamedImages]] = _once(folder, f"keys: {self.identity}", read)
+        found: list[tuple[int, NamedImages]] = once(folder, f"keys: {self.identity}", read)
         return found
 
     def all_rows(self, folder: Folder) -> Iterator[ListingRow]:
@@ -174,7 +166,7 @@ class Tables:
             return plain if base else keys.key
         below = base if self.matching.match in {"name", "stem"} else ""
         identity = f"{self.identity} {below}"
-        names = _once(folder, identity, lambda: ImageNames(self.images.paths(folder, below), self.matching))
+        names = once(folder, identity, lambda: ImageNames(self.images.paths(folder, below), self.matching))
 
         def key(value: object) -> str:
             text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -188,81 +180,6 @@ class Tables:
 
 def _is_absolute(value: object) -> bool:
     return isinstance(value, str) and (absolute_form(value) is not None or value.startswith("../"))
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """What is taken off paths before they are matched.
-
-    Attributes:
-        prefixes: Replacements of their beginning.
-        of_names: A regular expression that is taken off the names; '' for none.
-    """
-
-    prefixes: tuple[PathPrefix, ...] = ()
-    of_names: str = ""
-
-    @classmethod
-    def parse(cls, texts: Sequence[str]) -> "Strip":
-        """Return the value of ``OLD=NEW`` and ``~REGEX``."""
-        pairs = [text.rpartition("=") for text in texts if not text.startswith("~")]
-        prefixes = tuple(PathPrefix(old.replace("\\", "/").rstrip("/"), new.rstrip("/")) for old, _, new in pairs)
-        return cls(prefixes, "|".join(text[1:] for text in texts if text.startswith("~")))
-
-    def of(self, text: str) -> str:
-        """Return a path as it is matched."""
-        path = replace_prefix(text, self.prefixes)
-        if path == text:
-            path = replace_prefix(written_path(text), self.prefixes)
-        if not self.of_names:
-            return path
-        above, name = posixpath.split(path.replace("\\", "/"))
-        return join(above, re.sub(self.of_names, "", name))
-
-
-@dataclass(frozen=True, slots=True)
-class ImagePaths:
-    """Which files are images that label files may name.
-
-    Attributes:
-        include: Globs of the examples; () for all.
-        exclude: Globs of images that are none.
-        excluded: Path that is not listed, because it is the output; None for none.
-    """
-
-    include: tuple[IgnoreGlob, ...] = ()
-    exclude: tuple[IgnoreGlob, ...] = ()
-    excluded: str | None = None
-
-    def paths(self, folder: Folder, below: str = "") -> Iterator[str]:
-        """Yield the paths of the images of a folder that are below a path in it."""
-        for path, entry in files_below(folder, below, () if self.excluded is None else (self.excluded,)):
-            if is_image(entry.name) and not unicode_problem(path) and self.why_left_out(path) is None:
-                yield path
-
-    @property
-    def are_chosen(self) -> bool:
-        """Whether not all images are examples."""
-        return bool(self.include or self.exclude)
-
-    def why_left_out(self, path: str) -> str | None:
-        """Return how an image that is no example is counted; None if it is one."""
-        if self.excluded is not None and path.startswith(f"{self.excluded}/"):
-            return "images in the folder of the output"
-        if glob := next((one for one in self.exclude if one.matches(path)), None):
-            return f"excluded by {printable(glob.text)}"
-        if self.include and not any(one.matches(path) for one in self.include):
-            return "images that the reading does not include"
-        return None
-
-
-def _once(folder: Folder, identity: str, read: Callable[[], Any]) -> Any:
-    key = (folder.url, identity)
-    if key not in _READ:
-        while len(_READ) >= _MAX_READ:
-            _READ.pop(next(iter(_READ)), None)
-        _READ[key] = read()
-    return _READ[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +270,7 @@ class OfTables:
 
     def values(self, folder: Folder) -> Values:
         """See ByKey."""
-        found: dict[str, Any] = _once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
+        found: dict[str, Any] = once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
 
         rest = self.rest.values(folder) if self.rest is not None else lambda _: None
 
@@ -387,71 +304,3 @@ class OfTables:
         if self.what == "label" and self.tables.columns.labels.field is None:
             return row.label_name
         return tuple(row.extra[1:])
-
-
-class ListLine(NamedTuple):
-    """A line of a list, and the value of its list."""
-
-    path: str
-    line: int
-    text: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class OfLists:
-    """Values of lists by key: each list stands for one.
-
-    Attributes:
-        folder: The folder that the lists' paths start at.
-        lists: Path and value of each list.
-        tables: The lists as tables, if they are some.
-        key: The column of names in tables.
-        matching: How lines name images.
-        strip: What is taken off the names.
-        rest: Value of the images in no list; None if they have none.
-        images: Which files are images that they may name.
-    """
-
-    folder: Folder
-    lists: tuple[tuple[str, str], ...]
-    tables: tuple[TableFile, ...]
-    key: str
-    matching: Matching
-    strip: Strip
-    rest: str | None = None
-    images: ImagePaths = ImagePaths()
-
-    def lines(self) -> Iterator[ListLine]:
-        """Yield the lines that are not empty and no comments."""
-        for file, (path, value) in zip(self.tables, self.lists, strict=False):
-            column = file.columns.index(self.key)
-            for record in file.all_records(frozenset({column})):
-                if record.problem is None and record.values[column] not in (None, ""):
-                    yield ListLine(path, record.line, str(record.values[column]), value)
-        for path, value in () if self.tables else self.lists:
-            for fields in read_fields(self.folder, path, "\n"):
-                if not fields.values[0].startswith("#"):
-                    yield ListLine(path, fields.line, fields.values[0], value)
-
-    def values(self, folder: Folder) -> Values:
-        """See ByKey."""
-        found: dict[str, str] = _once(folder, f"lists: {self.lists} {self.matching}", lambda: self._read(folder))
-        return lambda key: found.get(key, self.rest)
-
-    def _read(self, folder: Folder) -> dict[str, str]:
-        names = None if self.matching.is_plain else ImageNames(self.images.paths(folder), self.matching)
-        found: dict[str, ListLine] = {}
-        for line in self.lines():
-            text = self.strip.of(line.text)
-            key = names.find(text) if names else self.matching.of_text(text)
-            other = found.get(key) if key else None
-            if key and other and other.value != line.value:
-                msg = (
-                    f"{join(self.folder.url, line.path)}, line {line.line}: {printable(line.text)!r} is in "
-                    f"{printable(other.path)}, too (line {other.line}); leave it in one of them"
-                )
-                raise DataError(msg)
-            if key:
-                found.setdefault(key, line)
-        return {key: line.value for key, line in found.items()}

@@ -1,10 +1,12 @@
 """Open a table by its ending, and read its first records."""
 
 import os
+from collections.abc import Sequence
 from itertools import islice
 
-from shardkit.errors import DataError
+from shardkit.errors import DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
+from shardkit.naming import first_of
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.formats.csv_opening import open_csv
@@ -50,6 +52,28 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     if kind in {".jsonl", ".ndjson"}:
         return open_json_lines(folder, path)
     return open_csv(folder, path, tabs=kind == ".tsv", known=_known(options))
+
+
+def open_table_with(folder: Folder, path: str, columns: Sequence[str], options: SourceOptions) -> TableFile:
+    """Open a table by its ending; a text file in the way in which it has some columns."""
+    if path.lower().endswith(TEXT_ENDINGS):
+        for text in open_list_files(folder, path, options):
+            if len(text.columns) > 1 and {*columns} <= {*text.columns}:
+                return text
+    return open_table_file(folder, path, options)
+
+
+def column_index(file: TableFile, name: str) -> int:
+    """Return the index of a column.
+
+    Raises:
+        UnknownNameError: There is none of this name.
+    """
+    if name not in file.columns:
+        columns = first_of([*map(repr, file.columns)], 20)
+        msg = f"{file.url}: there is no column {name!r}; its columns are {columns}"
+        raise UnknownNameError(msg)
+    return file.columns.index(name)
 
 
 def open_list_files(

@@ -1,0 +1,46 @@
+"""Which files of a reading are images that may be examples."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shardkit.naming import printable
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.listing import unicode_problem
+from shardkit.sources.walking import files_below, is_image
+from shardkit.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePaths:
+    """Which files are images that label files may name.
+
+    Attributes:
+        include: Globs of the examples; () for all.
+        exclude: Globs of images that are none.
+        excluded: Path that is not listed, because it is the output; None for none.
+    """
+
+    include: tuple[IgnoreGlob, ...] = ()
+    exclude: tuple[IgnoreGlob, ...] = ()
+    excluded: str | None = None
+
+    def paths(self, folder: Folder, below: str = "") -> Iterator[str]:
+        """Yield the paths of the images of a folder that are below a path in it."""
+        for path, entry in files_below(folder, below, () if self.excluded is None else (self.excluded,)):
+            if is_image(entry.name) and not unicode_problem(path) and self.why_left_out(path) is None:
+                yield path
+
+    @property
+    def are_chosen(self) -> bool:
+        """Whether not all images are examples."""
+        return bool(self.include or self.exclude)
+
+    def why_left_out(self, path: str) -> str | None:
+        """Return how an image that is no example is counted; None if it is one."""
+        if self.excluded is not None and path.startswith(f"{self.excluded}/"):
+            return "images in the folder of the output"
+        if glob := next((one for one in self.exclude if one.matches(path)), None):
+            return f"excluded by {printable(glob.text)}"
+        if self.include and not any(one.matches(path) for one in self.include):
+            return "images that the reading does not include"
+        return None

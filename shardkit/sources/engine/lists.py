@@ -1,0 +1,96 @@
+"""Lists of images: each list stands for one value."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shardkit.errors import DataError
+from shardkit.naming import printable
+from shardkit.sources.engine.facts import Values, once
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.matching import ImageNames, Matching, Strip
+from shardkit.sources.lists.records import read_fields
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.opening import column_index, open_table_with
+from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.walking import join
+from shardkit.storage import Folder
+
+
+class ListLine(NamedTuple):
+    """A line of a list, and the value of its list."""
+
+    path: str
+    line: int
+    text: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class OfLists:
+    """Values of lists by key: each list stands for one.
+
+    Attributes:
+        folder: The folder that the lists' paths start at.
+        lists: Path and value of each list.
+        tables: The lists as tables, if they are some.
+        key: The column of names in tables.
+        matching: How lines name images.
+        strip: What is taken off the names.
+        rest: Value of the images in no list; None if they have none.
+        images: Which files are images that they may name.
+    """
+
+    folder: Folder
+    lists: tuple[tuple[str, str], ...]
+    tables: tuple[TableFile, ...]
+    key: str
+    matching: Matching
+    strip: Strip
+    rest: str | None
+    images: ImagePaths
+
+    def lines(self) -> Iterator[ListLine]:
+        """Yield the lines that are not empty and no comments."""
+        for file, (path, value) in zip(self.tables, self.lists, strict=False):
+            column = file.columns.index(self.key)
+            for record in file.all_records(frozenset({column})):
+                if record.problem is None and record.values[column] not in (None, ""):
+                    yield ListLine(path, record.line, str(record.values[column]), value)
+        for path, value in () if self.tables else self.lists:
+            for fields in read_fields(self.folder, path, "\n"):
+                if not fields.values[0].startswith("#"):
+                    yield ListLine(path, fields.line, fields.values[0], value)
+
+    def values(self, folder: Folder) -> Values:
+        """See ByKey."""
+        found: dict[str, str] = once(folder, f"lists: {self.lists} {self.matching}", lambda: self._read(folder))
+        return lambda key: found.get(key, self.rest)
+
+    def _read(self, folder: Folder) -> dict[str, str]:
+        names = None if self.matching.is_plain else ImageNames(self.images.paths(folder), self.matching)
+        found: dict[str, ListLine] = {}
+        for line in self.lines():
+            text = self.strip.of(line.text)
+            key = names.find(text) if names else self.matching.of_text(text)
+            other = found.get(key) if key else None
+            if key and other and other.value != line.value:
+                msg = (
+                    f"{join(self.folder.url, line.path)}, line {line.line}: {printable(line.text)!r} is in "
+                    f"{printable(other.path)}, too (line {other.line}); leave it in one of them"
+                )
+                raise DataError(msg)
+            if key:
+                found.setdefault(key, line)
+        return {key: line.value for key, line in found.items()}
+
+
+def open_list(folder: Folder, path: str, key: str) -> TableFile:
+    """Open a list as a table with a column of names.
+
+    Raises:
+        UnknownNameError: It has no such column.
+    """
+    file = open_table_with(folder, path, (key,), SourceOptions(image_column=key))
+    column_index(file, key)
+    return file
