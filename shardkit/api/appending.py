@@ -81,6 +81,8 @@ def append(
         from shardkit.parallel.progress import Silent
 
         listener = options.get("listener") or Silent()
+        if manifest.source.reading is None and source_options.reading is None:
+            listener.say(f"{dataset_url} does not remember how its images were read: SOURCE is read on its own")
         converting = generation_options(manifest, changed)
         places = {"SOURCE": source_url, "DATASET": dataset_url}
         return Append(

@@ -11,7 +11,7 @@ from shardkit.options.words import named
 
 if TYPE_CHECKING:
     from shardkit.conversion.planning.options import ConvertOptions
-    from shardkit.dataset.manifest import Manifest
+    from shardkit.dataset.manifest import Manifest, Source
     from shardkit.sources import SourceOptions
     from shardkit.sources.options import Remembered
     from shardkit.sources.readings.values import Reading
@@ -147,7 +147,8 @@ def append_values(
     from shardkit.conversion.writing.appending.options import OVERRULED
 
     of_source = {name: value for name, value in given.items() if name != "readmit"}
-    source_options = _source_options(of_source, source, also, _of_manifest(manifest, is_continued=False))
+    remembered = _recalled(manifest.source, manifest.root.url, is_continued=False)
+    source_options = _source_options(of_source, source, also, remembered)
     given_fields = convert_fields(given)
     changed = {name: value for name, value in given_fields.items() if name in OVERRULED}
     if "splits" in changed:
@@ -222,7 +223,8 @@ def _remembered(output: str) -> "tuple[Reading, Remembered] | None":
     try:
         manifest = find_dataset(output)
         if manifest is not None:
-            return _of_manifest(manifest, is_continued=True)
+            # What was appended later may have been read in another way.
+            return _recalled(manifest.history[0].source, manifest.root.url, is_continued=True)
         found = planned_source(open_folder(output))
     except ShardkitError:  # who writes into the folder says what is wrong with it
         return None
@@ -231,14 +233,12 @@ def _remembered(output: str) -> "tuple[Reading, Remembered] | None":
     return from_data(found.reading, output), Remembered(output, found.layout, is_continued=True)
 
 
-def _of_manifest(manifest: "Manifest", *, is_continued: bool) -> "tuple[Reading, Remembered] | None":
+def _recalled(source: "Source", url: str, *, is_continued: bool) -> "tuple[Reading, Remembered] | None":
     from shardkit.sources.options import Remembered
     from shardkit.sources.readings.text import from_data
 
-    source = manifest.source
     if source.reading is None:
         return None
-    url = manifest.root.url
     tolerated = frozenset(kind for kind in source.skipped if kind.startswith("."))
     reading = from_data(source.reading, f"{url}/manifest.json")
     return reading, Remembered(url, source.layout, is_continued=is_continued, tolerated=tolerated)

@@ -244,8 +244,8 @@ def test_every_command_of_a_refused_append_runs(tmp_path, monkeypatch):
     refused = call("append", "data", "more")
     printed = commands(refused.stderr)
     # Folders of a class of the dataset are no classes, so that reading is not offered.
-    assert [command[3:] for command in printed] == [["--class-level", "2"], [], []]
-    assert "only anna/ is read, which holds cat/, dog/; leaves out 4 of 8 images" in refused.stderr
+    assert [command[3:] for command in printed] == [["--label", "path:1"], [], []]
+    assert "only anna/ is read; leaves out 4 of 8 images" in refused.stderr
     for number, command in enumerate(printed):
         shutil.copytree("data", f"data{number}")
         assert call(*[f"data{number}" if word == "data" else word for word in command]).exit_code == 0, command
@@ -258,4 +258,4 @@ def test_a_refused_append_offers_no_reading_that_would_replace_images(tmp_path, 
     paths = [f"more/{part}/{c}/{i}.jpg" for part in ("anna", "ben") for c in ("cat", "dog") for i in range(2)]
     write_tree(tmp_path, {path: picture(100 + number) for number, path in enumerate(paths)})
     printed = commands(call("append", "data", "more").stderr)
-    assert printed == [["append", "data", "more", "--class-level", "2"]]  # more/anna has keys of the dataset
+    assert printed == [["append", "data", "more", "--label", "path:1"]]  # more/anna has keys of the dataset

@@ -1,11 +1,14 @@
 """Readings as a user says and sees them: flags, a file, Python; the dataset remembers; a delivery that does not fit."""
 
 import json
+import re
+import shlex
 
 import pytest
 import yaml
 
 import shardkit
+from shardkit.dataset.manifest import digest_of
 from shardkit.errors import DataError, ShardkitError
 from shardkit.testing import digests_of, picture, write_archive, write_tree
 
@@ -211,3 +214,83 @@ def test_several_sources_are_not_remembered_and_a_delivery_is_recognised(tmp_pat
     write_tree(tmp_path / "new", pictures("cat/new0.png", "dog/new1.png"))
     assert call("append", out, tmp_path / "new").exit_code == 0
     assert delivered(out) == 10
+
+
+def test_plan_prints_options_that_give_the_same_plan_and_accounts_for_every_file(clinic):
+    said = " ".join(call("plan", clinic, *SAID).stdout.split())
+    line = re.search(r"read by (--.+?)(?: and more, .*)? every file is accounted for: 12 examples", said)
+    assert line, said
+    one, other = (
+        json.loads(call("plan", clinic, *words, "--json").stdout)["plan_digest"]
+        for words in (SAID, [*shlex.split(line[1]), "--splits", "50/50"])
+    )
+    assert one == other
+
+
+def test_plan_says_which_reading_options_cannot_say(tmp_path):
+    source = write_tree(tmp_path / "s", pictures(*(f"{name}/{i}.png" for name in ("Cat", "dog") for i in range(2))))
+    (tmp_path / "r.yaml").write_text("reading: {label: {path: 0, map: {Cat: cat}}}\n")
+    said = " ".join(call("plan", source, "--config", tmp_path / "r.yaml").stdout.split())
+    assert "read by --label path:0 and more, which `plan --write-config FILE` writes" in said
+
+
+def folders(root, *paths, first=0):
+    """A tree of folders with two pictures each, which differ from those of another `first`."""
+    names = [f"{path}/{first}_{i}.png" for path in paths for i in range(2)]
+    return write_tree(root, {name: picture(first + number, width=4, height=4) for number, name in enumerate(names)})
+
+
+@pytest.fixture
+def farm(tmp_path):
+    """A dataset of two classes of folders."""
+    source = folders(tmp_path / "may", "ant", "bee")
+    assert call("convert", source, tmp_path / "out").exit_code == 0
+    return source, tmp_path / "out"
+
+
+@pytest.mark.parametrize("names", [("day1/ant", "day2/bee"), ("day1/fly", "day2/gnat")], ids=["known", "new classes"])
+def test_a_delivery_with_a_level_more_is_a_question(names, farm, tmp_path):
+    _, out = farm
+    before = digests_of(out)
+    delivery = folders(tmp_path / "june", *names, first=50)
+    refused = call("append", out, delivery)
+    assert refused.exit_code == 2, refused.output
+    assert "--label path:" in refused.stderr
+    assert digests_of(out) == before
+    appended = call("append", out, delivery, "--label", "path:1")
+    assert appended.exit_code == 0, appended.output
+    classes = json.loads((out / "manifest.json").read_text())["classes"]
+    assert classes == sorted({"ant", "bee", *(name.partition("/")[2] for name in names)})
+
+
+def test_a_delivery_with_a_level_less_is_a_question(tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", folders(tmp_path / "may", "a/ant", "b/bee"), out, "--label", "path:1").exit_code == 0
+    refused = call("append", out, folders(tmp_path / "june", "ant", "bee", first=50))
+    assert refused.exit_code == 2, refused.output
+    assert "none of the 4 images is good" in refused.stderr
+    assert "remembers that its source is read by --label path:1" in " ".join(refused.stderr.split())
+
+
+def test_a_repeated_convert_goes_on_with_its_own_reading_after_an_append_by_another_one(farm, tmp_path):
+    source, out = farm
+    assert (
+        call("append", out, folders(tmp_path / "june", "x/ant", "y/bee", first=50), "--label", "path:1").exit_code == 0
+    )
+    assert "nothing to do" in call("convert", source, out).stderr
+    last = call("append", out, folders(tmp_path / "july", "x/ant", "y/bee", first=90))  # as the last one
+    assert last.exit_code == 0, last.output
+
+
+def test_an_append_to_a_dataset_that_does_not_remember_says_so(tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", folders(tmp_path / "may", "ant", "bee"), out).exit_code == 0
+    manifest = shardkit.read_manifest(str(out))
+    forgetful = manifest.model_copy(update={"source": manifest.source.model_copy(update={"reading": None})})
+    forgetful = forgetful.model_copy(update={"digest": digest_of(forgetful)})
+    (out / "manifest.json").write_bytes(forgetful.to_bytes())
+    assert call("info", out, "--reading").exit_code == 2
+    appended = call("append", out, folders(tmp_path / "june", "ant", "bee", first=50))
+    assert appended.exit_code == 0, appended.output
+    assert "does not remember how its images were read" in " ".join(appended.stderr.split())
+    assert call("info", out, "--reading").exit_code == 0  # that of the new images

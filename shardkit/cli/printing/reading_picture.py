@@ -3,6 +3,7 @@
 Counting is one pass over the plan in columns, so a source of 100,000 class folders costs no more than its images.
 """
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from rich.table import Table
 
 from shardkit.conversion.planning.plan import Plan
 from shardkit.naming import counted, printable
+from shardkit.options.words import words_of
 from shardkit.sources.columns import MASK_PATH
 from shardkit.sources.listing import NEGATIVES
+from shardkit.sources.readings.given import is_said_by, options_saying
+from shardkit.sources.readings.text import from_data
+from shardkit.sources.readings.values import STATED
 
 _MAX_FOLDERS = 12  # more of them are shown as the first few and their number
 _FEW = 6
@@ -52,6 +57,23 @@ def reading_picture(plan: Plan) -> Table:
     if rest := skipped[_MAX_OTHERS:]:
         picture.add_row("(not read)", "other files", f"{sum(count for _, count in rest):,}")
     return picture
+
+
+def reading_lines(plan: Plan) -> list[str]:
+    """Return how the source is read, as options where they can say it, and whether every file is accounted for."""
+    if plan.source.reading is None:
+        return []
+    reading = from_data(plan.source.reading, "the plan")
+    options = options_saying(reading)
+    said = " ".join(shlex.join(words_of(name, value)) for name, value in options.items())
+    more = "" if is_said_by(options, reading) else " and more, which `plan --write-config FILE` writes"
+    lines = ["", f"read by {printable(said)}{more}"]
+    if plan.source.layout == STATED:  # then files that nothing explains have stopped it
+        rejected = f", {len(plan.rejected):,} rejected" if len(plan.rejected) else ""
+        others = sum(plan.source.skipped.values())
+        not_read = f", {others:,} not read" if others else ""
+        lines.append(f"every file is accounted for: {counted(plan.num_examples, 'example')}{rejected}{not_read}")
+    return lines
 
 
 def _folders(plan: Plan) -> list[tuple[str, str, int]]:

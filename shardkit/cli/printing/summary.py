@@ -16,7 +16,7 @@ from rich.text import Text
 from shardkit.cli.printing.dataset_summary import gps_lines, rejected_line, skipped_text, ties_lines
 from shardkit.cli.printing.lines import Paragraph, table
 from shardkit.cli.printing.next_steps import next_steps
-from shardkit.cli.printing.reading_picture import reading_picture
+from shardkit.cli.printing.reading_picture import reading_lines, reading_picture
 from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of, splits_table
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.planning.checks.finding import Finding
@@ -111,7 +111,9 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
     lines += hint_lines(plan.findings)
     counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
     shares = shares_parts(counts, plan.classes, applied.splits, applied.splits_of)
-    return Group("", reading_picture(plan), "", splits_table(rows, "source\nbytes"), *shares, "", *map(_line, lines))
+    read = map(_line, reading_lines(plan))
+    splits = splits_table(rows, "source\nbytes")
+    return Group("", reading_picture(plan), *read, "", splits, *shares, "", *map(_line, lines))
 
 
 def split_rule_lines(split_by: str | None) -> list[str]:

@@ -32,8 +32,8 @@ from shardkit.conversion.planning.splits.own_splits import check_splits, groups_
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError, ShardkitError
-from shardkit.options.words import named
+from shardkit.errors import CallError, DataError, ShardkitError
+from shardkit.options.words import named, shown
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.columns import GROUP, UNLABELLED
 from shardkit.sources.listing import Source, count_skipped
@@ -64,6 +64,7 @@ class ListingSummary(NamedTuple):
         example: A key; empty if there are no rows.
         is_grouped: Whether a row has a group, or a key contains the pattern of `group_by`.
         skipped: Number of files that are no images, by ending or reason.
+        problem: Key and message of the first rejected row; '' if there is none.
     """
 
     num_rows: int
@@ -72,6 +73,7 @@ class ListingSummary(NamedTuple):
     example: str
     is_grouped: bool
     skipped: Mapping[str, int] = {}
+    problem: str = ""
 
     @property
     def names(self) -> frozenset[str]:
@@ -187,6 +189,7 @@ class ListingCheck:
             example=table["key"][0].as_py() if len(table) else "",
             is_grouped=self._is_grouped(table),
             skipped=skipped or {},
+            problem=_first_problem(table),
         )
 
     def _is_grouped(self, table: pa.Table) -> bool:
@@ -213,6 +216,7 @@ class ListingCheck:
         own = sorted(name for name in whole.split_counts if name is not None)
         total = sum(whole.split_counts.values())
         if not total:
+            self._refuse_all_rejected(whole)
             return  # nothing to convert: make_plan reports it
         check_splits(own, self.options)
         # A split that is divided off may get all images.
@@ -241,6 +245,14 @@ class ListingCheck:
             error = pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
             raise groups_refusal(error, self.options)
 
+    def _refuse_all_rejected(self, whole: ListingSummary) -> None:
+        """Refuse a source without a good record, if a dataset remembers the reading; else make_plan reports it."""
+        if whole.problem and self.source is not None:
+            error = DataError(f"none of the {whole.num_rows} images is good; the first, {whole.problem}")
+            refused = self.source.misfit(error)
+            if refused is not error:
+                raise refused
+
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
         """Refuse classes that cannot be right."""
         if not self.has_one_label:
@@ -251,6 +263,11 @@ class ListingCheck:
         # A dataset may grow by one class at a time.
         is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)
         refuse_stopping(() if found is None or is_fine else with_accepted((found,), self.options.accept))
+
+
+def _first_problem(table: pa.Table) -> str:
+    rejected = table.filter(pc.is_valid(table["reason"]))
+    return f"{rejected['key'][0].as_py()}: {shown(rejected['message'][0].as_py())}" if len(rejected) else ""
 
 
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
@@ -269,4 +286,5 @@ def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
         example=min((part.example for part in parts if part.num_rows), default=""),
         is_grouped=any(part.is_grouped for part in parts),
         skipped=skipped,
+        problem=min((part.problem for part in parts if part.problem), default=""),
     )

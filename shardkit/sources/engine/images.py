@@ -33,7 +33,7 @@ class ImagePaths:
     @property
     def are_chosen(self) -> bool:
         """Whether not all images are examples."""
-        return bool(self.include or self.exclude)
+        return bool(self.include or self.exclude or self.excluded is not None)
 
     def why_left_out(self, path: str) -> str | None:
         """Return how an image that is no example is counted; None if it is one."""

@@ -31,6 +31,7 @@ from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
+    STATED,
     Annotation,
     Column,
     Constant,
@@ -49,7 +50,7 @@ _UNNAMED = "images that no list of splits names"
 
 
 def open_reading(
-    opening: Opening, reading: Reading, *, name: str = "reading", is_strict: bool = True, remark: str = ""
+    opening: Opening, reading: Reading, *, name: str = STATED, is_strict: bool = True, remark: str = ""
 ) -> ReadingSource:
     """Return the source of a reading.
 

@@ -187,13 +187,19 @@ def _with_kinds(reading: Reading, given: Mapping[str, Any]) -> Reading:
 
 
 def options_saying(reading: Reading) -> dict[str, Any]:
-    """Return the options that say a reading, by name; `given_reading` of them is the reading, if options can say it."""
-    facts = dict(reading.facts())
+    """Return the options that say a reading, by name; see `is_said_by`."""
+    facts = {
+        name: replace(one, map={}) if isinstance(one, PathPart | PathRegex | Column) else one
+        for name, one in reading.facts()
+    }
     options: dict[str, Any] = {name: origin_text(origin) for name, origin in facts.items() if name in _FACTS}
     if reading.features:
-        options["features"] = tuple(f"{name}={origin_text(origin)}" for name, origin in reading.features.items())
+        options["features"] = tuple(f"{name}={origin_text(facts[f'features.{name}'])}" for name in reading.features)
     for name, kind, field in _FIELDS:
-        values = {getattr(origin, field) for origin in facts.values() if isinstance(origin, kind)} - {None, ()}
+        origins = [one for one in facts.values() if isinstance(one, kind)]
+        if field == "match":  # no option says that names differ in case: then it is found again
+            origins = [one for one in origins if not getattr(one, "fold", False)]
+        values = {getattr(origin, field) for origin in origins} - {None, ()}
         if len(values) == 1:
             (value,) = values
             options[name] = value[0] if field == "key" else value
@@ -208,3 +214,11 @@ def options_saying(reading: Reading) -> dict[str, Any]:
         options["without_annotation"] = reading.without_annotation
     rest = {"images": reading.images.include, "root": reading.images.root, "ignore": reading.ignore}
     return options | {name: value for name, value in rest.items() if value}
+
+
+def is_said_by(options: Mapping[str, Any], reading: Reading) -> bool:
+    """Return whether options say all of a reading: there are none for the map of a value, for example."""
+    try:
+        return given_reading(options) == reading
+    except CallError:
+        return False

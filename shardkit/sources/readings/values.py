@@ -16,6 +16,8 @@ from shardkit.options.values import Match, Missing
 LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
 Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]
 
+STATED = "reading"  # the layout of a source whose reading the user states
+
 
 @dataclass(frozen=True, slots=True)
 class Images:

@@ -13,7 +13,6 @@ from shardkit.conversion.inventory.digests import fingerprint
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.choosing import planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, rows_with
-from shardkit.conversion.planning.labels import label_names
 from shardkit.conversion.planning.near_duplicates import compares_pixels
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import PlannedDataset
@@ -22,6 +21,7 @@ from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of
 from shardkit.conversion.planning.splits.blocks import neighbours
 from shardkit.conversion.planning.splits.own_splits import groups_refusal
+from shardkit.conversion.writing.appending.folder_levels import refuse_other_depth, refuse_wrapped_classes
 from shardkit.conversion.writing.appending.old_images import PLACE, OldImages
 from shardkit.conversion.writing.seen_rejects import usable_rejects
 from shardkit.dataset.features import Feature
@@ -132,15 +132,18 @@ class Addition:
             ):
                 raise AlreadyAppendedError(generation.folder)
         if inventory.layout.endswith("class folders"):
-            self._refuse_wrapped_classes(table)
+            refuse_wrapped_classes(table, self.manifest)
         good = Rows(table).filter(pc.is_null(table["reason"]).to_numpy())
         keys = good["key"]
         try:
             search = _Search.of(good, options)
         except CallError as error:  # with check=header, the listing was not checked for groups
             raise groups_refusal(error, options) from None
+        depths = set[int]()
         for split, path, index, has_sizes in self._indexes():
             search.add(split, path, index, has_sizes=has_sizes)
+            depths.update(pc.unique(pc.count_substring(index["key"], "/")).to_pylist())
+        refuse_other_depth(source, keys, depths)
         existing = rows_with(keys, search.keys)
         self._refuse_existing(good, existing, search)
         known = keys.take(pa.array(existing)).to_pylist()
@@ -193,21 +196,6 @@ class Addition:
         for rows in plan.blocks() if self.readmit else ():
             after = without(after, rows["key"].to_pylist(), rows["content_sha256"].to_pylist())
         return None if after.equals(before) else after
-
-    def _refuse_wrapped_classes(self, table: pa.Table) -> None:
-        """Refuse a folder that became a new class although the dataset's classes are folders in it."""
-        names = label_names(table)
-        new = set(pc.unique(names).to_pylist()) - {*self.manifest.classes, None}
-        for name in sorted(new):
-            inner = table["key"][int(rows_with(names, [name])[0])].as_py().split("/")[:-1]
-            below = inner[inner.index(name) + 1 :] if name in inner else []
-            if below and below[0] in self.manifest.classes:
-                msg = (
-                    f"the folder {name!r} would become a new class, but {below[0]!r} in it is a class of "
-                    f"{self.root.url}: give {name!r} itself as SOURCE, or say "
-                    f"{named('layout', 'class-folders')} {named('class_level', 2)}"
-                )
-                raise CallError(msg)
 
     def _refuse_existing(self, good: Rows, existing: npt.NDArray[np.intp], search: "_Search") -> None:
         if not len(existing):
