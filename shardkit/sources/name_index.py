@@ -52,6 +52,14 @@ def name_key(name: str) -> str:
     return name.casefold() if name.isascii() else unicodedata.normalize("NFC", name).casefold()
 
 
+def stems_of_file(stem: str) -> list[str]:
+    """Return the other names that the image of a file of one image may have: ``img_1`` of ``gt_img_1``."""
+    longer = _WITH_NAME.match(stem)
+    plain = _PREFIX.sub("", stem)
+    without = posixpath.splitext(plain)[0] if ending(plain) in IMAGE_ENDINGS else ""
+    return [one for one in (plain, longer["name"] if longer else "", without) if one not in {"", stem}]
+
+
 def path_end(path: str, num_parts: int, *, has_ending: bool) -> str:
     """Return what is compared of a path: its last parts.
 
@@ -163,9 +171,7 @@ class NameIndex:
             said: The path or name that the file gives; '' for none.
         """
         stem = posixpath.splitext(posixpath.basename(path))[0]
-        longer = _WITH_NAME.match(stem)
-        names = (stem, _PREFIX.sub("", stem), longer["name"] if longer else "")
-        by_stem = next(filter(None, map(self.find_all, filter(None, names))), [])
+        by_stem = next(filter(None, map(self.find_all, (stem, *stems_of_file(stem)))), [])
         found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
         return [one for one in found if one in by_stem] or found
 

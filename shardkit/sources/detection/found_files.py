@@ -9,6 +9,7 @@ from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
+from shardkit.sources.walking import join
 from shardkit.storage import Folder, os_errors_as
 
 T = TypeVar("T")
@@ -85,3 +86,69 @@ def open_found_files(
         without_annotation=opening.options.without_annotation or "reject",
     )
     return open_reading(opening, reading, name=title, is_strict=False, remark=remark)
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOfFolder:
+    """Files with the paths of the images in a folder, and the split that its name gives; None for none."""
+
+    glob: str
+    images: str
+    split: str | None = None
+
+
+def open_image_files(
+    opening: Opening,
+    name: str,
+    title: str,
+    files: Sequence[FilesOfFolder] | Sequence[str],
+    options: Mapping[str, str] | None = None,
+    *,
+    root: Folder | None = None,
+    names: str = "",
+    classes: Sequence[str] = (),
+    lists: Listed | None = None,
+    field: str | None = None,
+    has_several: bool = False,
+    remark: str = "",
+) -> ReadingSource:
+    """Return the source of files of one image each.
+
+    Args:
+        opening: What the user opens.
+        name: Name of the format.
+        title: Title of the layout.
+        files: The files; globs if the image of each is in the nearest folder.
+        options: Settings of the format.
+        root: The folder of all files and images; None for that of the source.
+        names: File with the names of classes.
+        classes: Class names in label order.
+        lists: Lists that name the examples.
+        field: What gives the classes of images; None for boxes.
+        has_several: Whether an image may have several classes.
+        remark: What the user should know besides, beginning with ';'.
+    """
+    is_elsewhere = root is not None and root.url != opening.folder.url
+    above = root.url if root is not None and is_elsewhere else ""
+    of_folders = [one for one in files if isinstance(one, FilesOfFolder)]
+    globs = tuple(join(above, one if isinstance(one, str) else one.glob) for one in files)
+    given = dict(options or {}) | ({"field": field} if field is not None else {})
+    first = of_folders[0].images if of_folders else ""
+    bases = {glob: one.images for glob, one in zip(globs, of_folders, strict=False) if one.images != first}
+    origin = Annotation(name, globs, first, bases, "path" if of_folders else "end", names=names, options=given)
+    splits = {glob: one.split for glob, one in zip(globs, of_folders, strict=False) if one.split is not None}
+    by_folders = origin if given.get("splits") == "folders" else None
+    reading = Reading(
+        images=Images(above, _only_in(of_folders), unnamed="ignore" if lists is not None else "reject"),
+        label=None if field is None else Labels(origin, kind="classes" if has_several else None),
+        boxes=origin if field is None else None,
+        split=lists or (Listed(splits) if splits else by_folders),
+        classes=tuple(classes),
+        without_annotation=opening.options.without_annotation or "reject",
+    )
+    return open_reading(opening, reading, name=title, is_strict=False, remark=remark)
+
+
+def _only_in(files: Sequence[FilesOfFolder]) -> tuple[str, ...]:
+    """Return the globs of the images in some folders, so that others are counted, not rejected; () for SOURCE."""
+    return tuple(dict.fromkeys(f"{one.images}/**" for one in files)) if all(one.images for one in files) else ()

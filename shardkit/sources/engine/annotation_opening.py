@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import cast
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
@@ -14,13 +13,13 @@ from shardkit.sources.engine.matching import find_matching
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.registry import FORMATS
-from shardkit.sources.readings.values import Annotation, Labels, Listed, Reading
+from shardkit.sources.readings.values import Annotation, Listed, Reading
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
 
 _FIRST = 1000  # records that decide how all are read
-_FIELD = "field"  # the option that names what gives classes of whole images
-_DROP, _ENDING, _SPLITS = "drop", "ending", "splits"  # options of what names images, for any format
+FIELD = "field"  # the option that names what gives classes of whole images
+_DROP, _ENDING, SPLITS = "drop", "ending", "splits"  # options of what names images, for any format
 
 
 @dataclass(slots=True)
@@ -60,7 +59,7 @@ class AnnotationOpening:
             kind,
             files,
             self.images,
-            splits_of_folders=options.get(_SPLITS) == "folders",
+            splits_of_folders=options.get(SPLITS) == "folders",
             policy=reading.without_annotation,
             class_names=self._classes(kind, files),
         )
@@ -78,13 +77,7 @@ class AnnotationOpening:
             complete = replace(origin, match="path", images=first, bases=bases)
         else:
             complete = replace(origin, match=way.match, fold=way.fold, images=way.base)
-        reading = self.reading
-        self.reading = replace(
-            reading,
-            boxes=None if reading.boxes is None else complete,
-            label=replace(reading.label, origin=complete) if reading.label and reading.boxes is None else reading.label,
-            split=complete if reading.split == origin else reading.split,
-        )
+        self.reading = with_origin(self.reading, origin, complete)
         return complete
 
     def _paths(self, origin: Annotation, path: str) -> ImagePaths:
@@ -131,18 +124,41 @@ class AnnotationOpening:
         first: list[ImageRecord] = []
         for file in driver.files:
             first += islice(driver.records(file), _FIRST)
-        fields = dict.fromkeys(name for record in first for name in record.attributes)
-        chosen = origin.options.get(_FIELD) or next(iter(fields), "")
-        if chosen not in fields or (_FIELD not in origin.options and len(fields) > 1):
-            given = ", ".join(map(repr, map(printable, fields))) or "none"
-            what = f"no field {chosen!r} gives" if _FIELD in origin.options else f"{len(fields)} fields give"
-            msg = (
-                f"{self.tree.url}/{driver.files[0].path}: {what} classes of whole images; there are {given}; name one "
-                "in the options of the reading's label (options: {field: NAME})"
-            )
-            raise CallError(msg)
-        several = any(len(record.attributes.get(chosen, ())) > 1 for record in first)
-        complete = replace(origin, options={**origin.options, _FIELD: chosen})
-        label = cast("Labels", self.reading.label)
-        self.reading = replace(self.reading, label=replace(label, origin=complete))
-        return replace(driver, attribute=chosen, has_several=several or label.kind == "classes")
+        url = f"{self.tree.url}/{driver.files[0].path}"
+        self.reading, chosen, has_several = field_of_images(self.reading, origin, first, url)
+        return replace(driver, attribute=chosen, has_several=has_several)
+
+
+def with_origin(reading: Reading, old: Annotation, new: Annotation) -> Reading:
+    """Return a reading with another origin in place of one."""
+    label = reading.label
+    return replace(
+        reading,
+        boxes=new if reading.boxes == old else reading.boxes,
+        label=replace(label, origin=new) if label is not None and label.origin == old else label,
+        split=new if reading.split == old else reading.split,
+    )
+
+
+def field_of_images(
+    reading: Reading, origin: Annotation, first: Sequence[ImageRecord], url: str
+) -> tuple[Reading, str, bool]:
+    """Return a reading with the field that gives the classes of whole images, the field, and whether it has several.
+
+    Raises:
+        CallError: There is no such field, or several may be it.
+    """
+    fields = dict.fromkeys(name for record in first for name in record.attributes)
+    chosen = origin.options.get(FIELD) or next(iter(fields), "")
+    if chosen not in fields or (FIELD not in origin.options and len(fields) > 1):
+        given = ", ".join(map(repr, map(printable, fields))) or "none"
+        what = f"no field {chosen!r} gives" if FIELD in origin.options else f"{len(fields)} fields give"
+        msg = (
+            f"{url}: {what} classes of whole images; there are {given}; name one in the options of the reading's label "
+            "(options: {field: NAME})"
+        )
+        raise CallError(msg)
+    several = any(len(record.attributes.get(chosen, ())) > 1 for record in first)
+    complete = replace(origin, options={**origin.options, FIELD: chosen})
+    kind = reading.label.kind if reading.label else None
+    return with_origin(reading, origin, complete), chosen, several or kind == "classes"

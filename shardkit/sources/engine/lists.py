@@ -1,7 +1,7 @@
 """Lists of images: each list stands for one value."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from shardkit.errors import DataError
@@ -39,6 +39,7 @@ class OfLists:
         strip: What is taken off the names.
         rest: Value of the images in no list; None if they have none.
         images: Which files are images that they may name.
+        bases: Folders that the names in some lists start at, by their paths, instead of that of `matching`.
     """
 
     folder: Folder
@@ -49,6 +50,7 @@ class OfLists:
     strip: Strip
     rest: str | None
     images: ImagePaths
+    bases: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self) -> Iterator[ListLine]:
         """Yield the lines that are not empty and no comments."""
@@ -64,15 +66,28 @@ class OfLists:
 
     def values(self, folder: Folder) -> Values:
         """See ByKey."""
-        found: dict[str, str] = once(folder, f"lists: {self.lists} {self.matching}", lambda: self._read(folder))
+        found: dict[str, str] = once(
+            folder, f"lists: {self.lists} {self.matching} {self.bases}", lambda: self._read(folder)
+        )
         return lambda key: found.get(key, self.rest)
 
-    def _read(self, folder: Folder) -> dict[str, str]:
-        names = None if self.matching.is_plain else ImageNames(self.images.paths(folder), self.matching)
-        found: dict[str, ListLine] = {}
+    def keyed_lines(self, folder: Folder) -> Iterator[tuple[ListLine, str | None]]:
+        """Yield the lines, and the key of the image that each names; None if there is none."""
+        names: dict[str, ImageNames] = {}
         for line in self.lines():
-            text = self.strip.of(line.text)
-            key = names.find(text) if names else self.matching.of_text(text)
+            text, base = self.strip.of(line.text), self.bases.get(line.path, self.matching.base)
+            matching = self.matching if base == self.matching.base else replace(self.matching, base=base)
+            if matching.is_plain:
+                yield line, matching.of_text(text)
+                continue
+            if base not in names:
+                below = base if matching.match in {"name", "stem"} else ""
+                names[base] = ImageNames(self.images.paths(folder, below), matching)
+            yield line, names[base].find(text)
+
+    def _read(self, folder: Folder) -> dict[str, str]:
+        found: dict[str, ListLine] = {}
+        for line, key in self.keyed_lines(folder):
             other = found.get(key) if key else None
             if key and other and other.value != line.value:
                 msg = (

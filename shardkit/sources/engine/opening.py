@@ -22,13 +22,15 @@ from shardkit.sources.engine.facts import (
     group_fact,
     text_feature,
 )
+from shardkit.sources.engine.image_file_opening import ImageFileOpening
+from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
 from shardkit.sources.engine.matching import Matching, Strip, find_matching
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
-from shardkit.sources.formats.registry import FORMATS
+from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
     STATED,
@@ -103,12 +105,11 @@ class _Binding:
     facts: list[Fact] = field(default_factory=list)
 
     def source(self, name: str, remark: str) -> ReadingSource:
-        used = self._used()
-        driver: Driver = self._annotation_driver() or self._table_driver() or self._tree_driver(used)
+        driver: Driver = self._annotation_driver() or self._table_driver() or self._tree_driver(self._used())
         if isinstance(driver, TreeDriver):
             self._add_label()
         self._add_other_facts(driver)
-        classes = self.reading.classes or None
+        classes, used = self.reading.classes or None, self._used()
         facts = tuple(self.facts)
         return ReadingSource(
             self.folder,
@@ -152,6 +153,10 @@ class _Binding:
         has_split = tables is not None and (bool(tables.splits) or tables.columns.discards is not None)
         if isinstance(driver, AnnotationDriver):
             has_split = isinstance(reading.split, Annotation | Listed)
+        elif isinstance(driver, ImageFileDriver):
+            has_split = isinstance(reading.split, Annotation) or (
+                isinstance(reading.split, Listed) and driver.lists is None
+            )
         if reading.split is not None and not has_split:
             leaves_out = reading.images.unnamed == "ignore" and isinstance(reading.split, Listed | Column)
             place = _UNNAMED if leaves_out else _no_split(reading.split)
@@ -188,21 +193,35 @@ class _Binding:
         rest = Constant(origin.rest) if isinstance(origin.rest, str) else origin.rest
         return OfTables(tables, what, None if rest is None else OfPath(rest))
 
-    def _annotation_driver(self) -> AnnotationDriver | None:
+    def _annotation_driver(self) -> AnnotationDriver | ImageFileDriver | None:
         label = self.reading.label
         origin = self.reading.boxes or (label.origin if label else None)
         if not isinstance(origin, Annotation):
             return None
-        if origin.format not in FORMATS:
-            msg = f"the reading names the format {origin.format}; readings have {', '.join(FORMATS)}"
+        formats = (*FORMATS, *IMAGE_FORMATS)
+        if origin.format not in formats:
+            msg = f"the reading names the format {origin.format}; readings have {', '.join(formats)}"
             raise CallError(msg)
         if not origin.files:
             msg = f"{origin.format}: name its files, such as {origin.format}:annotations/*.json"
             raise CallError(msg)
+        if origin.format in IMAGE_FORMATS:
+            lists = self._split_lists(origin)
+            of_files = ImageFileOpening(
+                self.tree, self.folder, self.images, self.reading, self.is_strict, self.is_whole, lists
+            )
+            driver_of_files = of_files.driver(origin)
+            self.reading = of_files.reading
+            return driver_of_files
         opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
         driver = opening.driver(origin)
         self.reading = opening.reading
         return replace(driver, is_whole=self.is_whole)
+
+    def _split_lists(self, origin: Annotation) -> OfLists | None:
+        """Return the lists of splits that name the examples, if other images are left out."""
+        split = self.reading.split
+        return self._lists(split) if isinstance(split, Listed) and not {*split.lists} <= {*origin.files} else None
 
     def _table_driver(self) -> TableDriver | None:
         label = self.reading.label
@@ -219,7 +238,8 @@ class _Binding:
         tables = tuple(open_list(self.tree, path, origin.names) for path in origin.lists if origin.names)
         matching = Matching(origin.match or "path", origin.fold, origin.base)
         strip, rest = Strip.parse(origin.strip), origin.rest
-        lists = OfLists(self.tree, (*origin.lists.items(),), tables, origin.names, matching, strip, rest, self.images)
+        pairs = (*origin.lists.items(),)
+        lists = OfLists(self.tree, pairs, tables, origin.names, matching, strip, rest, self.images, origin.bases)
         if origin.match is not None:
             return lists
         texts = {"": [strip.of(line.text) for line in islice(lists.lines(), NUM_SAMPLED)]}

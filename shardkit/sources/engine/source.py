@@ -15,6 +15,8 @@ from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
+from shardkit.sources.engine.file_groups import is_glob
+from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.formats.record import RecordTable
@@ -138,13 +140,13 @@ class ReadingSource(Source):
             or not (isinstance(origin, Annotation) or set(getattr(origin, "files", ())) & set(self.driver.used))
         ]
         how = "; ".join([*filter(None, [of_driver]), *added]) or "images without labels"
-        place = join(self.tree.url, self.used[0]) if self.has_one_file else self.folder.url
+        place = join(self.tree.url, self.driver.used[0]) if self.has_one_file else self.folder.url
         return f"{place}: read as {self.name}: {how}{self.remark}"
 
     @property
     def has_one_file(self) -> bool:
         """Whether one file names all images."""
-        return self.driver.names_images and len(self.driver.used) == 1
+        return self.driver.names_images and len(self.driver.used) == 1 and not is_glob(self.driver.used[0])
 
     def parts(self) -> Sequence[Any]:
         """See Source."""
@@ -240,7 +242,7 @@ class ReadingSource(Source):
                 outside.count(path, skipped)
         if not self.driver.names_images:
             return
-        if isinstance(self.driver, AnnotationDriver):
+        if isinstance(self.driver, AnnotationDriver | ImageFileDriver):
             if self.is_strict:
                 for path, entry in self._others(NamedImages(self.driver.keys(self.folder)), skipped):
                     yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped))

@@ -128,6 +128,10 @@ LABELME = ImageFormat(
     _is_head,
     _OBJECT_FIELDS,
     note="boxes of polygons, circles and masks enclose them, points and lines are left out",
+    of_classes=(
+        "sets flags of the whole image and has no shapes, unlike other files, and only shapes are read; for "
+        "classes of images, write a CSV file of image,label and give it as SOURCE"
+    ),
     missing="restore it, or write it from the file's imageData by labelme_export_json",
     max_bytes=JSON_BYTES,
 )

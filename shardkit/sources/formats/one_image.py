@@ -31,6 +31,9 @@ class ImageFormat:
         advice: End of the message of a bad object.
         note: What the user should know about what is read; '' for nothing.
         missing: What to do if a file's image is not there.
+        of_classes: Why a file with classes of the whole image only gives no boxes; '' if it gives an image without any.
+        side_files: Names of files with its ending that are none of its files.
+        numbers_classes: Whether classes are numbers, which another file names.
         max_bytes: Size above which a file is not read.
     """
 
@@ -43,6 +46,9 @@ class ImageFormat:
     advice: str = ""
     note: str = ""
     missing: str = "restore it, or remove the file"
+    of_classes: str = ""
+    side_files: frozenset[str] = frozenset()
+    numbers_classes: bool = False
     max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
 
     has_many = False

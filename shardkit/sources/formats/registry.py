@@ -1,11 +1,25 @@
 """All formats by the names that readings give them."""
 
+from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
 from shardkit.sources.formats.coco.records import COCO
 from shardkit.sources.formats.cvat import CVAT
 from shardkit.sources.formats.format import Format
-from shardkit.sources.formats.inferred.format import BOXES
+from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
+from shardkit.sources.formats.inferred.format import BOXES, IMAGE_BOXES
 from shardkit.sources.formats.label_studio import LABEL_STUDIO
+from shardkit.sources.formats.labelme import LABELME
+from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.vendors.formats import BOX_JSON
+from shardkit.sources.formats.voc import VOC
 from shardkit.sources.formats.wider_face import WIDER_FACE
+from shardkit.sources.formats.yolo import YOLO
 
+# A file of these has many images, one of the others is about one.
 FORMATS: dict[str, Format] = {one.name: one for one in (COCO, CVAT, LABEL_STUDIO, BOX_JSON, BOXES, WIDER_FACE)}
+IMAGE_FORMATS: dict[str, ImageFormat] = {
+    one.name: one
+    for one in (
+        *(VOC, YOLO, KITTI, LABELME, VISDRONE, DOTA, ICDAR, WIDER_PERSON),
+        *(SUPERVISELY, BDD_IMAGE, FUNSD, DEEP_FASHION, DARWIN, IMAGE_BOXES),
+    )
+}

@@ -11,6 +11,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from shardkit.naming import counted
+from shardkit.sources.formats.class_files import CLASS_LISTS
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import line_format
 from shardkit.sources.formats.record import ImageRecord, Object, encodable, number_problem
@@ -79,4 +80,13 @@ def _json_number(text: str) -> str:
 
 # `segmentation`: [[x, y, …]] as JSON, fractions of the image's sides; '' for a box.
 _OBJECT_FIELDS = (pa.field("segmentation", pa.string()),)
-YOLO = line_format("yolo", "YOLO", _are_lines, _object, (0, 0), object_fields=_OBJECT_FIELDS)
+YOLO = line_format(
+    "yolo",
+    "YOLO",
+    _are_lines,
+    _object,
+    (0, 0),
+    object_fields=_OBJECT_FIELDS,
+    side_files=frozenset(CLASS_LISTS),
+    numbers_classes=True,
+)

@@ -114,7 +114,9 @@ class Listed:
         lists: Value of the images in each list, by its path.
         names: Column of the images' names, if the lists are tables; '' if a line is a name.
         match: How a line names an image; None to find out.
-        base: Folder that paths start at; '' for the root.
+        base: Folder that paths start at; '' for the root. With a match by name or stem, the images of other folders are
+            not named.
+        bases: The same for some of the lists, by their paths.
         strip: As in Column.
         fold: As in Column.
         rest: Value of the images in no list; None: they have none.
@@ -124,6 +126,7 @@ class Listed:
     names: str = ""
     match: Match | None = None
     base: str = ""
+    bases: Mapping[str, str] = field(default_factory=dict)
     strip: tuple[str, ...] = ()
     fold: bool = False
     rest: str | None = None
@@ -138,8 +141,10 @@ class Annotation:
         files: Globs of the files.
         images: Folder that the names of images in the files start at; '' for the root.
         bases: The same for some of the files, by their paths.
-        match: How they name images; None to find out.
+        match: How they name images; None to find out. If each image has its own file: by the `path` below that folder,
+            or by the `end`: the image of its name in the nearest folder, or the one that it says.
         fold: As in Column.
+        names: File with the names of the classes, if the files have their numbers.
         options: Further settings, by the names that the format gives them.
     """
 
@@ -149,6 +154,7 @@ class Annotation:
     bases: Mapping[str, str] = field(default_factory=dict)
     match: Match | None = None
     fold: bool = False
+    names: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -254,8 +260,8 @@ def files_of(origin: Origin) -> tuple[str, ...]:
     match origin:
         case Column(files=files, via=via):
             return (*files, *via)
-        case Annotation(files=files):
-            return files
+        case Annotation(files=files, names=names):
+            return (*files, names) if names else files
         case Listed(lists=lists):
             return tuple(lists)
         case Paired(palette=palette) if palette:
@@ -286,10 +292,19 @@ def below(reading: Reading, above: str) -> Reading:
                     via=tuple(map(path, via)),
                     bases={path(one): base for one, base in bases.items()},
                 )
-            case Listed(lists=lists):
-                return replace(origin, lists={path(one): value for one, value in lists.items()})
-            case Annotation(files=files, bases=bases):
-                return replace(origin, files=tuple(map(path, files)), bases={path(k): v for k, v in bases.items()})
+            case Listed(lists=lists, bases=bases):
+                return replace(
+                    origin,
+                    lists={path(one): value for one, value in lists.items()},
+                    bases={path(one): base for one, base in bases.items()},
+                )
+            case Annotation(files=files, bases=bases, names=names):
+                return replace(
+                    origin,
+                    files=tuple(map(path, files)),
+                    bases={path(one): base for one, base in bases.items()},
+                    names=path(names) if names else "",
+                )
             case Paired(palette=palette) if palette:
                 return replace(origin, palette=path(palette))
         return origin

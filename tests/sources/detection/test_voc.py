@@ -208,10 +208,6 @@ FIVE = {
             ["train", "train", "validation", "validation", "left out"],
         ),
         ({"trainval": "a\nb\n", "test": "c\nd\ne\n"}, ["train", "train", "test", "test", "test"]),
-        (
-            {"train": "a\nb", "val": "b\nc", "test": "d\ne"},
-            ["train", None, "validation", "test", "test"],
-        ),  # b is in two
         ({"cat_train": "a 1\nb -1\n"}, None),  # lists of one class make no splits
     ],
 )
@@ -223,8 +219,14 @@ def test_splits_are_those_of_the_image_sets(lists, expected, tmp_path):
     assert {row["key"]: row["split"] for row in found.rows} == {
         f"JPEGImages/{name}.jpg": split for name, split in zip("abcde", splits, strict=True) if split != "left out"
     }
-    assert [row["reason"] for row in found.rows if row["reason"]] == ["no_split"] * (expected or []).count(None)
-    assert found.skipped == ({"(in no list of a split)": 1} if "left out" in splits else {})
+    assert not any(row["reason"] for row in found.rows)
+    assert found.skipped == ({"images that no list of splits names": 1} if "left out" in splits else {})
+
+
+def test_an_image_in_two_lists_stops(tmp_path):
+    lists = {"ImageSets/Main/train.txt": b"a\nb", "ImageSets/Main/val.txt": b"b\nc"}
+    with pytest.raises(DataError, match=r"'b' is in ImageSets/Main/train\.txt, too \(line 2\); leave it in one"):
+        read(tmp_path, FIVE | lists)
 
 
 def test_a_name_in_a_list_without_any_file_is_reported_by_its_line(tmp_path):
@@ -241,7 +243,8 @@ def test_other_files_are_skipped_and_counted(tmp_path):
 
 def test_it_is_said_what_was_read(tmp_path):
     root = write_tree(tmp_path / "s", FIVE | {"ImageSets/Main/train.txt": b"a"})
-    wanted = "read Annotations/*.xml with the images in JPEGImages, splits by ImageSets/Main"
+    wanted = "read as Pascal VOC: boxes from Annotations/*.xml with the images in JPEGImages/"
+    wanted += "; split from ImageSets/Main/train.txt=train"
     assert opened(root).describe() == f"{root}: {wanted}"
 
 
@@ -315,7 +318,7 @@ def test_slices_list_every_file_once(min_slice, tmp_path, monkeypatch):
     whole = read(tmp_path, files)
     monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
     source = opened(tmp_path / "s")
-    assert len(source.parts()) == 2 + min(16, max(1, 40 // min_slice))
+    assert len(source.parts()) == 2 + min(16, max(1, 35 // min_slice))
     assert listed(source, batch_rows=3).rows == whole
     assert len(whole) == 45
 
@@ -416,7 +419,7 @@ def test_of_many_folders_only_some_are_named(tmp_path):
         f"{part}/{i:02}/1.{end}": xml() for i in range(20) for part, end in (("Annotations", "xml"), ("images", "jpg"))
     }
     source = opened(write_tree(tmp_path / "s", files))
-    assert source.describe().endswith("; Annotations/07/*.xml with the images in images/07; 12 folders more")
+    assert source.describe().endswith("; Annotations/07/*.xml with the images in images/07/; 12 folders more")
     assert len(listed(source).rows) == 20
 
 

@@ -3,12 +3,11 @@
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.claims.searching import files_by_kind
-from shardkit.sources.detection.paired_files import FolderPair, StemFiles
 from shardkit.sources.folders.split_folders import may_mean_split
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, folders_in, is_folder, join, looks_like, parent_of, read_head
@@ -33,9 +32,19 @@ class ListEntry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class VocFolder(FolderPair):
-    """A folder of XML files and the folder of their images, with the path of the split lists or None."""
+class VocFolder:
+    """A folder of XML files.
 
+    Attributes:
+        images: The folder of their images; the same if they are in one folder.
+        annotations: The folder of the files.
+        split: The split of all these images, if a folder's name gives it.
+        lists: The folder of the split lists; None if there is none.
+    """
+
+    images: str
+    annotations: str
+    split: str | None
     lists: str | None = None
 
 
@@ -130,37 +139,27 @@ def _is_xml(entry: Entry) -> bool:
     return not entry.is_folder and ending(entry.name) == ".xml"
 
 
-@dataclass(slots=True)
-class VocFolderFiles(StemFiles[VocFolder]):
-    """The files of a VocFolder, and the entries of its split lists by stem."""
-
-    lists: dict[str, list[ListEntry]] = field(default_factory=dict)
-
-    def is_listed(self, stem: str) -> bool:
-        """Return whether a list names a stem, or there are no lists."""
-        return not self.lists or stem in self.lists
-
-    def split_of(self, stem: str) -> tuple[str | None, str | None]:
-        """Return the split of an image, and the message of NO_SPLIT if lists give it two."""
-        return split_in_lists(self.lists[stem]) if self.lists else (self.group.split, None)
+def chosen_lists(folder: Folder, path: str) -> dict[str, str]:
+    """Return the names of the lists in a folder such as ``ImageSets/Main`` that give splits, and their splits."""
+    names = {
+        posixpath.splitext(entry.name)[0]: entry.name for entry in children(folder, path) if entry.name[-4:] == ".txt"
+    }
+    if {"train", "val"} <= names.keys() or _WHOLE_LIST not in names:
+        chosen = {name: split for name, split in _LISTS.items() if name in names}
+    else:
+        chosen = {_WHOLE_LIST: "train", **({"test": "test"} if "test" in names else {})}
+    return {names[name]: split for name, split in chosen.items()}
 
 
 def read_lists(folder: Folder, path: str) -> dict[str, list[ListEntry]]:
     """Read split lists from a folder such as ``ImageSets/Main``: entries by stem; empty if there is no list."""
-    there = {
-        posixpath.splitext(entry.name)[0]: entry.name for entry in children(folder, path) if entry.name[-4:] == ".txt"
-    }
-    if {"train", "val"} <= there.keys() or _WHOLE_LIST not in there:
-        chosen = {name: split for name, split in _LISTS.items() if name in there}
-    else:
-        chosen = {_WHOLE_LIST: "train", **({"test": "test"} if "test" in there else {})}
     splits: dict[str, list[ListEntry]] = {}
-    for name, split in chosen.items():
+    for name, split in chosen_lists(folder, path).items():
         with os_errors_as("read", folder.url_of(path)):
-            text = folder.read(join(path, there[name])).decode("utf-8-sig", "surrogateescape")
+            text = folder.read(join(path, name)).decode("utf-8-sig", "surrogateescape")
         for number, line in enumerate(text.split("\n"), 1):
             if stem := line.strip():
-                splits.setdefault(stem, []).append(ListEntry(split, f"{join(path, there[name])}, line {number}"))
+                splits.setdefault(stem, []).append(ListEntry(split, f"{join(path, name)}, line {number}"))
     return splits
 
 

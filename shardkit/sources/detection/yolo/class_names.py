@@ -12,37 +12,12 @@ from shardkit.options.call import Change
 from shardkit.options.forms import ClassesOfFile
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.detection.yolo.data_yaml import checked_names
+from shardkit.sources.formats.class_files import names_in
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import file_or_folder, files_in, join, read_label_file
+from shardkit.sources.walking import files_in, join
 from shardkit.storage import Folder
 
-_MAX_NAMES_BYTES = 16 << 20  # 16 MiB
 _MAY_NAME_CLASSES = re.compile(r".*(?:class|label|name).*\.txt|.*\.names", re.IGNORECASE)  # predefined_classes.txt
-
-
-def names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
-    """Read class names, one per line.
-
-    Raises:
-        DataError: A line is empty, or a name occurs twice.
-    """
-    found = file_or_folder(folder, path)
-    data = read_label_file(folder, path, found.num_bytes if found else 0, _MAX_NAMES_BYTES)
-    if isinstance(data, str):
-        msg = f"{folder.url}/{path}: {data}; expected one class name a line"
-        raise DataError(msg)
-    try:
-        names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
-    except UnicodeDecodeError as error:
-        msg = f"{folder.url}/{path}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
-        raise DataError(msg) from None
-    while names and not names[-1]:
-        names.pop()
-    if not names or not all(names):
-        msg = f"{folder.url}/{path}: line {names.index('') + 1 if names else 1} is empty; expected a class name a line"
-        raise DataError(msg)
-    return checked_names(list(enumerate(names)), f"{folder.url}/{path}")
 
 
 def given_names(folder: Folder, bases: Iterable[str], options: SourceOptions) -> tuple[tuple[int, str], ...]:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.detection.yolo.class_names import given_names, names_in
-from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, read_yaml, resolve
+from shardkit.sources.detection.yolo.class_names import given_names
+from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, resolve
+from shardkit.sources.formats.class_files import CLASS_LISTS, YAMLS, names_in, read_yaml
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import (
     children,
@@ -34,11 +35,9 @@ from shardkit.sources.walking import (
 )
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-_YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
 _MAX_DARKNET_BYTES = 1 << 16  # 64 KiB
 _NAMES = "names"
 _KEYS = (rb"^names\s*:", rb"^(train|val|test)\s*:")
-_CLASS_FILES = ("classes.txt", "obj.names", "_darknet.labels")  # the last is Roboflow's
 _LABEL_LINE = re.compile(rb"\s*[0-9]+(?:\.0*)?(?:\s+[0-9.eE+-]+){4,}\s*(?:\n|\r|\Z)")
 _NUM_SAMPLED = 3  # label files
 IMAGES, LABELS = "images", "labels"
@@ -92,7 +91,7 @@ def is_yolo(folder: Folder) -> bool:
 def find_yaml(folder: Folder) -> str | None:
     """Return the name of the file with class names and folders: data.yaml, or the only other YAML that has them."""
     names = [entry.name for entry in children(folder) if not entry.is_folder]
-    usual = [name for name in _YAMLS if name in names]
+    usual = [name for name in YAMLS if name in names]
     others = [name for name in names if name.lower().endswith((".yaml", ".yml"))]
     chosen = usual[:1] or (others if len(others) == 1 else [])
     for name in chosen:
@@ -111,7 +110,7 @@ def _mixed(folder: Folder) -> list[str]:
 def _is_mixed(folder: Folder, base: str) -> bool:
     """Return whether a folder has images, label files of their stems, and the class names, as labelImg writes them."""
     names = [entry.name for entry in children(folder, base) if not entry.is_folder]
-    if not any(name in _CLASS_FILES for name in names):
+    if not any(name in CLASS_LISTS for name in names):
         return False
     stems = {posixpath.splitext(name)[0] for name in names if is_image(name)}
     labels = [name for name in names if _is_label(name) and posixpath.splitext(name)[0] in stems]
@@ -137,7 +136,7 @@ def _has_labels(folder: Folder, path: str) -> bool:
 
 
 def _is_label(name: str) -> bool:
-    return name.lower().endswith(".txt") and name not in _CLASS_FILES
+    return name.lower().endswith(".txt") and name not in CLASS_LISTS
 
 
 def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -> tuple[Folder, YoloSource]:
@@ -256,7 +255,7 @@ def _class_files(folder: Folder, bases: list[str]) -> Iterator[str]:
     below = [join(base, LABELS) for base in bases]
     below += [join(path, name) for path in below for name in folders_in(folder, path)]
     for place in ["", *bases, *below]:
-        for name in _CLASS_FILES:
+        for name in CLASS_LISTS:
             if file_or_folder(folder, join(place, name)) is not None:
                 yield join(place, name)
 
@@ -269,4 +268,4 @@ def label_folder(path: str) -> str:
 
 def is_class_file(name: str) -> bool:
     """Return whether a text file has class names or describes the dataset, and is not a label file."""
-    return name in _CLASS_FILES or name.lower().startswith("readme")
+    return name in CLASS_LISTS or name.lower().startswith("readme")

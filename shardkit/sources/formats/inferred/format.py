@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.inferred.reading import BoxField, Form, Reading
 from shardkit.sources.formats.inferred.roles import Way
-from shardkit.sources.formats.inferred.trees import records
+from shardkit.sources.formats.inferred.trees import records, tree_of
+from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
 from shardkit.sources.formats.record import ImageRecord
 
 
@@ -36,6 +38,27 @@ class _Boxes(Format):
 
 
 BOXES = _Boxes()
+
+
+def _parse(data: bytes, options: Options) -> ImageRecord:
+    """Parse a file of one image, see ImageFormat; the option `class` names the field of the class."""
+    tree = tree_of(data, options["kind"])
+    fields = _fields_of(tuple(sorted(options.items())))
+    if isinstance(tree, str):
+        return ImageRecord(bad=tree)
+    if not fields.is_of(tree):
+        return ImageRecord(bad="it has other fields than the first files")
+    image = ImageRecord(number=1)
+    fields.parse(image, tree, options.get("class"))
+    return image
+
+
+@lru_cache(maxsize=4)
+def _fields_of(options: tuple[tuple[str, str], ...]) -> Reading:
+    return fields_of(dict(options))
+
+
+IMAGE_BOXES = ImageFormat("boxes-of-image", "boxes", "", _parse, bool, max_bytes=JSON_BYTES)
 
 
 def options_of(fields: Reading, kind: str, inside: str | None) -> dict[str, str]:

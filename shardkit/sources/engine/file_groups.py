@@ -1,0 +1,196 @@
+"""Find the image of each file of annotations: by the same path below two folders, or by its name in the nearest one."""
+
+import posixpath
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.listing import count_skipped, ending
+from shardkit.sources.name_index import NameIndex, stems_of_file
+from shardkit.sources.walking import children, files_below, is_image, join, parent_of
+from shardkit.storage import Entry, Folder
+
+_WILD = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Files of annotations, and where their images are.
+
+    Attributes:
+        globs: Globs of the files; one if `images` is a folder.
+        images: The folder of the images: a file has the path of its image below it. None: its image has its name, and
+            is in the nearest folder.
+        below: Folder that holds the images, if `images` is None.
+        split: The split of all images; None if the files do not give it.
+    """
+
+    globs: tuple[str, ...]
+    images: str | None = None
+    below: str = ""
+    split: str | None = None
+
+    @cached_property
+    def place(self) -> str:
+        """The folder of the files: what is before the first wildcard."""
+        return place_of(self.globs[0])
+
+    @cached_property
+    def is_deep(self) -> bool:
+        """Whether files and images may be in folders below."""
+        return self.images is None or "/" in self.globs[0][len(self.place) :].strip("/")
+
+
+def is_glob(text: str) -> bool:
+    """Return whether a text has wildcards."""
+    return not _WILD.isdisjoint(text)
+
+
+def place_of(glob: str) -> str:
+    """Return the folder before the first wildcard of a glob."""
+    parts = glob.split("/")
+    first = next((i for i, part in enumerate(parts) if is_glob(part)), len(parts) - 1)
+    return "/".join(parts[: min(first, len(parts) - 1)])
+
+
+@dataclass(slots=True)
+class GroupFiles:
+    """The files of a group, as one host sees them.
+
+    Attributes:
+        pairs: The files with an image; if it is searched, all files.
+        images_of: Path and entry of the images of each file: several if they differ in their endings.
+        files_alone: The files without image.
+        images_alone: The images without file; if they are searched, all images.
+        folders: Folders below that are not listed.
+        skipped: Number of other files by ending.
+    """
+
+    pairs: list[tuple[str, Entry]] = field(default_factory=list)
+    images_of: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict)
+    files_alone: dict[str, Entry] = field(default_factory=dict)
+    images_alone: dict[str, Entry] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def num_files(self) -> int:
+        """Number of files and images, which must be the same on each host."""
+        of_pairs = sum(map(len, self.images_of.values()))
+        return len(self.pairs) + of_pairs + len(self.files_alone) + len(self.images_alone)
+
+
+def scan_group(
+    tree: Folder, folder: Folder, group: FileGroup, images: ImagePaths, side_files: Collection[str] = ()
+) -> GroupFiles:
+    """Return the files of a group.
+
+    Args:
+        tree: The folder that globs start at.
+        folder: The folder that keys start at.
+        group: The group.
+        images: Which files are images.
+        side_files: Names of files that are none of the format's.
+    """
+    files = GroupFiles()
+    labels = dict(matching_files(tree, group.globs, side_files))
+    left_out = () if images.excluded is None else (images.excluded,)
+    if group.images is None:
+        files.pairs = [*labels.items()]
+        for path, entry in files_below(folder, group.below, left_out):
+            if is_image(entry.name):
+                files.images_alone[path] = entry
+            elif path not in labels:
+                count_skipped(files.skipped, ending(entry.name))
+        return files
+    by_stem: dict[str, list[tuple[str, Entry]]] = {}
+    listed = files_below(folder, group.images, left_out) if group.is_deep else _files_in(folder, group.images, files)
+    for path, entry in listed:
+        if ending(entry.name) in IMAGE_ENDINGS:
+            by_stem.setdefault(_without_ending(path, group.images), []).append((path, entry))
+        elif path not in labels:
+            count_skipped(files.skipped, ending(entry.name))
+    own = {_without_ending(path, group.place): path for path in labels}
+    if not group.is_deep and group.place != group.images:
+        for path, entry in _files_in(tree, group.place, files):
+            if path not in labels:
+                count_skipped(files.skipped, ending(entry.name))
+    for stem in [one for one in own if one not in by_stem]:
+        above, name = posixpath.split(stem)
+        if other := next((o for o in _others(above, name) if o in by_stem and o not in own), None):
+            own[other] = own.pop(stem)
+    for stem, path in sorted(own.items()):
+        if found := by_stem.pop(stem, None):
+            files.pairs.append((path, labels[path]))
+            files.images_of[path] = found
+        else:
+            files.files_alone[path] = labels[path]
+    files.images_alone = {path: entry for _, some in sorted(by_stem.items()) for path, entry in some}
+    return files
+
+
+def _others(above: str, stem: str) -> Iterator[str]:
+    return (join(above, name) for name in stems_of_file(stem))
+
+
+def _without_ending(path: str, above: str) -> str:
+    return posixpath.splitext(path[len(above) + 1 :] if above else path)[0]
+
+
+def _files_in(folder: Folder, path: str, files: GroupFiles) -> Iterator[tuple[str, Entry]]:
+    for entry in children(folder, path):
+        if entry.is_folder:
+            files.folders.append(join(path, entry.name))
+        else:
+            yield join(path, entry.name), entry
+
+
+def matching_files(
+    tree: Folder, globs: Collection[str], side_files: Collection[str] = ()
+) -> Iterator[tuple[str, Entry]]:
+    """Yield path and entry of the files that some globs match, whatever the case of their ending, sorted by folder."""
+    for text in globs:
+        glob, place = IgnoreGlob(f"/{text}"), place_of(text)
+        is_flat = "/" not in text[len(place) :].strip("/")
+        listed = _files_in(tree, place, GroupFiles()) if is_flat else files_below(tree, place)
+        for path, entry in listed:
+            stem, kind = posixpath.splitext(path)
+            is_side = entry.name in side_files or (side_files and entry.name.lower().startswith("readme"))
+            if glob.matches(stem + kind.lower()) and not is_side:
+                yield path, entry
+
+
+class NearestImages:
+    """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one."""
+
+    def __init__(self, folder: Folder, files: GroupFiles) -> None:
+        """Index the images.
+
+        Args:
+            folder: The folder of the images.
+            files: The files and all images.
+        """
+        self.images = files.images_alone
+        self._names = NameIndex(folder, self.images)
+
+    def of_name(self, path: str) -> str | None:
+        """Return the image of a file if its name alone tells it; None otherwise."""
+        stem = posixpath.splitext(posixpath.basename(path))[0]
+        found = next(filter(None, map(self._names.find_all, (stem, *stems_of_file(stem)))), [])
+        beside = [one for one in found if parent_of(one) == parent_of(path)]
+        one_of = beside if len(found) > 1 else found
+        return one_of[0] if len(one_of) == 1 else None
+
+    def find(self, path: str, said: str) -> str | None:
+        """Return the image of a file; None if it is nowhere, or several are as near.
+
+        Args:
+            path: The file.
+            said: The path or name that it says; '' for none.
+        """
+        exact = posixpath.normpath(join(parent_of(path), said)) if said else ""
+        found = [exact] if exact in self.images else self._names.of_file(path, said)
+        return found[0] if len(found) == 1 else None

@@ -1,0 +1,156 @@
+"""Open annotations with a file for each image: where the images of the files are, and the names of their classes."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from shardkit.errors import CallError, DataError
+from shardkit.naming import printable
+from shardkit.sources.engine.annotation_opening import SPLITS, field_of_images, with_origin
+from shardkit.sources.engine.file_groups import (
+    FileGroup,
+    NearestImages,
+    matching_files,
+    place_of,
+    scan_group,
+)
+from shardkit.sources.engine.image_files import ImageFileDriver
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.lists import OfLists
+from shardkit.sources.formats.class_files import class_files_in, read_class_file
+from shardkit.sources.formats.one_image import ImageFormat
+from shardkit.sources.formats.registry import IMAGE_FORMATS
+from shardkit.sources.readings.values import Annotation, Listed, Reading
+from shardkit.sources.walking import file_or_folder, join, parent_of
+from shardkit.storage import Folder
+
+_FIRST = 1000  # files that tell where images are, and what gives their classes
+_KEYPOINTS, _NUMBERS = "keypoints", "numbers"  # options of formats whose classes are numbers
+_BOXED = "boxed"  # the option that says what happens to images with boxes where classes of images are read
+
+
+@dataclass(slots=True)
+class ImageFileOpening:
+    """Opens the files of one format.
+
+    Attributes:
+        tree: SOURCE, where the globs of the files start.
+        folder: The folder that keys start at.
+        images: Which files are examples.
+        reading: The reading, which opening completes.
+        is_strict: Whether each glob has to match a file; else one of them.
+        is_whole: Whether SOURCE is a folder that holds the images.
+        lists: The lists that name the examples; None for none.
+    """
+
+    tree: Folder
+    folder: Folder
+    images: ImagePaths
+    reading: Reading
+    is_strict: bool
+    is_whole: bool
+    lists: OfLists | None
+
+    def driver(self, origin: Annotation) -> ImageFileDriver:
+        """Return what enumerates the images.
+
+        Raises:
+            CallError: A glob matches no file, or nothing gives the classes of images.
+            DataError: A file of class names cannot be read, or contradicts the reading.
+        """
+        kind = IMAGE_FORMATS[origin.format]
+        url = f"{self.folder.url.rstrip('/')}/"
+        if all(glob.startswith(url) for glob in origin.files):
+            self.tree = self.folder  # SOURCE is a file that names folders elsewhere
+        globs = tuple(glob.removeprefix(url) for glob in origin.files)
+        self._check_files(kind, globs)
+        complete = origin if origin.match else self._with_images(kind, origin, globs)
+        names, complete = self._with_names(kind, complete, globs)
+        self.reading = with_origin(self.reading, origin, complete)
+        splits = self.reading.split.lists if isinstance(self.reading.split, Listed) else {}
+        groups: tuple[FileGroup, ...] = (FileGroup(globs, None, complete.images),)
+        if complete.match == "path":
+            pairs = zip(origin.files, globs, strict=True)
+            of_globs = ((glob, complete.bases.get(one, complete.images), splits.get(one)) for one, glob in pairs)
+            groups = tuple(FileGroup((glob,), images, split=split) for glob, images, split in of_globs)
+        named = "\n".join(names.get(number, "") for number in range(max(names, default=-1) + 1))
+        driver = ImageFileDriver(
+            self.tree,
+            kind,
+            groups,
+            self.images,
+            options={**complete.options, "names": named} if kind.numbers_classes else complete.options,
+            splits_of_folders=complete.options.get(SPLITS) == "folders",
+            policy=self.reading.without_annotation,
+            class_names=tuple(names.values()) or None,
+            lists=self.lists,
+            is_whole=self.is_whole,
+        )
+        return driver if self.reading.boxes is not None else self._with_field(driver, complete)
+
+    def _check_files(self, kind: ImageFormat, globs: tuple[str, ...]) -> None:
+        matched = [next(matching_files(self.tree, (glob,), kind.side_files), None) is not None for glob in globs]
+        if not all(matched) if self.is_strict else not any(matched):
+            glob = globs[matched.index(False)]
+            msg = (
+                f"{self.tree.url}: no file matches {printable(glob)}, which the reading names; without a single "
+                f"{kind.ending} file of {kind.title}, no image has an annotation"
+            )
+            raise CallError(msg)
+
+    def _with_images(self, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]) -> Annotation:
+        """Return an origin with where the images of its files are: in one folder by the same paths, or the nearest."""
+        files = scan_group(self.tree, self.folder, FileGroup(globs), self.images, kind.side_files)
+        nearest = NearestImages(self.folder, files)
+        bases: dict[str, str] = {}
+        for one, glob in zip(origin.files, globs, strict=True):
+            place, found = place_of(glob), Counter[str | None]()
+            for path, _ in islice(matching_files(self.tree, (glob,), kind.side_files), _FIRST):
+                if key := nearest.find(path, ""):
+                    below = parent_of(path)[len(place) :].strip("/")
+                    above = parent_of(key)
+                    found[above.removesuffix(below).rstrip("/") if f"/{above}".endswith(f"/{below}") else None] += 1
+            if len(found) != 1 or None in found:
+                return replace(origin, match="end")
+            bases[one] = str(next(iter(found)))
+        first = next(iter(bases.values()))
+        others = {one: base for one, base in bases.items() if base != first}
+        return replace(origin, match="path", images=first, bases=others)
+
+    def _with_names(
+        self, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]
+    ) -> tuple[Mapping[int, str], Annotation]:
+        """Return the names of classes by their numbers, and the origin with the file that gives them."""
+        classes = self.reading.classes
+        if not kind.numbers_classes:
+            return {}, origin
+        numbers = map(int, origin.options[_NUMBERS].split()) if _NUMBERS in origin.options else range(len(classes))
+        named = dict(zip(numbers, classes, strict=False))
+        places = [place for glob in globs for place in (place_of(glob), parent_of(place_of(glob)))]
+        path = origin.names or (None if classes else next(class_files_in(self.tree, iter(["", *places])), None))
+        if not path or file_or_folder(self.tree, path) is None:
+            if path and not classes:
+                msg = f"{self.tree.url}: there is no file {printable(path)}, which the reading names"
+                raise CallError(msg)
+            return named, origin
+        found, num_keypoints = read_class_file(self.tree, path)
+        if classes and found != named:
+            msg = (
+                f"{join(self.tree.url, path)}: it names other classes ({', '.join(map(printable, found.values()))}) "
+                f"than the reading ({', '.join(map(printable, classes))}); make them agree"
+            )
+            raise DataError(msg)
+        options = {**origin.options, **({_KEYPOINTS: str(num_keypoints)} if num_keypoints else {})}
+        if [*found] != [*range(len(found))]:
+            options[_NUMBERS] = " ".join(map(str, found))
+        self.reading = replace(self.reading, classes=tuple(found.values()))
+        return found, replace(origin, names=path, options=options)
+
+    def _with_field(self, driver: ImageFileDriver, origin: Annotation) -> ImageFileDriver:
+        """Return the driver of the classes of whole images."""
+        files = matching_files(self.tree, driver.used, driver.format.side_files)
+        first = [driver.read(path, entry) for path, entry in islice(files, _FIRST)]
+        self.reading, chosen, has_several = field_of_images(self.reading, origin, first, self.tree.url)
+        keeps_boxed = origin.options.get(_BOXED) == "keep"
+        return replace(driver, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)

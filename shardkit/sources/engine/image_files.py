@@ -1,0 +1,377 @@
+"""Annotations with a file for each image: pairs of an image and its file, as what enumerates examples."""
+
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.naming import printable
+from shardkit.options.values import Missing
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
+from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA
+from shardkit.sources.detection.rows import annotated_rows, detection_schema, rejected_file, rejected_image
+from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, scan_group
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.lists import OfLists
+from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
+from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.one_image import ImageFormat
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.listing import (
+    BadRecord,
+    ListingRow,
+    RecordProblem,
+    count_skipped,
+    encodable_path,
+    ending,
+    rejected_row,
+    unicode_problem,
+)
+from shardkit.sources.unlisted_images import count_unlisted_images
+from shardkit.sources.visibility import refuse_other_count
+from shardkit.sources.walking import num_slices, read_label_file, slice_bounds
+from shardkit.storage import Entry, Folder
+
+_OF_SCHEMA = len(LISTING_SCHEMA)
+_REST = -1  # index of the part of a group that has the files and images without a partner
+_GROUPS_SHOWN = 8  # that `describe` names
+_UNNAMED = "that no annotation names"
+_WITH_BOXES = (
+    "has boxes, unlike the first files, and classes of whole images are read; remove them, or give the files with "
+    "boxes apart"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FilesPart:
+    """A slice of the pairs of a group, or with index _REST what has no partner.
+
+    `num_files` is the number of files that the driver counted: slices of another number would overlap or have gaps.
+    """
+
+    group: int
+    index: int
+    num_slices: int
+    num_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFileDriver:
+    """Enumerates the images that files of annotations are for, and those that lack one.
+
+    Attributes:
+        tree: The folder that the globs of the files start at.
+        format: The format.
+        groups: The files and the folders of their images.
+        images: Which files are images that may be examples.
+        options: Settings of the format.
+        attribute: The attribute of images that gives their classes; None for boxes.
+        has_several: Whether an image may have several classes.
+        keeps_boxed: Whether a file with boxes gives its image a class, too.
+        splits_of_folders: Whether the last folder that is called like a split gives it: of the image, else of its file.
+        policy: What happens to images without a file.
+        class_names: Class names in label order; None if the files do not order them.
+        lists: The lists that name the examples; None for none.
+        is_whole: Whether images in other folders are counted.
+    """
+
+    tree: Folder
+    format: ImageFormat
+    groups: tuple[FileGroup, ...]
+    images: ImagePaths
+    options: Options = field(default_factory=lambda: MappingProxyType({}))
+    attribute: str | None = None
+    has_several: bool = False
+    keeps_boxed: bool = False
+    splits_of_folders: bool = False
+    policy: Missing = "reject"
+    class_names: tuple[str, ...] | None = None
+    lists: OfLists | None = None
+    is_whole: bool = False
+
+    names_images = True
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See Driver."""
+        if self.attribute is None:
+            return tuple(detection_schema(self.format.object_fields))[_OF_SCHEMA:]
+        return (LABEL_NAMES,) if self.has_several else ()
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Driver."""
+        return self.class_names
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """See Driver."""
+        return tuple(glob for group in self.groups for glob in group.globs)
+
+    def describe(self) -> str:
+        """See Driver."""
+        what = "boxes"
+        if self.attribute is not None:
+            several = "several classes" if self.has_several else "one class"
+            what = f"{several} per image of {printable(repr(self.attribute))}"
+        read = []
+        for group in self.groups[:_GROUPS_SHOWN]:
+            where = "of their names" if group.images is None else f"in {printable(group.images) or '.'}/"
+            split = f" as {group.split}" if group.split else ""
+            read.append(f"{', '.join(map(printable, group.globs))} with the images {where}{split}")
+        if len(self.groups) > _GROUPS_SHOWN:
+            read.append(f"{len(self.groups) - _GROUPS_SHOWN:,} folders more")
+        note = f"; note: {self.format.note}" if self.format.note and self.attribute is None else ""
+        return f"{what} from {'; '.join(read)}{note}"
+
+    def parts(self, folder: Folder) -> list[FilesPart]:
+        """See Driver; slices of each group, and a part for what has no partner."""
+        parts: list[FilesPart] = []
+        for number, group in enumerate(self.groups):
+            files = self._scan(folder, group)
+            num = num_slices(len(files.pairs))
+            parts += [FilesPart(number, index, num, files.num_files) for index in range(_REST, num)]
+        return parts
+
+    def divided(self, part: FilesPart) -> Sequence[FilesPart]:
+        """See Driver."""
+        return [part]
+
+    def listed_folders(self, part: FilesPart) -> tuple[()]:
+        """See Driver."""
+        del part
+        return ()
+
+    def sliceable_folder(self, part: FilesPart) -> None:
+        """See Driver."""
+        del part
+
+    def _scan(self, folder: Folder, group: FileGroup) -> GroupFiles:
+        return scan_group(self.tree, folder, group, self.images, self.format.side_files)
+
+    def rows(
+        self, folder: Folder, part: FilesPart, complete: Complete, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """See Driver; sorted by file."""
+        group = self.groups[part.group]
+        files = self._scan(folder, group)
+        refuse_other_count(self.tree, group.globs[0], files.num_files, part.num_files)
+        if part.index == _REST:
+            for kind, count in files.skipped.items():
+                count_skipped(skipped, kind, count)
+            if group.images is not None:
+                yield from self._without_partner(group, files, complete, skipped)
+            if self.lists is not None and part.group == 0:
+                yield from self._lines_without_image(folder, self.lists)
+            return
+        nearest = NearestImages(folder, files) if group.images is None else None
+        for path, entry in files.pairs[slice_bounds(len(files.pairs), part.index, part.num_slices)]:
+            if nearest is not None:
+                yield from self._nearest_rows(nearest, path, entry, complete, skipped)
+            else:
+                yield from self._pair_rows(group, files.images_of[path], path, entry, complete, skipped)
+
+    def read(self, path: str, entry: Entry) -> ImageRecord:
+        """Return what a file says about its image."""
+        data = read_label_file(self.tree, path, entry.num_bytes, self.format.max_bytes)
+        return ImageRecord(bad=data) if isinstance(data, str) else self.format.parse(data, self.options)
+
+    def _pair_rows(
+        self,
+        group: FileGroup,
+        images: Sequence[tuple[str, Entry]],
+        path: str,
+        entry: Entry,
+        complete: Complete,
+        skipped: dict[str, int],
+    ) -> Iterator[ListingRow]:
+        """Yield the rows of a file and its image; of several that differ in their endings, the file has to name it."""
+        if len(images) == 1:
+            [(key, image)] = images
+            yield from self._example(key, image, group.split, path, lambda: self.read(path, entry), complete, skipped)
+            return
+        record = self.read(path, entry)
+        chosen = [key for key, _ in images if posixpath.basename(key) == posixpath.basename(record.image)]
+        names = " or ".join(repr(printable(posixpath.basename(key))) for key, _ in images)
+        for key, image in images:
+            if [key] == chosen:
+                yield from self._example(key, image, group.split, path, lambda: record, complete, skipped)
+                continue
+            belongs = f"belongs to {printable(posixpath.basename(chosen[0]))!r}" if chosen else f"may belong to {names}"
+            message = f"{printable(path)} {belongs}, which differ in their endings only; rename or remove one"
+            yield rejected_image(key, group.split, image, NO_LABEL, message)
+
+    def _nearest_rows(
+        self, nearest: NearestImages, path: str, entry: Entry, complete: Complete, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        record: ImageRecord | None = None
+        key = nearest.of_name(path)
+        if key is None:
+            record = self.read(path, entry)
+            key = nearest.find(path, record.image)
+        if key is not None:
+            split = self._split_of(key, path)
+
+            def read() -> ImageRecord:
+                return record or self.read(path, entry)
+
+            yield from self._example(key, nearest.images[key], split, path, read, complete, skipped)
+        elif record is not None and not record.bad:
+            said = printable(record.image)
+            message = f"its image {said!r} is neither where the file says nor next to it; {self.format.missing}"
+            yield rejected_file(path, self._split_of(path, path), message)
+        else:  # a file of another tool, such as the settings of an editor
+            count_skipped(skipped, ending(path))
+
+    def _split_of(self, key: str, path: str) -> str | None:
+        if not self.splits_of_folders:
+            return None
+        folders = (*key.split("/")[-2::-1], *path.split("/")[-2::-1])
+        return next(filter(None, map(split_of_name, folders)), None)
+
+    def _example(
+        self,
+        key: str,
+        image: Entry,
+        split: str | None,
+        path: str,
+        read: Callable[[], ImageRecord],
+        complete: Complete,
+        skipped: dict[str, int],
+    ) -> Iterator[ListingRow]:
+        """Yield the rows of an image and of the bad objects in its file, which is read if the image is an example."""
+        row = self._completed(key, image, split, complete)
+        if row.reason is not None:
+            yield row
+            return
+        record = read()
+        if problem := self._problem(record, path, skipped):
+            yield rejected_row(RecordProblem(key, *problem), row.split, image)
+            return
+        extra: tuple[Any, ...] = (record.objects, *record.size)
+        if self.attribute is not None:
+            labels = record.attributes.get(self.attribute, [])
+            extra = (labels,) if self.has_several else ()
+            row = row if self.has_several else row._replace(label_name=labels[0])
+            record = ImageRecord()
+        yield from annotated_rows(row._replace(extra=(*extra, *row.extra)), record, path, skipped, self.format.advice)
+
+    def _completed(self, key: str, image: Entry, split: str | None, complete: Complete) -> ListingRow:
+        """Return the row of an image with the facts of its key; a rejected one if it is no example."""
+        if problem := unicode_problem(key):
+            return rejected_row(problem, split, image)
+        try:
+            return complete(ListingRow(key, split, None, image.num_bytes, image.mtime_ns))
+        except BadRecord as error:
+            return rejected_row(RecordProblem(key, error.reason, str(error)), split, image)
+
+    def _problem(self, record: ImageRecord, path: str, skipped: dict[str, int]) -> tuple[str, str] | None:
+        """Return why a file gives its image nothing: the reason and the message."""
+        name = encodable_path(path)
+        if record.bad:
+            return BAD_ANNOTATION, f"{name}: {record.bad}; correct the file, or write it again"
+        if self.attribute is None:
+            if record.attributes and not record.objects and self.format.of_classes:
+                return BAD_ANNOTATION, f"{name} {self.format.of_classes}"
+            if record.attributes:
+                count_skipped(skipped, f"classes of whole images ({', '.join(record.attributes)})")
+            return None
+        if not self.keeps_boxed and (record.objects or record.problems or record.left_out):
+            return BAD_ANNOTATION, f"{name} {_WITH_BOXES}"
+        num = len(record.attributes.get(self.attribute, ()))
+        if self.has_several or num == 1:
+            return None
+        return BAD_LABEL if num else NO_LABEL, f"{name} has {num or 'no'} classes of {self.attribute!r}; give it one"
+
+    def _without_partner(
+        self, group: FileGroup, files: GroupFiles, complete: Complete, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """Yield the rows of files without image, unless they name one without a file; then of the other images."""
+        where = printable(group.images or "") or "its folder"
+        images = {posixpath.basename(path): path for path in files.images_alone}
+        listed = {} if self.lists is None else {line.text: line.value for line in self.lists.lines()}
+        for path, entry in files.files_alone.items():
+            if self.lists is not None and (self._are_paths or _stem(path) not in listed):
+                continue  # the line of the list is reported, or the file is of no example
+            said = posixpath.basename(self.read(path, entry).image)
+            if (key := images.pop(said, None)) is not None:
+                pair = [(key, files.images_alone.pop(key))]
+                yield from self._pair_rows(group, pair, path, entry, complete, skipped)
+                continue
+            also = f", and no {said!r}" if said else ""
+            message = f"there is no image {_stem(path)!r} of any usual ending in {where}{also}; {self.format.missing}"
+            yield rejected_file(path, listed.get(_stem(path), group.split), encodable_path(message))
+        for key, image in files.images_alone.items():
+            row = self._completed(key, image, group.split, complete)
+            if row.reason is None:
+                name = printable(f"{_stem(key)}{self.format.ending}")
+                what = f"there is no {name} in {printable(group.place) or 'its folder'}; add it"
+                yield from self._unannotated(row, image, what, skipped)
+            else:
+                yield row
+
+    def _unannotated(self, row: ListingRow, image: Entry, what: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        nulls = (None,) * (len(self.fields) - 1)
+        negative = ([], *nulls, *row.extra) if self.attribute is None or self.has_several else ()
+        yield from without_annotation(self.policy, row.key, row.split, image, what, skipped, negative)
+
+    @property
+    def _are_paths(self) -> bool:
+        """Whether lines of lists are paths of images; else they name their files, too."""
+        return self.lists is not None and self.lists.matching.match == "path"
+
+    def _lines_without_image(self, folder: Folder, lists: OfLists) -> Iterator[ListingRow]:
+        """Yield the rows of lines that name no image, nor a file that is reported."""
+        files = [self._scan(folder, group) for group in self.groups]
+        keys = {key for one in files for images in one.images_of.values() for key, _ in images}
+        keys |= {key for one in files for key in one.images_alone}
+        stems = set() if self._are_paths else {_stem(path) for one in files for path in one.files_alone}
+        for line, key in lists.keyed_lines(folder):
+            if key in keys or line.text in stems:
+                continue
+            name = encodable_path(f"{line.path}, line {line.line}")
+            message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
+            yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
+
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """See Driver; of groups with a folder of images, also those without a file, which are listed with it."""
+        for group in self.groups:
+            files = self._scan(folder, group)
+            if group.images is not None:
+                for images in files.images_of.values():
+                    yield from (key for key, _ in images)
+                yield from files.images_alone
+                continue
+            nearest = NearestImages(folder, files)
+            for path, entry in files.pairs:
+                key = nearest.of_name(path) or nearest.find(path, self.read(path, entry).image)
+                if key is not None:
+                    yield key
+
+    def unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of images that no file is for, next to others; count those in other folders."""
+        if self.groups[0].images is None:
+            yield from unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
+            return
+        if not self.is_whole:
+            return
+        flat = [group for group in self.groups if not group.is_deep]
+        inner = [path for group in flat for path in self._scan(folder, group).folders]
+        covered = {path for group in self.groups for path in (group.images or "", group.place)}
+        for kind, count in count_unlisted_images(folder, _UNNAMED, below=["", *inner], covered=covered).items():
+            count_skipped(skipped, kind, count)
+
+    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the row of an image that no file is for, by the reading's rule."""
+        row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
+        what = f"no {self.format.ending} file of {self.format.title} is for the image; add one"
+        yield from self._unannotated(row, entry, what, skipped)
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path))[0]
