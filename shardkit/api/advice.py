@@ -9,35 +9,26 @@ that may hold their labels is not offered either, unless another one reads that 
 result would look like a good dataset.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from shardkit.api.planned_changes import FoundChange, Planned, is_blind, planned_changes
 from shardkit.errors import ShardkitError
-from shardkit.naming import counted, printable, split_of_folder
+from shardkit.naming import counted, printable
 from shardkit.options.call import Call, Change
 from shardkit.options.groups import OPTIONS
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
-from shardkit.reject_reasons import BAD_PATH, NO_LABEL
 from shardkit.sources.claims.claim import Claim
-from shardkit.sources.folders.split_folders import are_splits, says_nothing, splits_of
-from shardkit.storage import STORES
 
 if TYPE_CHECKING:
-    from shardkit.conversion.planning.plan import Plan
+    pass
 
 _MOST_OFFERED = 4
 _MIN_KEPT = 0.9  # of the images: a change that keeps as many is not worse than one that keeps all
-_PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
-# Options that change no split and no class: a change of these alone was planned when its finding was made.
-_OF_THE_SAME_PLAN = frozenset({"accept", "background", "bit_depth", "max_rejected"})
-_BLIND = frozenset({"unlabelled", "label_pattern"})
-_BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
-
-Planned = Callable[[Change], "Plan"]
 
 
 @contextmanager
@@ -74,11 +65,11 @@ def _one_work_folder() -> Iterator[None]:
 
 def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
     """Return a refusal with the changes that work; if none works, it says what comes in the way of the first."""
-    found = _planned_changes(refusal.changes, call, planned)
+    found = planned_changes(refusal.changes, call, planned)
     if found and all(one.is_blind or _hides_a_file(one.change) for one in found):
         # A file may hold the labels, and its command asks which.
-        answers = [one for one in _answered_twice(refusal.changes, planned) if not _is_blind(one)]
-        found = [*_planned_changes(answers, call, planned), *found]
+        answers = [one for one in _answered_twice(refusal.changes, planned) if not is_blind(one)]
+        found = [*planned_changes(answers, call, planned), *found]
     if clean := [one for one in found if not one.mixed and one.num_examples]:
         found = [one for one in found if one in clean or one.num_examples is None]
     lost = _lost_labels(found)
@@ -88,7 +79,7 @@ def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
     if changes or not refusal.changes or refusal.remedy:
         return replace(refusal, changes=changes)
     if answers := _answered_twice(refusal.changes, planned):
-        found = _planned_changes(answers, call, planned)
+        found = planned_changes(answers, call, planned)
         lost = _lost_labels(found)
         if changes := _ranked([one for one in found if not one.unread.intersection(lost)]):
             return replace(refusal, changes=changes)
@@ -107,7 +98,7 @@ def _answered_twice(changes: Sequence[Change], planned: Planned) -> list[Change]
     """Return the changes with those of the refusals that they meet: each answers two questions at once."""
     answers: list[Change] = []
     for change in changes:
-        if _is_blind(change):
+        if is_blind(change):
             continue
         try:
             planned(change)
@@ -126,124 +117,11 @@ def _answered_twice(changes: Sequence[Change], planned: Planned) -> list[Change]
     return answers
 
 
-@dataclass(frozen=True)
-class _Found:
-    """What a changed call would give.
-
-    Attributes:
-        change: The change.
-        num_examples: Number of its examples; None if it was not planned.
-        splits: Names of its splits.
-        num_classes: Number of its classes.
-        mixed: The splits that folders in the paths of its examples mean, if it has none of them.
-        claims: The files in SOURCE that may hold labels, and that it does not read.
-        is_blind: Whether it says that the folders or the files' names are the labels, or that there are none.
-    """
-
-    change: Change
-    num_examples: int | None = None
-    splits: frozenset[str] = frozenset()
-    num_classes: int = 0
-    mixed: frozenset[str] = frozenset()
-    claims: frozenset[Claim] = frozenset()
-    is_blind: bool = False
-
-    @property
-    def unread(self) -> frozenset[Claim]:
-        """The files that hold labels, as another layout or the user knows, and that it says not to read."""
-        return self.claims if self.is_blind else frozenset()
-
-
-def _planned_changes(changes: Sequence[Change], call: Call, planned: Planned) -> list[_Found]:
-    """Return what the changes that work give."""
-    found: list[_Found] = []
-    for change in changes:
-        if not _can_be_planned(change, call):
-            found.append(_Found(change))
-            continue
-        try:
-            plan = planned(change)
-        except (ShardkitError, OSError) as error:
-            found += _planned_changes(_accepting(change, error), call, planned)
-            continue
-        allowed = _allowing_rejects(change, plan, call)
-        if (len(plan.classes) == 1 and not _confirms(change)) or allowed is None:
-            continue
-        change = allowed  # noqa: PLW2901 - the same, with the limit that it needs
-        if change.options.get("layout") == "class-folders" and not _may_be_classes(plan.classes):
-            continue
-        names = frozenset(split.name for split in plan.splits)
-        is_whole = call.changed(change).sources == call.sources
-        claims = _unused(plan if is_whole else _on_whole(change, planned) or plan)
-        mixed = frozenset[str]() if "splits" in change.options else _mixed_splits(plan)
-        found.append(_Found(change, plan.num_examples, names, len(plan.classes), mixed, claims, _is_blind(change)))
-    return found
-
-
-def _accepting(change: Change, error: Exception) -> list[Change]:
-    """Return a change that a finding stops, with the option that accepts the finding; none if nothing accepts it."""
-    changes = error.refusal.changes if isinstance(error, RefusalError) and "accept" not in change.options else ()
-    return [
-        replace(change, meaning=f"{change.meaning}; {one.meaning}", options={**change.options, **one.options})
-        for one in changes
-        if "accept" in one.options
-    ]
-
-
-def _may_be_classes(names: Sequence[str]) -> bool:
-    """Return whether folders may be classes: they are no splits, and not one folder around everything."""
-    are_told_apart = len(names) > 1 and not all(map(says_nothing, names))
-    return are_told_apart and not are_splits(names) and {*splits_of(names).values()} <= {"train"}
-
-
-def _allowing_rejects(change: Change, plan: "Plan", call: Call) -> Change | None:
-    """Return a change that allows its rejects, if these are records of a table without a label or a name; else None."""
-    from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, counted_rejects
-
-    rejects = counted_rejects(plan.rejected)
-    limit = RejectLimit.parse(call.changed(change).given.get("max_rejected", DEFAULT_MAX_REJECTED))
-    if limit.allows(len(rejects), plan.source.num_files):
-        return change
-    is_of_records = "label_columns" in change.options and {NO_LABEL, BAD_PATH}.issuperset(rejects["reason"].to_pylist())
-    if not is_of_records or len(rejects) >= plan.num_examples:
-        return None
-    meaning = f"{change.meaning}; without {counted(len(rejects), 'record')} without it or without an image"
-    return replace(change, meaning=meaning, options={**change.options, "max_rejected": len(rejects)})
-
-
-def _is_blind(change: Change) -> bool:
-    return bool(_BLIND.intersection(change.options)) or change.options.get("layout") in _BLIND_LAYOUTS
-
-
 def _hides_a_file(change: Change) -> bool:
     return any(not glob.endswith("/") for glob in change.options.get("ignore", ()))
 
 
-def _mixed_splits(plan: "Plan") -> frozenset[str]:
-    """Return the splits that folders in the paths of the examples mean, if there are several and the plan has one."""
-    import pyarrow.compute as pc
-
-    if len(plan.splits) > 1:
-        return frozenset()
-    folders = pc.unique(pc.replace_substring_regex(plan.examples["key"], "[^/]*$", "")).to_pylist()
-    found = {split for path in folders for name in path.split("/") if (split := split_of_folder(name))}
-    return frozenset(found) if len(found) > 1 else frozenset()
-
-
-def _on_whole(change: Change, planned: Planned) -> "Plan | None":
-    """Return the plan of a change of sources on the user's: files of labels may be outside of the new ones."""
-    options = {name: value for name, value in change.options.items() if name != "ignore"}  # globs of the new sources
-    try:
-        return planned(replace(change, sources=(), options=options))
-    except (ShardkitError, OSError):
-        return None
-
-
-def _unused(plan: "Plan") -> frozenset[Claim]:
-    return frozenset(claim for claim in plan.claims if claim.may_lose_labels)
-
-
-def _lost_labels(found: Sequence[_Found]) -> frozenset[Claim]:
+def _lost_labels(found: Sequence[FoundChange]) -> frozenset[Claim]:
     """Return the files of labels that no change reads: those that the blind ones leave out and no other one takes."""
     lost = frozenset[Claim]().union(*(one.unread for one in found))
     for one in found:
@@ -258,7 +136,7 @@ def _with_lost(remedy: str, claim: Claim) -> str:
     return f"{write}, or hide {path} with {named('ignore', claim.glob)} if it holds no labels"
 
 
-def _ranked(found: Sequence[_Found]) -> tuple[Change, ...]:
+def _ranked(found: Sequence[FoundChange]) -> tuple[Change, ...]:
     """Return the changes, those that keep the most images first, at most four."""
     counts = [one.num_examples for one in found if one.num_examples is not None]
     most = max(counts, default=0)
@@ -294,29 +172,7 @@ def values_with(call: Call, change: Change) -> dict[str, Any]:
     return {**values, "check": "header"}
 
 
-def _can_be_planned(change: Change, call: Call) -> bool:
-    words = [one for value in change.options.values() for one in (value if isinstance(value, tuple) else (value,))]
-    values = [str(word).rpartition("=")[2] for word in words]
-    has_blank = not _PLACEHOLDERS.isdisjoint(values)
-    # A store that the user's sources are not in may be out of reach: its client tries for a minute or more.
-    leaves = any(one.startswith(STORES) for one in values) and not any(one.startswith(STORES) for one in call.sources)
-    was_planned = _OF_THE_SAME_PLAN.issuperset(change.options) and not (change.sources or change.inside)
-    return (
-        not was_planned
-        and not has_blank
-        and not leaves
-        and not change.starts_anew
-        and not change.moves
-        and change.command in {None, call.command}
-    )
-
-
-def _confirms(change: Change) -> bool:
-    """Return whether the user confirms a reading by the change: then it may give one class."""
-    return "layout" in change.options or "classes" in change.options
-
-
-def _told(found: _Found, most: int, splits: frozenset[str], *, tells_classes: bool) -> Change:
+def _told(found: FoundChange, most: int, splits: frozenset[str], *, tells_classes: bool) -> Change:
     """Return the change with its number of classes, and with what it loses, in its meaning."""
     change, loses = found.change, []
     if found.num_examples is None:

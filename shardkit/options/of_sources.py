@@ -43,7 +43,6 @@ class SourceArguments(Group):
             ),
             metavar="NAME",
             default_text="detected",
-            is_common=True,
         ),
     )
     root: str | None = field(
@@ -215,7 +214,6 @@ class Table(Group):
             heading="Source",
             default_text="image, path, file_name …",
             metavar="NAME",
-            is_common=True,
         ),
     )
     label_columns: Sequence[str] = field(
@@ -227,7 +225,6 @@ class Table(Group):
             default_text="label, class …",
             flag="--label-column",
             metavar="NAME",
-            is_common=True,
         ),
     )
     label_separator: str | None = field(

@@ -93,8 +93,8 @@ def test_folders_next_to_several_tables_are_offered_as_classes_only_if_they_may_
 def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(tmp_path, monkeypatch):
     monkeypatch.chdir(written(tmp_path, dict.fromkeys(f"s/{i}/{c}/{j}.jpg" for i, c, j in PARTS)))
     *_, level, folders, larger, smaller = call("plan", "s").stderr.splitlines()
-    assert level.endswith("--class-level 2         # cat/, dog/ are classes, in every folder")
-    assert folders.endswith("--layout class-folders  # anna/, ben/ are classes")
+    assert level.endswith("--class-level 2  # cat/, dog/ are classes, in every folder")
+    assert folders.endswith("--label path:0   # anna/, ben/ are classes")
     assert larger.endswith("only ben/ is read, which holds cat/, dog/; leaves out 6 of 16 images")
     assert smaller.endswith("only anna/ is read, which holds cat/, dog/; leaves out 10 of 16 images")
 
@@ -102,7 +102,7 @@ def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(
 NO_CLASSES = {  # what would become classes, if each folder was one
     "one folder around everything": (["photos/1.jpg", "photos/2.jpg"], ["--unlabelled"]),
     "splits": (["train/1.jpg", "test/2.jpg"], ["--unlabelled"]),
-    "numbered parts": (["Plate1/1.jpg", "Plate2/2.jpg"], ["--unlabelled", "--layout class-folders"]),
+    "numbered parts": (["Plate1/1.jpg", "Plate2/2.jpg"], ["--unlabelled", "--label path:0"]),
     "days": (["2019/1.jpg", "2020/2.jpg"], ["--unlabelled"]),
     "a copy with other files": (["cat/1.jpg", "cat (1)/2.jpg", "dog/3.jpg"], ["--ignore '/cat (1)/'"]),
     "thumbnails": (["cat/1.jpg", "cat - thumbnail/1.jpg", "dog/2.jpg"], ["--ignore '/cat - thumbnail/'"]),

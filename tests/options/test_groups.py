@@ -47,5 +47,5 @@ def test_wrong_values_and_names_are_refused(call, error, message):
         call()
 
 
-def test_the_short_help_has_nineteen_options():
-    assert sum(option.is_common for option in OPTIONS.values()) == 19
+def test_the_short_help_has_sixteen_options():
+    assert sum(option.is_common for option in OPTIONS.values()) == 16

@@ -208,7 +208,8 @@ def options_saying(reading: Reading) -> dict[str, Any]:
     elif reading.label is not None:
         kinds = {"class": "class", "classes": "class", "number": "number"}
         found = {"label_separator": reading.label.separator, "uncertain": reading.label.minus_one}
-        found["label_type"] = kinds.get(reading.label.kind or "")
+        if isinstance(reading.label.origin, Column):  # others give classes
+            found["label_type"] = kinds.get(reading.label.kind or "")
         options |= {name: value for name, value in found.items() if value}
     if reading.without_annotation != "reject":
         options["without_annotation"] = reading.without_annotation
@@ -218,6 +219,9 @@ def options_saying(reading: Reading) -> dict[str, Any]:
 
 def is_said_by(options: Mapping[str, Any], reading: Reading) -> bool:
     """Return whether options say all of a reading: there are none for the map of a value, for example."""
+    label = reading.label
+    if label is not None and label.kind == "class" and not isinstance(label.origin, Column):
+        reading = replace(reading, label=replace(label, kind=None))
     try:
         return given_reading(options) == reading
     except CallError:

@@ -1,0 +1,186 @@
+"""Plan the changes of a call that a refusal offers: those that work, and what each would give."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from shardkit.errors import ShardkitError
+from shardkit.naming import counted, split_of_folder
+from shardkit.options.call import Call, Change
+from shardkit.refusals import RefusalError
+from shardkit.reject_reasons import BAD_PATH, NO_LABEL
+from shardkit.sources.claims.claim import Claim
+from shardkit.sources.folders.split_folders import are_splits, says_nothing, splits_of
+from shardkit.storage import STORES
+
+if TYPE_CHECKING:
+    from shardkit.conversion.planning.plan import Plan
+
+_PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
+# Options that change no split and no class: a change of these alone was planned when its finding was made.
+_OF_THE_SAME_PLAN = frozenset({"accept", "background", "bit_depth", "max_rejected"})
+_BLIND = frozenset({"unlabelled", "label_pattern"})
+_BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
+# Options that say how SOURCE is read, which a reading says in other words.
+_OF_A_READING = frozenset({"layout", "class_level", "label_columns", "label_pattern", "image_column", "ignore"})
+
+Planned = Callable[[Change], "Plan"]
+
+
+@dataclass(frozen=True)
+class FoundChange:
+    """What a changed call would give.
+
+    Attributes:
+        change: The change.
+        num_examples: Number of its examples; None if it was not planned.
+        splits: Names of its splits.
+        num_classes: Number of its classes.
+        mixed: The splits that folders in the paths of its examples mean, if it has none of them.
+        claims: The files in SOURCE that may hold labels, and that it does not read.
+        is_blind: Whether it says that the folders or the files' names are the labels, or that there are none.
+    """
+
+    change: Change
+    num_examples: int | None = None
+    splits: frozenset[str] = frozenset()
+    num_classes: int = 0
+    mixed: frozenset[str] = frozenset()
+    claims: frozenset[Claim] = frozenset()
+    is_blind: bool = False
+
+    @property
+    def unread(self) -> frozenset[Claim]:
+        """The files that hold labels, as another layout or the user knows, and that it says not to read."""
+        return self.claims if self.is_blind else frozenset()
+
+
+def planned_changes(changes: Sequence[Change], call: Call, planned: Planned) -> list[FoundChange]:
+    """Return what the changes that work give."""
+    found: list[FoundChange] = []
+    for change in changes:
+        if not _can_be_planned(change, call):
+            found.append(FoundChange(change))
+            continue
+        try:
+            plan = planned(change)
+        except (ShardkitError, OSError) as error:
+            found += planned_changes(_accepting(change, error), call, planned)
+            continue
+        allowed = _allowing_rejects(change, plan, call)
+        if (len(plan.classes) == 1 and not _confirms(change)) or allowed is None:
+            continue
+        change = allowed  # noqa: PLW2901 - the same, with the limit that it needs
+        if change.options.get("layout") == "class-folders" and not _may_be_classes(plan.classes):
+            continue
+        names = frozenset(split.name for split in plan.splits)
+        is_whole = call.changed(change).sources == call.sources
+        claims = _unused(plan if is_whole else _on_whole(change, planned) or plan)
+        mixed = frozenset[str]() if "splits" in change.options else _mixed_splits(plan)
+        stated = _stated(change, plan, call, planned)
+        found.append(FoundChange(stated, plan.num_examples, names, len(plan.classes), mixed, claims, is_blind(change)))
+    return found
+
+
+def _can_be_planned(change: Change, call: Call) -> bool:
+    words = [one for value in change.options.values() for one in (value if isinstance(value, tuple) else (value,))]
+    values = [str(word).rpartition("=")[2] for word in words]
+    has_blank = not _PLACEHOLDERS.isdisjoint(values)
+    # A store that the user's sources are not in may be out of reach: its client tries for a minute or more.
+    leaves = any(one.startswith(STORES) for one in values) and not any(one.startswith(STORES) for one in call.sources)
+    was_planned = _OF_THE_SAME_PLAN.issuperset(change.options) and not (change.sources or change.inside)
+    return (
+        not was_planned
+        and not has_blank
+        and not leaves
+        and not change.starts_anew
+        and not change.moves
+        and change.command in {None, call.command}
+    )
+
+
+def _stated(change: Change, plan: "Plan", call: Call, planned: Planned) -> Change:
+    """Return a change to a layout as one to the reading that it means, if options say it and it explains every file."""
+    from shardkit.sources.readings.given import is_said_by, options_saying
+    from shardkit.sources.readings.text import from_data
+
+    if not change.options.get("layout") or plan.source.reading is None:
+        return change
+    reading = from_data(plan.source.reading, "the plan")
+    options = options_saying(reading)
+    rules = {name: value for name, value in change.options.items() if name not in _OF_A_READING}
+    replaced = dict.fromkeys(_OF_A_READING.intersection(call.given))
+    stated = replace(change, options={**replaced, **rules, **options})
+    if not is_said_by(options, reading):
+        return change
+    try:
+        other = planned(stated)
+    except (ShardkitError, OSError):
+        return change
+    are_same = other.examples.equals(plan.examples) and other.rejected.equals(plan.rejected)
+    return stated if are_same else change
+
+
+def _accepting(change: Change, error: Exception) -> list[Change]:
+    """Return a change that a finding stops, with the option that accepts the finding; none if nothing accepts it."""
+    changes = error.refusal.changes if isinstance(error, RefusalError) and "accept" not in change.options else ()
+    return [
+        replace(change, meaning=f"{change.meaning}; {one.meaning}", options={**change.options, **one.options})
+        for one in changes
+        if "accept" in one.options
+    ]
+
+
+def _may_be_classes(names: Sequence[str]) -> bool:
+    """Return whether folders may be classes: they are no splits, and not one folder around everything."""
+    are_told_apart = len(names) > 1 and not all(map(says_nothing, names))
+    return are_told_apart and not are_splits(names) and {*splits_of(names).values()} <= {"train"}
+
+
+def _confirms(change: Change) -> bool:
+    """Return whether the user confirms a reading by the change: then it may give one class."""
+    return "layout" in change.options or "classes" in change.options
+
+
+def _allowing_rejects(change: Change, plan: "Plan", call: Call) -> Change | None:
+    """Return a change that allows its rejects, if these are records of a table without a label or a name; else None."""
+    from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, counted_rejects
+
+    rejects = counted_rejects(plan.rejected)
+    limit = RejectLimit.parse(call.changed(change).given.get("max_rejected", DEFAULT_MAX_REJECTED))
+    if limit.allows(len(rejects), plan.source.num_files):
+        return change
+    is_of_records = "label_columns" in change.options and {NO_LABEL, BAD_PATH}.issuperset(rejects["reason"].to_pylist())
+    if not is_of_records or len(rejects) >= plan.num_examples:
+        return None
+    meaning = f"{change.meaning}; without {counted(len(rejects), 'record')} without it or without an image"
+    return replace(change, meaning=meaning, options={**change.options, "max_rejected": len(rejects)})
+
+
+def is_blind(change: Change) -> bool:
+    """Return whether a change says that folders or names are the labels, or that there are none."""
+    return bool(_BLIND.intersection(change.options)) or change.options.get("layout") in _BLIND_LAYOUTS
+
+
+def _mixed_splits(plan: "Plan") -> frozenset[str]:
+    """Return the splits that folders in the paths of the examples mean, if there are several and the plan has one."""
+    import pyarrow.compute as pc
+
+    if len(plan.splits) > 1:
+        return frozenset()
+    folders = pc.unique(pc.replace_substring_regex(plan.examples["key"], "[^/]*$", "")).to_pylist()
+    found = {split for path in folders for name in path.split("/") if (split := split_of_folder(name))}
+    return frozenset(found) if len(found) > 1 else frozenset()
+
+
+def _on_whole(change: Change, planned: Planned) -> "Plan | None":
+    """Return the plan of a change of sources on the user's: files of labels may be outside of the new ones."""
+    options = {name: value for name, value in change.options.items() if name != "ignore"}  # globs of the new sources
+    try:
+        return planned(replace(change, sources=(), options=options))
+    except (ShardkitError, OSError):
+        return None
+
+
+def _unused(plan: "Plan") -> frozenset[Claim]:
+    return frozenset(claim for claim in plan.claims if claim.may_lose_labels)
