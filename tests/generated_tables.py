@@ -103,6 +103,14 @@ def reasons():
     return table(("reason", "found"), rows)
 
 
+def known_datasets():
+    """The datasets whose readings are shipped."""
+    from shardkit.sources.known.finding import shipped
+
+    rows = [(name, what, f"`{command}`") for content in shipped() for name, what, command in content.get("page", ())]
+    return table(("dataset", "what is read", "command"), rows)
+
+
 def reading_examples():
     """The worked examples of readings: the tree, and the reading that says what it means."""
     import yaml
@@ -128,6 +136,7 @@ def shown_lines(text):
 
 
 TABLES = {
+    "known-datasets": known_datasets,
     "layouts": layouts,
     "options": options,
     "reading-examples": reading_examples,

@@ -59,7 +59,7 @@ READ = {
             (f"{ILSVRC}/train/n03126707/n03126707_7.JPEG", "train", "n03126707"),
             (f"{ILSVRC}/val/ILSVRC2012_val_00000001.JPEG", "validation", "n02012849"),
         ],
-        {f"image in {ILSVRC}/test/ without labels": 1},
+        {"images that the reading does not include": 1, ".xml": 1, ".csv": 3},
     ),
     "ImageNet, Kaggle, validation images sorted": (
         images(f"{ILSVRC}/train/n02012849/1.JPEG", f"{ILSVRC}/val/n02012849/2.JPEG", f"{ILSVRC}/test/3.JPEG"),
@@ -68,7 +68,7 @@ READ = {
             (f"{ILSVRC}/train/n02012849/1.JPEG", "train", "n02012849"),
             (f"{ILSVRC}/val/n02012849/2.JPEG", "validation", "n02012849"),
         ],
-        {f"image in {ILSVRC}/test/ without labels": 1},
+        {"images that the reading does not include": 1},
     ),
     "Tiny ImageNet, validation images sorted": (
         {
@@ -124,7 +124,7 @@ READ = {
             ("val/images/val_0.JPEG", "validation", "n03444034"),
             ("val/images/val_1.JPEG", "validation", "n01443537"),
         ],
-        {".txt": 1, "image in test/ without labels": 1},
+        {".txt": 1, "images that the reading does not include": 1},
     ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/oxford_iiit_pet.py
     "Oxford-IIIT Pet": (
@@ -181,7 +181,7 @@ READ = {
             ("Images/n02085620-Chihuahua/n02085620_7.jpg", None, "n02085620-Chihuahua"),
             ("Images/n02116738-African_hunting_dog/n_1.jpg", None, "n02116738-African_hunting_dog"),
         ],
-        {},
+        {".mat": 2, "(none)": 2},
     ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/caltech.py
     "Caltech-101": (
@@ -194,7 +194,7 @@ READ = {
             ("101_ObjectCategories/BACKGROUND_Google/1.jpg", None, "BACKGROUND_Google"),
             ("101_ObjectCategories/accordion/image_0001.jpg", None, "accordion"),
         ],
-        {},
+        {".mat": 1},
     ),
     "Caltech-256": (
         images("256_ObjectCategories/001.ak47/001_0001.jpg", "256_ObjectCategories/257.clutter/257_0001.jpg"),

@@ -6,6 +6,7 @@
 | `source` | `ReadingSource`: parts, rows and the proof that every file is accounted for |
 | `drivers` | what enumerates the examples: `TreeDriver` lists the images of folders |
 | `tables` | `TableDriver`: the records of tables, in pieces; tables that are joined by key |
+| `table_opening`, `column_labels` | open tables: the column that names images, and what the labels are |
 | `facts` | facts that are added to a row by its key: from its path, from lists and tables, masks |
 | `matching` | from the text that names an image to its key |
 | `annotations`, `annotation_opening` | `AnnotationDriver`: the records of files that name many images |

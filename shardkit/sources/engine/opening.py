@@ -135,7 +135,7 @@ class _Binding:
         origins = [one for _, origin in self.reading.facts() for one in (origin, getattr(origin, "rest", None))]
         depth = max([1, *(one.path + 1 for one in origins if isinstance(one, PathPart))])
         label = self.reading.label
-        is_of_folders = label is not None and isinstance(label.origin, PathPart)
+        is_of_folders = label is not None and isinstance(label.origin, PathPart) and not self.images.include
         accounting = (used, self.reading.images.root) if self.is_strict else None
         return TreeDriver(depth, self.images.excluded, are_labels=is_of_folders, accounting=accounting)
 

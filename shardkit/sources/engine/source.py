@@ -253,7 +253,7 @@ class ReadingSource(Source):
         keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"
         num = 0
         if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.tables.are_lists:
-            covered = () if self.images.excluded is None else (self.images.excluded,)
+            covered = {one.text.strip("/") for one in self.images.exclude} | {*filter(None, [self.images.excluded])}
             skipped.update(count_unlisted_images(self.folder, _UNLISTED, covered=covered, named=NamedImages(keys)))
         elif not self.is_strict and not rejects:
             num = count_unnamed(self.folder, keys)

@@ -1,32 +1,28 @@
 """Open the tables of a fact: find the column that names images, and how; decide what labels are."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, cast
 
 from shardkit.errors import DataError
 from shardkit.naming import first_of
-from shardkit.options.values import LabelType
 from shardkit.options.words import named
-from shardkit.refusals import RefusalError
+from shardkit.sources.engine.column_labels import options_of, read_labels
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
 from shardkit.sources.engine.tables import Tables
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Column, Labels, Listed, Reading
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.line_files import JoinedTable, LineFile
+from shardkit.sources.tables.formats.line_files import JoinedTable, LineFile, open_separated
 from shardkit.sources.tables.formats.opening import column_index, open_table_with, read_prefix
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.images.joined_names import JoinedNames
-from shardkit.sources.tables.labels.kinds import decide_labels
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
-from shardkit.sources.tables.number_names import class_names_in
 from shardkit.sources.tables.split_words import assigns_splits
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
@@ -65,11 +61,13 @@ class TableOpening:
             DataError: The tables differ, none of the columns names images, or a column holds what it may not.
             UnknownNameError: There is no such column.
         """
-        options = self._options(origin)
+        options = options_of(self.reading.label or Labels(origin), origin, self.reading.classes)
         files = tuple(self._file(path, origin, options) for path in self.paths)
         if all(isinstance(file, JsonLinesFile) for file in files):  # an object may omit a column
             union = tuple(dict.fromkeys(name for file in files for name in file.columns))
             files = tuple(replace(file, columns=union) for file in files)
+        if origin.column == ("*",):
+            origin = self._with_columns(origin, files[0])
         prefix = read_prefix(files[0])
         key, matching = self._named(origin, files)
         columns = self._columns(files, prefix, key, origin, what)
@@ -104,6 +102,16 @@ class TableOpening:
             f"{what} {complete}",
         )
 
+    def _with_columns(self, origin: Column, file: TableFile) -> Column:
+        """Return the origin of a label with the names of all columns but the key, and put it into the reading."""
+        plain = file.inner if isinstance(file, JoinedTable) else file
+        origin = replace(origin, column=tuple(name for name in plain.columns if name not in origin.key))
+        label = replace(cast("Labels", self.reading.label), origin=origin)
+        # Also a class that no image has keeps its number.
+        classes = self.reading.classes or (origin.column if label.kind == "indicators" else ())
+        self.reading = replace(self.reading, label=label, classes=classes)
+        return origin
+
     def _file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
         file = self._plain_file(path, origin, options)
         if origin.via:
@@ -116,7 +124,7 @@ class TableOpening:
     def _plain_file(self, path: str, origin: Column, options: SourceOptions) -> TableFile:
         lines = origin.lines.get(path) or origin.lines.get("*")
         if lines:
-            return LineFile.open(self.tree, path, lines)
+            return open_separated(self.tree, path) if lines == " " else LineFile.open(self.tree, path, lines)
         return open_table_with(self.tree, path, () if origin.via else (*origin.key, *origin.column), options)
 
     def _complete(self, origin: Column, complete: Column) -> None:
@@ -134,17 +142,6 @@ class TableOpening:
             split=put(reading.split),
             group=put(reading.group),
             features={name: put(one) for name, one in reading.features.items()},
-        )
-
-    def _options(self, origin: Column) -> SourceOptions:
-        label = self.reading.label or Labels(origin)
-        kinds: dict[str | None, LabelType] = {"number": "number", "class": "class"}
-        return SourceOptions(
-            image_column=origin.key[0] if origin.key else None,
-            label_separator=label.separator or None,
-            label_type=kinds.get(label.kind, "auto"),
-            uncertain=label.minus_one,
-            classes=self.reading.classes or None,
         )
 
     def _named(self, origin: Column, files: Sequence[TableFile]) -> tuple[int, Matching]:
@@ -177,7 +174,10 @@ class TableOpening:
                 f"{named('image_column')}, and the folder of the images with {named('root')}"
             )
             raise DataError(msg)
-        return best, found[best].matching
+        matching = found[best].matching
+        if origin.base and matching.match in {"name", "stem"}:
+            matching = replace(matching, base=origin.base)
+        return best, matching
 
     def _based(self, file: TableFile, origin: Column, texts: list[str]) -> list[str]:
         base = origin.bases.get(file.path, origin.base)
@@ -215,7 +215,9 @@ class TableOpening:
         # Without labels, the name of the image is read as one: every record has it.
         labels = ColumnLabels((key,), (file.columns[key],), "class", None, (), 0)
         if what == "label":
-            labels = self._labels(file, prefix, chosen, read_all)
+            label = cast("Labels", reading.label)
+            labels, label = read_labels(self.tree, file, prefix, chosen, read_all, label, reading.classes)
+            self.reading = replace(reading, label=label)
             if isinstance(reading.split, Column) and _same(reading.split, origin):
                 split = column_index(file, reading.split.column[0])
             if isinstance(reading.group, Column) and _same(reading.group, origin):
@@ -252,41 +254,6 @@ class TableOpening:
             holds_text=file.holds_text,
             split_numbers={text.lower(): value for text, value in map_.items() if value},
         )
-
-    def _labels(
-        self, file: TableFile, prefix: Sequence[Record], chosen: tuple[int, ...], read_all: Any
-    ) -> ColumnLabels:
-        label = cast("Labels", self.reading.label)
-        options = self._options(cast("Column", label.origin))
-        try:
-            found = decide_labels(file, prefix, chosen, options, read_all, file.url)
-        except RefusalError as error:
-            refusal = error.refusal
-            changes = [replace(one, sources=(), options=self._as_facts(one.options)) for one in refusal.changes]
-            raise RefusalError(refusal.problem, changes, remedy=refusal.remedy) from error
-        kind = "number" if found.kind == "numbers" else found.kind
-        if label.kind is not None and label.kind != kind:
-            if {label.kind, kind} <= {"one-hot", "indicators"}:
-                found = replace(found, kind=cast("Any", label.kind))
-            else:
-                msg = f"{file.url}: the reading says that labels are of kind {label.kind}, and the column holds {kind}"
-                raise DataError(msg)
-        if label.names:
-            wanted = frozenset(chosen)
-            texts = (one.values[i] for one in read_all(wanted) if one.problem is None for i in chosen)
-            names, first = class_names_in(self.tree, label.names, label.first, texts)
-            found = replace(found, class_names=names, named_by=label.names, whole=True)
-            label = replace(label, first=first)
-        self.reading = replace(self.reading, label=replace(label, kind=cast("Any", label.kind or kind)))
-        return found
-
-    def _as_facts(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return options that choose another column as those of a reading, which names the column already."""
-        others = {name: value for name, value in options.items() if name != "label_columns"}
-        columns, label = options.get("label_columns"), cast("Labels", self.reading.label)
-        if columns and isinstance(label.origin, Column) and tuple(columns) != label.origin.column:
-            others["label"] = origin_text(replace(label.origin, column=tuple(columns)))
-        return others
 
 
 def _same(one: object, origin: Column) -> bool:

@@ -93,13 +93,12 @@ class Tables:
             if shared is None or row.key not in shared:
                 yield row if split is None else row._replace(split=split)
                 continue
-            others = [i for i, keys in self._keys_of_tables(folder) if row.key in keys]
-            if file == others[0]:  # one row for all of them
+            others = [i for i, keys in enumerate(self._keys_of_tables(folder)) if row.key in keys]
+            if file == others[0]:  # one row for all
                 paths = " and ".join(printable(self.files[i].path) for i in others)
-                yield ListingRow(
-                    *(row.key, None, None, UNMEASURED, 0, NO_SPLIT, f"it is in two splits: {paths}; leave it in one"),
-                    (row.extra[0], *(None,) * len(columns.fields)),
-                )
+                why = f"it is in two splits: {paths}; leave it in one"
+                extra = (row.extra[0], *(None,) * len(columns.fields))
+                yield ListingRow(row.key, None, None, UNMEASURED, 0, NO_SPLIT, why, extra)
 
     @property
     def are_lists(self) -> bool:
@@ -107,19 +106,15 @@ class Tables:
         return any(isinstance(file, LineFile) for file in self.files)
 
     def _shared(self, folder: Folder) -> SharedImages | None:
-        """Return the images that tables of several splits name; None if there are none."""
-        # Tables are compared before, by what recognises them.
+        """Return the images that lists of several splits name; None for none. Tables are compared as they are found."""
         if len({*self.splits}) < 2 or not self.are_lists:
             return None
-        shared = SharedImages([keys for _, keys in self._keys_of_tables(folder)])
+        shared = SharedImages(self._keys_of_tables(folder))
         return shared if len(shared) else None
 
-    def _keys_of_tables(self, folder: Folder) -> list[tuple[int, NamedImages]]:
-        def read() -> list[tuple[int, NamedImages]]:
-            return [(i, NamedImages(self._keys_of(folder, file))) for i, file in enumerate(self.files)]
-
-        found: list[tuple[int, NamedImages]] = once(folder, f"keys: {self.identity}", read)
-        return found
+    def _keys_of_tables(self, folder: Folder) -> Sequence[NamedImages]:
+        sets = (NamedImages(self._keys_of(folder, one)) for one in self.files)
+        return once(folder, f"keys: {self.identity}", lambda: [*sets])  # type: ignore[no-any-return]
 
     def all_rows(self, folder: Folder) -> Iterator[ListingRow]:
         """Yield the rows of all records."""

@@ -15,6 +15,8 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.known.finding import find_known, open_known
+from shardkit.sources.known.refused import refusal_of_known
 from shardkit.sources.listing import Source
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.lists.finding import (
@@ -25,13 +27,6 @@ from shardkit.sources.lists.finding import (
     split_of_list,
     without_whole_lists,
 )
-from shardkit.sources.lists.known.celeba import CelebA, open_celeba
-from shardkit.sources.lists.known.class_folder_datasets import open_known_tree
-from shardkit.sources.lists.known.cub import open_joined_ids
-from shardkit.sources.lists.known.imagenet import open_imagenet
-from shardkit.sources.lists.known.mat_files import has_mat_labels, refuse_mat_labels
-from shardkit.sources.lists.known.oxford_pets import open_oxford_pets
-from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.list_files import ListFile, are_letters, label_part, names_masks, unusual_labels
 from shardkit.sources.lists.list_forms import find_form
 from shardkit.sources.options import SourceOptions
@@ -51,12 +46,7 @@ _TABLE = "write a CSV file with the header image,label"
 
 def is_well_known(folder: Folder) -> bool:
     """Return whether a folder is a dataset that this package knows by its files."""
-    if has_mat_labels(folder) or has_lists_in_labels(folder):
-        return True
-    try:
-        return _well_known(folder, None, SourceOptions()) is not None
-    except (CallError, DataError):  # opening it raises it again
-        return True
+    return find_known(folder) is not None or refusal_of_known(folder) is not None or has_lists_in_labels(folder)
 
 
 def is_lists(folder: Folder) -> bool:
@@ -79,17 +69,16 @@ def open_lists(opening: Opening) -> Source:
         DataError: There is no list that names images.
         MachineError: The disk or the network failed.
     """
-    folder, excluded, options = opening.folder, opening.excluded, opening.options
+    folder, options = opening.folder, opening.options
     if opening.file is not None:
         return _open_list_file(opening, opening.file)
-    refuse_mat_labels(folder)
     if options.root is not None:
         msg = f"{named('root')} is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
         raise CallError(msg)
-    if known := _well_known(folder, excluded, options):
-        if options.label_columns and not any(isinstance(one, CelebA) for one in known.readers):
-            raise _useless_label_column(known.name)
+    if known := open_known(opening):
         return known
+    if refusal := refusal_of_known(folder):
+        raise refusal
     found = find_lists(folder)
     if not found:
         msg = (
@@ -127,16 +116,6 @@ def _open_list_file(opening: Opening, path: str) -> ReadingSource:
 def _useless_label_column(name: str) -> CallError:
     return CallError(
         f"{named('label_columns')} has no effect on {name}: it has one kind of label; leave the option out"
-    )
-
-
-def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists | None:
-    return (
-        open_joined_ids(folder, excluded)
-        or open_celeba(folder, excluded, options.label_columns)
-        or open_oxford_pets(folder, excluded)
-        or open_imagenet(folder, excluded)
-        or open_known_tree(folder, excluded)
     )
 
 

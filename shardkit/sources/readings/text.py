@@ -27,7 +27,7 @@ from shardkit.sources.readings.values import ORIGINS, Annotation, Images, Labels
 from shardkit.spelling import closest
 from shardkit.storage import read_text_file
 
-_OF_LABELS = ("kind", "separator", "minus_one", "names", "first")
+_OF_LABELS = ("kind", "separator", "minus_one", "names", "first", "unused")
 _LISTS = frozenset(
     {"column", "files", "via", "key", "strip", "include", "exclude", "unlabelled", "classes", "ignore", "archives"}
 )

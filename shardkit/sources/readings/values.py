@@ -74,7 +74,7 @@ class Column:
     """A column of a table, or several.
 
     Attributes:
-        column: The column; several for several labels or numbers.
+        column: The column; several for several labels or numbers; ``*``: all columns of the first table but the key.
         files: Globs of the tables, which are read as one.
         key: The column that names the image, or several that do together; () to find it.
         between: Text between the values of several.
@@ -87,7 +87,8 @@ class Column:
         map: Value of each text, as in PathPart.
         rest: Value of the images that no record names, or where it is in their paths; None: they have none. A label
             with it is one of the images in the folders, whatever the records name.
-        lines: Regular expressions of the lines of text files, by their paths, or ``*``: named groups are the columns.
+        lines: Regular expressions of the lines of text files, by their paths, or ``*``: named groups are the columns. A
+            blank: there is a header, and blanks are between fields.
         via: Tables whose columns are added to each record, by the value of the one column that both have.
     """
 
@@ -196,6 +197,7 @@ class Labels:
         minus_one: What -1 means in columns of 0 and 1; None: such a value is an error.
         names: File with the names of classes that the labels are numbers of: a line each, or JSON.
         first: Number of the first line of that file, if it has no numbers; None to find out.
+        unused: Whether names in that file that no label is are classes, too.
     """
 
     origin: Origin
@@ -204,6 +206,7 @@ class Labels:
     minus_one: Literal["negative", "positive", "drop"] | None = None
     names: str = ""
     first: int | None = None
+    unused: Literal["keep", "drop"] = "keep"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> str:
 
 
 def class_names_in(
-    folder: Folder, path: str, first: int | None, values: Iterable[Any]
+    folder: Folder, path: str, first: int | None, values: Iterable[Any], *, only_used: bool = False
 ) -> tuple[tuple[str, ...], int | None]:
     """Return the class names in a file by number, '' for none, and the number of the first line.
 
@@ -46,6 +46,7 @@ def class_names_in(
         path: The file: lines, lines with numbers, or JSON.
         first: The number of the first line, if lines have none; None to find out.
         values: The labels.
+        only_used: Whether names that no label is are no classes.
 
     Returns:
         The names; the number of the first line, None if the file has numbers.
@@ -55,14 +56,14 @@ def class_names_in(
     """
     is_json = path.lower().endswith(".json")
     names, in_file = (_from_json(folder, path), 0) if is_json else read_names(folder, path)
-    if names and in_file is not None:
+    if names and in_file is not None and not only_used:
         return ("",) * in_file + names, None
     numbers = {found for one in values if isinstance(found := number_of(one, holds_text=True), int)}
     url = f"{folder.url}/{path}"
-    if names:
+    if names and not (only_used and in_file is not None):
         first = first if first is not None else first_label(url, len(names), numbers or {0})
         return ("",) * first + names, first
-    # NABirds also names groups of classes, which are called as one of them.
+    # NABirds also names groups of classes.
     by_number = {} if is_json else numbered_names(folder, path)
     used = {number: by_number[number] for number in sorted(numbers) if number in by_number}
     if not used:

@@ -29,8 +29,8 @@ from shardkit.sources.folders.masks.matching import stem_in_part
 from shardkit.sources.folders.masks.pairs import CAMVID, find_pairs, listed_stem
 from shardkit.sources.folders.masks.part import COLOUR_FILES, Part
 from shardkit.sources.folders.unsupported_formats import unsupported_format
+from shardkit.sources.known.oxford_pets import ANNOTATIONS
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, ending, rejected_row, unicode_problem
-from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS
 from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import files_below, join
 from shardkit.storage import Entry, Folder

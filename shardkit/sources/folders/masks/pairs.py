@@ -37,8 +37,8 @@ from shardkit.sources.folders.masks.matching import (
 from shardkit.sources.folders.masks.numbered_parts import are_parts_of_data, pairs_in_each
 from shardkit.sources.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
 from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
 from shardkit.sources.listing import ending
-from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
 from shardkit.sources.walking import children, folders_in, is_folder, is_image, join, parent_of
 from shardkit.storage import Folder
 

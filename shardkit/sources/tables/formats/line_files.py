@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
-from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.lines import encoding_of, read_lines
 from shardkit.sources.tables.formats.records import Record, TableFile, TablePart
+from shardkit.sources.tables.formats.text_files import IMAGE, TextFile
 from shardkit.sources.tables.formats.values import shown
 from shardkit.storage import Folder
 
@@ -143,3 +145,23 @@ def _by_key(file: TableFile, key: str) -> tuple[dict[Any, tuple[Any, ...]], tupl
                 msg = f"{file.url}, line {record.line}: {shown(record.values[at])} has two records; remove one"
                 raise DataError(msg)
     return found, (None,) * (len(file.columns) - 1)
+
+
+def open_separated(folder: Folder, path: str) -> TextFile:
+    """Return a text file with blanks between fields, a header, and perhaps the number of records in a line before it.
+
+    The header may lack the name of the first column, as in CelebA: it is the image.
+
+    Raises:
+        DataError: It has no header, or no record.
+    """
+    encoding = encoding_of(folder, path)
+    first = islice((one.text.split() for one in read_lines(folder, path, encoding=encoding) if one.text.split()), 3)
+    rows = [row for row in first if row[0] != "#"]
+    has_count = len(rows) > 1 and len(rows[0]) == 1 and rows[0][0].isdigit()
+    header, record = rows[has_count : has_count + 2] if len(rows) > 1 + has_count else ([], [])
+    columns = (IMAGE, *header) if len(record) == len(header) + 1 else tuple(header)
+    if not columns or len(columns) != len(record) or len({*columns}) < len(columns):
+        msg = f"{folder.url}/{path}: its first lines are not a header and a record of as many fields; copy it again"
+        raise DataError(msg)
+    return TextFile(folder, path, columns, " ", 1 + has_count, spaced=False, encoding=encoding, has_header=True)

@@ -1,15 +1,18 @@
-"""Refuse datasets whose labels are in MATLAB files, and say which table to make from them.
+"""Refuse datasets whose labels are in MATLAB files, or are not there: the sentence says which file to make or to add.
 
-Such a file is compressed binary data of any class, and reading it needs SciPy; the table is made once, in a line.
+A MATLAB file is compressed binary data of any class, and reading it needs SciPy; the table is made once, in a line.
 """
 
+import re
 from dataclasses import dataclass
 
 from shardkit.errors import CallError
-from shardkit.naming import printable
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.walking import children, file_or_folder, is_folder, join
+from shardkit.sources.listing import ending
+from shardkit.sources.lists.finding import find_lists
+from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder
 
 
@@ -33,6 +36,10 @@ class MatDataset:
 
 
 _TABLE = "labels.csv"
+_WNID = re.compile(r"n\d{8}")
+_PLACES = ("", "CLS-LOC", "Data/CLS-LOC", "ILSVRC/Data/CLS-LOC")
+_BELOW_ROOT = ("/ILSVRC/Data/CLS-LOC", "/ILSVRC/Data", "/ILSVRC")
+_SOLUTION = "LOC_val_solution.csv"
 # The fields are those that torchvision's Flowers102 and StanfordCars read.
 _DATASETS = (
     MatDataset(
@@ -62,19 +69,10 @@ _DATASETS = (
 )
 
 
-def refuse_mat_labels(folder: Folder) -> None:
-    """Refuse a folder whose labels are in MATLAB files.
-
-    Raises:
-        CallError: It is one; the message has the program that makes the table, and the command that reads it.
-    """
-    if found := _found(folder):
-        raise _refusal(folder, found)
-
-
-def has_mat_labels(folder: Folder) -> bool:
-    """Return whether a folder is a dataset whose labels are in MATLAB files."""
-    return _found(folder) is not None
+def refusal_of_known(folder: Folder) -> CallError | None:
+    """Return why a folder is not read that is such a dataset, with the program or the command that helps; else None."""
+    found = _found(folder)
+    return _without_answers(folder) if found is None else _refusal(folder, found)
 
 
 def _found(folder: Folder) -> MatDataset | None:
@@ -95,3 +93,28 @@ def _refusal(folder: Folder, found: MatDataset) -> CallError:
         "(the program below does it in this folder, with SciPy)"
     )
     return RefusalError(problem, command, appendix=f"python - <<'END'\n{found.script}\nEND")
+
+
+def _without_answers(folder: Folder) -> CallError | None:
+    """Return the refusal of ImageNet with a flat folder of validation images and no file of their labels."""
+    for place in _PLACES:
+        train, val = join(place, "train"), join(place, "val")
+        # Not listed before the cheap look-ups: any class folder may be called "train".
+        if file_or_folder(folder, train) is None or file_or_folder(folder, val) is None:
+            continue
+        names = folders_in(folder, train)
+        is_flat = any(not one.is_folder and ending(one.name) in IMAGE_ENDINGS for one in children(folder, val))
+        if not names or not all(map(_WNID.fullmatch, names)) or not is_flat:
+            continue
+        if any(one.split == "validation" for one in find_lists(folder)):
+            return None  # a list of another form, such as Caffe's val.txt
+        commands = [Change(f"only the training images, {len(names):,} classes", sources=(join(folder.url, train),))]
+        above = next((folder.url.removesuffix(end) for end in _BELOW_ROOT if folder.url.endswith(end)), None)
+        if above:
+            commands.insert(0, Change(f"the folder above ILSVRC, if {_SOLUTION} is in it", sources=(above,)))
+        problem = (
+            f"{printable(folder.url)}: the labels of the images in {val}/ are not there; Kaggle distributes them as "
+            f"{_SOLUTION}: put it into this folder, or sort the images into one folder for each class"
+        )
+        return RefusalError(problem, commands)
+    return None

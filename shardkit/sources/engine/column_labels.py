@@ -1,0 +1,91 @@
+"""Decide how the labels of a reading are read from the columns of a table."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from shardkit.errors import DataError
+from shardkit.options.values import LabelType
+from shardkit.refusals import RefusalError
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.flags import origin_text
+from shardkit.sources.readings.values import Column, Labels
+from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.tables.labels.kinds import decide_labels
+from shardkit.sources.tables.labels.reading import UNCERTAIN, word_of
+from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
+from shardkit.sources.tables.number_names import class_names_in
+from shardkit.storage import Folder
+
+_ZEROS = frozenset({"0", "0.0"})  # next to -1, which may mean several things
+
+
+def options_of(label: Labels, origin: Column, classes: tuple[str, ...]) -> SourceOptions:
+    """Return the options that say what a reading does about labels."""
+    kinds: dict[str | None, LabelType] = {"number": "number", "class": "class"}
+    return SourceOptions(
+        image_column=origin.key[0] if origin.key else None,
+        label_separator=label.separator or None,
+        label_type=kinds.get(label.kind, "auto"),
+        uncertain=label.minus_one,
+        classes=classes or None,
+    )
+
+
+def read_labels(
+    tree: Folder,
+    file: TableFile,
+    prefix: Sequence[Record],
+    columns: tuple[int, ...],
+    read_all: Callable[[frozenset[int]], Iterable[Record]],
+    label: Labels,
+    classes: tuple[str, ...],
+) -> tuple[ColumnLabels, Labels]:
+    """Return how labels are read, and the labels of the reading with what was found about them.
+
+    Args:
+        tree: SOURCE.
+        file: The first table.
+        prefix: Its first records.
+        columns: The columns of labels.
+        read_all: Yields the records of all tables.
+        label: The labels of the reading.
+        classes: The class names of the reading.
+
+    Raises:
+        DataError: The columns hold something else than the reading says.
+        RefusalError: The labels can be read in two ways.
+    """
+    origin = cast("Column", label.origin)
+    words = {word_of(one.values[i]) for one in prefix if one.problem is None for i in columns}
+    is_signed = not UNCERTAIN.isdisjoint(words)
+    if label.kind in {"one-hot", "indicators"} and label.minus_one is None and not (is_signed and words & _ZEROS):
+        names = tuple(file.columns[i] for i in columns)
+        return ColumnLabels(columns, names, label.kind, None, (), 0, signed=is_signed), label
+    try:
+        found = decide_labels(file, prefix, columns, options_of(label, origin, classes), read_all, file.url)
+    except RefusalError as error:
+        refusal = error.refusal
+        changes = [replace(one, sources=(), options=_as_facts(one.options, origin)) for one in refusal.changes]
+        raise RefusalError(refusal.problem, changes, remedy=refusal.remedy) from error
+    kind = "number" if found.kind == "numbers" else found.kind
+    if label.kind is not None and label.kind != kind:
+        if {label.kind, kind} <= {"one-hot", "indicators"}:
+            found = replace(found, kind=cast("Any", label.kind))
+        else:
+            msg = f"{file.url}: the reading says that labels are of kind {label.kind}, and the column holds {kind}"
+            raise DataError(msg)
+    if label.names:
+        values = (one.values[i] for one in read_all(frozenset(columns)) if one.problem is None for i in columns)
+        class_names, first = class_names_in(tree, label.names, label.first, values, only_used=label.unused == "drop")
+        found = replace(found, class_names=class_names, named_by=label.names, whole=True)
+        label = replace(label, first=first)
+    return found, replace(label, kind=cast("Any", label.kind or kind))
+
+
+def _as_facts(options: Mapping[str, Any], origin: Column) -> dict[str, Any]:
+    """Return options that choose another column as those of a reading, which names the column already."""
+    others = {name: value for name, value in options.items() if name != "label_columns"}
+    if (columns := options.get("label_columns")) and tuple(columns) != origin.column:
+        others["label"] = origin_text(replace(origin, column=tuple(columns)))
+    return others

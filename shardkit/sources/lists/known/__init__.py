@@ -1,1 +1,0 @@
-"""Read well-known datasets whose authors distribute the labels in a form that the general list files do not cover."""
