@@ -201,9 +201,8 @@ def make_yolo() -> dict[str, bytes]:
     files = {"data.yaml": "\n".join([*lines, ""]).encode()}
     for picture in make_pictures("yolo"):
         files[f"{picture.split}/images/{picture.name}.jpg"] = picture.data
-        if picture.shapes:
-            labels = [_yolo_line(picture, shape, as_polygon=i == 1) for i, shape in enumerate(picture.shapes)]
-            files[f"{picture.split}/labels/{picture.name}.txt"] = ("\n".join(labels) + "\n").encode()
+        lines = [_yolo_line(picture, shape, as_polygon=i == 1) for i, shape in enumerate(picture.shapes)]
+        files[f"{picture.split}/labels/{picture.name}.txt"] = "".join(f"{line}\n" for line in lines).encode()
     files["train/labels/train_00.txt"] += b"9 0.5 0.5 0.1 0.1\n"
     return files
 

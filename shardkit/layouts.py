@@ -111,7 +111,7 @@ _ROWS = (
         "3D values",
         open="sources.detection.kitti:open_kitti",
         recognise="sources.detection.kitti:is_kitti",
-        options=("drop_repeated_boxes",),
+        options=("without_annotation", "drop_repeated_boxes"),
     ),
     LayoutSpec(
         "box-text",
@@ -120,7 +120,7 @@ _ROWS = (
         "`.txt` of each image: boxes, those of DOTA and ICDAR around the four corners; without regions to ignore",
         open="sources.detection.box_texts:open_box_texts",
         recognise="sources.detection.box_texts:is_box_texts",
-        options=("drop_repeated_boxes",),
+        options=("without_annotation", "drop_repeated_boxes"),
     ),
     LayoutSpec(
         "yolo",
@@ -129,7 +129,7 @@ _ROWS = (
         "boxes and polygons; without names of classes, those of `classes`, or numbers if you name the layout",
         open="sources.detection.yolo.layout:open_yolo",
         recognise="sources.detection.yolo.image_folders:is_yolo",
-        options=("root", "drop_repeated_boxes"),
+        options=("root", "without_annotation", "drop_repeated_boxes"),
         endings=(".yaml", ".yml"),
     ),
     LayoutSpec(
@@ -151,7 +151,7 @@ _ROWS = (
         open="sources.detection.voc.layout:open_voc",
         recognise="sources.detection.voc.image_folders:is_voc",
         recognise_last="sources.detection.voc.image_folders:has_voc_files",
-        options=("drop_repeated_boxes",),
+        options=("without_annotation", "drop_repeated_boxes"),
     ),
     LayoutSpec(
         "cvat",
@@ -166,10 +166,10 @@ _ROWS = (
         "labelme",
         ("Labelme",),
         "a `.json` for each image, next to it or in another folder: boxes around all shapes, or true flags as "
-        "classes if no file has shapes; images without `.json` are skipped",
+        "classes if no file has shapes",
         open="sources.detection.labelme:open_labelme",
         recognise="sources.detection.labelme:has_labelme",
-        options=("drop_repeated_boxes",),
+        options=("without_annotation", "drop_repeated_boxes"),
     ),
     LayoutSpec(
         "label-studio",

@@ -151,4 +151,4 @@ def test_the_same_images_are_found_uncovered_in_an_archive(tmp_path):
     shutil.make_archive(str(tmp_path / "yolo"), "zip", tmp_path, "yolo")
     for url in (source, tmp_path / "yolo.zip"):
         result = call("convert", url, tmp_path / f"out-{url.name}")
-        assert "skipped: 2 images in more/ that data.yaml does not name" in result.output
+        assert "skipped: 2 images in more/ that no annotation names" in result.output

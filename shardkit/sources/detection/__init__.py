@@ -1,5 +1,5 @@
 """Read the layouts of object detection: a package or a module for each format.
 
-What they share is in `paired_files` (an annotation file for each image), in `found_files` (few files that name many
-images), in `image_paths` and in `rows`. COCO reads its file into columns instead.
+What they share is in `found_files`, which opens what was found as a reading; in `files_of_images`, for formats with a
+file for each image; in `image_paths` and in `rows`.
 """

@@ -17,23 +17,20 @@ a region to ignore, as the dataset's page says.
 """
 
 import posixpath
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.sources.context import Opening
+from shardkit.sources.detection.found_files import FilesOfFolder, has_texts, open_image_files
 from shardkit.sources.detection.image_paths import split_of
-from shardkit.sources.detection.paired_files import FolderPair
-from shardkit.sources.detection.paired_texts import PairedTexts, has_texts
-from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, VISDRONE, WIDER_PERSON
 from shardkit.sources.formats.one_image import ImageFormat
+from shardkit.sources.listing import Source
+from shardkit.sources.name_index import stems_of_file
 from shardkit.sources.walking import children, files_in, folders_in, is_folder, is_image, join
 from shardkit.storage import Folder
 
-_NAME = re.compile(r"(?:gt_)?(?P<stem>.+?)(?:\.(?:jpe?g|png|bmp))?", re.IGNORECASE)  # of a text, without its ending
 _MAX_FOLDERS = 12  # folders next to each other that may hold images and texts
 _NUM_MATCHED = 8  # texts whose images are looked up
 
@@ -45,39 +42,7 @@ _FOLDERS = {
     "icdar": (),
     "wider-person": (),
 }
-_FORMATS = {one.name: one for one in (VISDRONE, DOTA, ICDAR, WIDER_PERSON)}
-
-
-@dataclass(frozen=True, slots=True)
-class BoxTexts(PairedTexts):
-    """A source of such text files.
-
-    Attributes:
-        folder: Root of the source.
-        groups: The folders of images with text files.
-        name: Name of the format.
-    """
-
-    folder: Folder
-    groups: tuple[FolderPair, ...]
-    name: str
-
-    layout = LAYOUTS["box-text"].title
-    schema = detection_schema(())
-
-    @property
-    def format(self) -> ImageFormat:  # type: ignore[override]
-        """See PairedFiles."""
-        return _FORMATS[self.name]
-
-    @property
-    def note(self) -> str:
-        """See PairedTexts."""
-        return f"texts of {self.format.title}; {self.format.note}"
-
-    def image_stem(self, stem: str) -> str:
-        """See PairedTexts."""
-        return _stem_of(stem)
+_FORMATS = (VISDRONE, DOTA, ICDAR, WIDER_PERSON)
 
 
 def is_box_texts(folder: Folder) -> bool:
@@ -85,44 +50,39 @@ def is_box_texts(folder: Folder) -> bool:
     return _find(folder) is not None
 
 
-def _stem_of(stem: str) -> str:
-    """Return the stem of an image from that of its text: ``gt_img_1`` and ``img_1.jpg`` are ``img_1``'s."""
-    name = _NAME.fullmatch(stem)
-    return name["stem"] if name else stem
-
-
-def _find(folder: Folder) -> tuple[str, tuple[FolderPair, ...]] | None:
+def _find(folder: Folder) -> tuple[ImageFormat, list[FilesOfFolder]] | None:
     bases = ["", *(name for name in folders_in(folder) if split_of(name))]
-    for one in _FORMATS.values():
-        find = _named_pairs if _FOLDERS[one.name] else _pairs_by_content
-        found = list(dict.fromkeys(pair for base in bases for pair in find(folder, base, one)))
-        if len({pair.images for pair in found}) == len(found) > 0:
-            return one.name, tuple(found)
+    for one in _FORMATS:
+        find = _named_folders if _FOLDERS[one.name] else _by_content
+        found = list(dict.fromkeys(files for base in bases for files in find(folder, base, one)))
+        if len({files.images for files in found}) == len(found) > 0:
+            return one, found
     return None
 
 
-def _named_pairs(folder: Folder, base: str, kind: ImageFormat) -> Iterator[FolderPair]:
+def _named_folders(folder: Folder, base: str, kind: ImageFormat) -> Iterator[FilesOfFolder]:
     images = join(base, "images")
     for name in _FOLDERS[kind.name] if is_folder(folder, images) else ():
         if has_texts(folder, join(base, name), kind):
-            yield FolderPair(images, join(base, name), split_of(base) if base else None)
+            yield FilesOfFolder(join(base, name, "*.txt"), images, split_of(base) if base else None)
 
 
-def _pairs_by_content(folder: Folder, base: str, kind: ImageFormat) -> Iterator[FolderPair]:
+def _by_content(folder: Folder, base: str, kind: ImageFormat) -> Iterator[FilesOfFolder]:
     """Yield folders of texts with the folder next to them, or the same, that has images of most of their names."""
     places = [base, *(join(base, name) for name in folders_in(folder, base))]
     for texts in places if len(places) <= _MAX_FOLDERS else ():
         if not has_texts(folder, texts, kind):
             continue
-        stems = [_stem_of(posixpath.splitext(posixpath.basename(path))[0]) for path in files_in(folder, texts, ".txt")]
+        stems = [posixpath.splitext(posixpath.basename(path))[0] for path in files_in(folder, texts, ".txt")]
+        wanted = [{stem, *stems_of_file(stem)} for stem in stems[:_NUM_MATCHED]]
         for images in places:
             names = (one.name for one in children(folder, images) if not one.is_folder and is_image(one.name))
-            there = {posixpath.splitext(name)[0] for name in names}
-            if 2 * len(there.intersection(stems[:_NUM_MATCHED])) > len(stems[:_NUM_MATCHED]):
-                yield FolderPair(images, texts, split_of(images) if images else None)
+            found = {posixpath.splitext(name)[0] for name in names}
+            if 2 * sum(not found.isdisjoint(some) for some in wanted) > len(wanted):
+                yield FilesOfFolder(join(texts, "*.txt"), images, split_of(images) if images else None)
 
 
-def open_box_texts(opening: Opening) -> BoxTexts:
+def open_box_texts(opening: Opening) -> Source:
     """Find the text files and their images.
 
     Raises:
@@ -135,4 +95,6 @@ def open_box_texts(opening: Opening) -> BoxTexts:
             "next to images/, nor of ICDAR or WIDER Person with images of their names"
         )
         raise DataError(msg)
-    return BoxTexts(opening.folder, found[1], found[0])
+    kind, files = found
+    remark = f"; texts of {kind.title}"
+    return open_image_files(opening, kind.name, LAYOUTS["box-text"].title, files, remark=remark)

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import BinaryIO, TypeVar
 
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
-from shardkit.sources.walking import join
+from shardkit.sources.walking import files_in, join, read_head
 from shardkit.storage import Folder, os_errors_as
 
 T = TypeVar("T")
+_TRIED = 8  # label files that are tested, because the first may be empty
 
 
 def read_records(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterable[T]]) -> Iterator[T]:
@@ -24,6 +27,12 @@ def read_records(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iter
     url = f"{folder.url}/{path}"
     with os_errors_as("read", url), folder.open(path) as file:
         yield from read(file, url)
+
+
+def has_texts(folder: Folder, path: str, kind: ImageFormat) -> bool:
+    """Return whether a folder has text files of a format, judging by the first one that is not empty."""
+    heads = (read_head(folder, tried) or b"" for tried in files_in(folder, path, ".txt")[:_TRIED])
+    return any(kind.sniff(head) for head in islice(filter(bytes.strip, heads), 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +88,7 @@ def open_found_files(
     )
     splits = {file.path: file.split for file in files if file.split is not None}
     reading = Reading(
-        images=Images(root="" if root.url == opening.folder.url else root.url),
+        images=Images("" if root.url == opening.folder.url else root.url, unnamed="near"),
         label=None if field is None else Labels(origin, kind="classes" if has_several else None),
         boxes=origin if field is None else None,
         split=Listed(splits) if splits else origin if gives_splits else None,
@@ -139,7 +148,7 @@ def open_image_files(
     splits = {glob: one.split for glob, one in zip(globs, of_folders, strict=False) if one.split is not None}
     by_folders = origin if given.get("splits") == "folders" else None
     reading = Reading(
-        images=Images(above, _only_in(of_folders), unnamed="ignore" if lists is not None else "reject"),
+        images=Images(above, unnamed="ignore" if lists is not None else "near"),
         label=None if field is None else Labels(origin, kind="classes" if has_several else None),
         boxes=origin if field is None else None,
         split=lists or (Listed(splits) if splits else by_folders),
@@ -147,8 +156,3 @@ def open_image_files(
         without_annotation=opening.options.without_annotation or "reject",
     )
     return open_reading(opening, reading, name=title, is_strict=False, remark=remark)
-
-
-def _only_in(files: Sequence[FilesOfFolder]) -> tuple[str, ...]:
-    """Return the globs of the images in some folders, so that others are counted, not rejected; () for SOURCE."""
-    return tuple(dict.fromkeys(f"{one.images}/**" for one in files)) if all(one.images for one in files) else ()

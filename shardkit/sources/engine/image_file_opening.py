@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.engine.annotation_opening import SPLITS, field_of_images, with_origin
+from shardkit.sources.engine.facts import SplitFact
 from shardkit.sources.engine.file_groups import (
     FileGroup,
     NearestImages,
@@ -39,18 +40,20 @@ class ImageFileOpening:
         folder: The folder that keys start at.
         images: Which files are examples.
         reading: The reading, which opening completes.
-        is_strict: Whether each glob has to match a file; else one of them.
         is_whole: Whether SOURCE is a folder that holds the images.
         lists: The lists that name the examples; None for none.
+        by_lists: What they give; None for none.
+        files_tree: The folder that the globs of the files start at.
     """
 
     tree: Folder
     folder: Folder
     images: ImagePaths
     reading: Reading
-    is_strict: bool
     is_whole: bool
     lists: OfLists | None
+    by_lists: SplitFact | None
+    files_tree: Folder = field(init=False)
 
     def driver(self, origin: Annotation) -> ImageFileDriver:
         """Return what enumerates the images.
@@ -61,8 +64,8 @@ class ImageFileOpening:
         """
         kind = IMAGE_FORMATS[origin.format]
         url = f"{self.folder.url.rstrip('/')}/"
-        if all(glob.startswith(url) for glob in origin.files):
-            self.tree = self.folder  # SOURCE is a file that names folders elsewhere
+        is_elsewhere = all(glob.startswith(url) for glob in origin.files)  # SOURCE is a file that names other folders
+        self.files_tree = self.folder if is_elsewhere else self.tree
         globs = tuple(glob.removeprefix(url) for glob in origin.files)
         self._check_files(kind, globs)
         complete = origin if origin.match else self._with_images(kind, origin, globs)
@@ -76,7 +79,7 @@ class ImageFileOpening:
             groups = tuple(FileGroup((glob,), images, split=split) for glob, images, split in of_globs)
         named = "\n".join(names.get(number, "") for number in range(max(names, default=-1) + 1))
         driver = ImageFileDriver(
-            self.tree,
+            self.files_tree,
             kind,
             groups,
             self.images,
@@ -85,28 +88,28 @@ class ImageFileOpening:
             policy=self.reading.without_annotation,
             class_names=tuple(names.values()) or None,
             lists=self.lists,
+            by_lists=self.by_lists,
             is_whole=self.is_whole,
         )
         return driver if self.reading.boxes is not None else self._with_field(driver, complete)
 
     def _check_files(self, kind: ImageFormat, globs: tuple[str, ...]) -> None:
-        matched = [next(matching_files(self.tree, (glob,), kind.side_files), None) is not None for glob in globs]
-        if not all(matched) if self.is_strict else not any(matched):
-            glob = globs[matched.index(False)]
+        if next(matching_files(self.files_tree, globs, kind.side_files), None) is None:
+            glob = printable(globs[0])
             msg = (
-                f"{self.tree.url}: no file matches {printable(glob)}, which the reading names; without a single "
+                f"{self.files_tree.url}: no file matches {glob}, which the reading names; without a single "
                 f"{kind.ending} file of {kind.title}, no image has an annotation"
             )
             raise CallError(msg)
 
     def _with_images(self, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]) -> Annotation:
         """Return an origin with where the images of its files are: in one folder by the same paths, or the nearest."""
-        files = scan_group(self.tree, self.folder, FileGroup(globs), self.images, kind.side_files)
+        files = scan_group(self.files_tree, self.folder, FileGroup(globs), self.images, kind.side_files)
         nearest = NearestImages(self.folder, files)
         bases: dict[str, str] = {}
         for one, glob in zip(origin.files, globs, strict=True):
             place, found = place_of(glob), Counter[str | None]()
-            for path, _ in islice(matching_files(self.tree, (glob,), kind.side_files), _FIRST):
+            for path, _ in islice(matching_files(self.files_tree, (glob,), kind.side_files), _FIRST):
                 if key := nearest.find(path, ""):
                     below = parent_of(path)[len(place) :].strip("/")
                     above = parent_of(key)
@@ -149,8 +152,8 @@ class ImageFileOpening:
 
     def _with_field(self, driver: ImageFileDriver, origin: Annotation) -> ImageFileDriver:
         """Return the driver of the classes of whole images."""
-        files = matching_files(self.tree, driver.used, driver.format.side_files)
+        files = matching_files(self.files_tree, driver.used, driver.format.side_files)
         first = [driver.read(path, entry) for path, entry in islice(files, _FIRST)]
-        self.reading, chosen, has_several = field_of_images(self.reading, origin, first, self.tree.url)
+        self.reading, chosen, has_several = field_of_images(self.reading, origin, first, self.files_tree.url)
         keeps_boxed = origin.options.get(_BOXED) == "keep"
         return replace(driver, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)

@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,7 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, rejected_file, rejected_image
 from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.facts import SplitFact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, scan_group
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists
@@ -76,7 +78,8 @@ class ImageFileDriver:
         splits_of_folders: Whether the last folder that is called like a split gives it: of the image, else of its file.
         policy: What happens to images without a file.
         class_names: Class names in label order; None if the files do not order them.
-        lists: The lists that name the examples; None for none.
+        lists: The lists that name the examples of groups without split; None for none.
+        by_lists: The split that they give; None for none.
         is_whole: Whether images in other folders are counted.
     """
 
@@ -92,6 +95,7 @@ class ImageFileDriver:
     policy: Missing = "reject"
     class_names: tuple[str, ...] | None = None
     lists: OfLists | None = None
+    by_lists: SplitFact | None = None
     is_whole: bool = False
 
     names_images = True
@@ -160,6 +164,8 @@ class ImageFileDriver:
         """See Driver; sorted by file."""
         group = self.groups[part.group]
         files = self._scan(folder, group)
+        if self.by_lists is not None and group.split is None:
+            complete = partial(_with_split, self.by_lists.values(folder), complete)
         refuse_other_count(self.tree, group.globs[0], files.num_files, part.num_files)
         if part.index == _REST:
             for kind, count in files.skipped.items():
@@ -371,6 +377,10 @@ class ImageFileDriver:
         row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
         what = f"no {self.format.ending} file of {self.format.title} is for the image; add one"
         yield from self._unannotated(row, entry, what, skipped)
+
+
+def _with_split(split_of: Values, complete: Complete, row: ListingRow) -> ListingRow:
+    return complete(row._replace(split=split_of(row.key)))
 
 
 def _stem(path: str) -> str:

@@ -151,22 +151,20 @@ class _Binding:
         reading, facts = self.reading, self.facts
         tables = driver.tables if isinstance(driver, TableDriver) else None
         has_split = tables is not None and (bool(tables.splits) or tables.columns.discards is not None)
-        if isinstance(driver, AnnotationDriver):
+        if isinstance(driver, AnnotationDriver | ImageFileDriver):
             has_split = isinstance(reading.split, Annotation | Listed)
-        elif isinstance(driver, ImageFileDriver):
-            has_split = isinstance(reading.split, Annotation) or (
-                isinstance(reading.split, Listed) and driver.lists is None
-            )
         if reading.split is not None and not has_split:
-            leaves_out = reading.images.unnamed == "ignore" and isinstance(reading.split, Listed | Column)
-            place = _UNNAMED if leaves_out else _no_split(reading.split)
-            facts.append(SplitFact(self._by_key(reading.split, "split"), place, leaves_out))
+            facts.append(self._split_fact(reading.split, self._by_key(reading.split, "split")))
         if reading.group is not None and not (tables and tables.columns.group is not None):
             facts.append(group_fact(self._by_key(reading.group, "group")))
         own = {tables.columns.names[i] for i, _ in tables.columns.features} if tables else set()
         facts += [self._feature(name, origin) for name, origin in reading.features.items() if name not in own]
         if isinstance(reading.mask, Paired):
             facts.append(MaskFact(reading.mask))
+
+    def _split_fact(self, origin: Origin, source: ByKey) -> SplitFact:
+        leaves_out = self.reading.images.unnamed == "ignore" and isinstance(origin, Listed | Column)
+        return SplitFact(source, _UNNAMED if leaves_out else _no_split(origin), leaves_out)
 
     def _feature(self, name: str, origin: Origin) -> Fact:
         if not isinstance(origin, Column):
@@ -206,22 +204,23 @@ class _Binding:
             msg = f"{origin.format}: name its files, such as {origin.format}:annotations/*.json"
             raise CallError(msg)
         if origin.format in IMAGE_FORMATS:
-            lists = self._split_lists(origin)
-            of_files = ImageFileOpening(
-                self.tree, self.folder, self.images, self.reading, self.is_strict, self.is_whole, lists
-            )
-            driver_of_files = of_files.driver(origin)
-            self.reading = of_files.reading
-            return driver_of_files
+            return self._image_file_driver(origin)
         opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
         driver = opening.driver(origin)
         self.reading = opening.reading
         return replace(driver, is_whole=self.is_whole)
 
-    def _split_lists(self, origin: Annotation) -> OfLists | None:
-        """Return the lists of splits that name the examples, if other images are left out."""
-        split = self.reading.split
-        return self._lists(split) if isinstance(split, Listed) and not {*split.lists} <= {*origin.files} else None
+    def _image_file_driver(self, origin: Annotation) -> ImageFileDriver:
+        split, lists = self.reading.split, None
+        if isinstance(split, Listed) and (named := {*split.lists} - {*origin.files}):
+            lists = self._lists(
+                replace(split, lists={path: split.lists[path] for path in split.lists if path in named})
+            )
+        by_lists = None if split is None or lists is None else self._split_fact(split, lists)
+        opening = ImageFileOpening(self.tree, self.folder, self.images, self.reading, self.is_whole, lists, by_lists)
+        driver = opening.driver(origin)
+        self.reading = opening.reading
+        return driver
 
     def _table_driver(self) -> TableDriver | None:
         label = self.reading.label

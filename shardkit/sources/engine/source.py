@@ -22,7 +22,7 @@ from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import origin_text
-from shardkit.sources.readings.values import Annotation, Origin, PathPart, Reading, files_of
+from shardkit.sources.readings.values import Annotation, Listed, Origin, PathPart, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
@@ -136,12 +136,16 @@ class ReadingSource(Source):
         added = [
             f"{name} from {printable(origin_text(origin))}{_rest_of(origin)}"
             for name, origin in self.value.facts()
-            if not of_driver
-            or not (isinstance(origin, Annotation) or set(getattr(origin, "files", ())) & set(self.driver.used))
+            if not of_driver or not self._is_of_driver(origin)
         ]
         how = "; ".join([*filter(None, [of_driver]), *added]) or "images without labels"
         place = join(self.tree.url, self.driver.used[0]) if self.has_one_file else self.folder.url
         return f"{place}: read as {self.name}: {how}{self.remark}"
+
+    def _is_of_driver(self, origin: Origin) -> bool:
+        """Return whether the driver says what an origin gives."""
+        is_listed = isinstance(origin, Listed) and not all(map(is_glob, origin.lists))
+        return isinstance(origin, Annotation) or (not is_listed and bool({*files_of(origin)} & {*self.driver.used}))
 
     @property
     def has_one_file(self) -> bool:
@@ -243,11 +247,13 @@ class ReadingSource(Source):
         if not self.driver.names_images:
             return
         if isinstance(self.driver, AnnotationDriver | ImageFileDriver):
-            if self.is_strict:
+            if self.is_strict and self.value.images.unnamed == "reject":
                 for path, entry in self._others(NamedImages(self.driver.keys(self.folder)), skipped):
                     yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped))
-            else:
-                yield from self.driver.unnamed(self.folder, skipped)
+                return
+            yield from self.driver.unnamed(self.folder, skipped)
+            for _ in self._others(NamedImages(()), skipped) if self.is_strict else ():
+                pass  # only other files count
             return
         which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
         keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"

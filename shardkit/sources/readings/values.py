@@ -28,15 +28,15 @@ class Images:
         include: Globs of the examples.
         exclude: Globs of images that are none, and are counted.
         unlabelled: Globs of images without a label on purpose: stored with label -1.
-        unnamed: What happens to images that no record of the files of labels or splits names: rejected, or left out and
-            counted.
+        unnamed: What happens to images that no record of the files of labels or splits names: rejected; left out and
+            counted (`ignore`); or rejected near images that one names, and counted in other folders (`near`).
     """
 
     root: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
-    unnamed: Literal["reject", "ignore"] = "reject"
+    unnamed: Literal["reject", "ignore", "near"] = "reject"
 
 
 @dataclass(frozen=True, slots=True)

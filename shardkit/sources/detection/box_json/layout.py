@@ -37,7 +37,7 @@ def open_box_json(opening: Opening) -> Source:
     folder, path = opening.folder, opening.file
     paths = find_json_files(folder) if path is None else [path] if format_of(folder, path) else []
     if not paths and path is None and (title := find_single_files(folder)):
-        return open_single_files(folder, title, opening.options.label_columns)
+        return open_single_files(opening, title, opening.options.label_columns)
     if not paths:
         titles = ", ".join(one.title for one in VENDORS)
         msg = f"{folder.url if path is None else f'{folder.url}/{path}'}: none of these formats was found: {titles}"

@@ -4,59 +4,27 @@ Supervisely's tags are classes of whole images, if its files have no objects.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.files import classes_of
-from shardkit.sources.detection.files_of_images import first_files
-from shardkit.sources.detection.image_classes import BoxesOrClasses, ImageClasses, first_images
-from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.detection.files_of_images import files_with, first_files, first_records
+from shardkit.sources.detection.found_files import open_image_files
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
-from shardkit.sources.formats.one_image import ImageFormat
-from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.listing import Source
+from shardkit.sources.tables.column_names import is_split
 from shardkit.sources.walking import read_head
 from shardkit.storage import Folder
 
 _FORMATS = {one.name: one for one in (SUPERVISELY, BDD_IMAGE, FUNSD, DEEP_FASHION, DARWIN)}
 
 
-@dataclass(frozen=True, slots=True)
-class BoxJsonFiles(BoxesOrClasses):
-    """A source of such files.
-
-    Attributes:
-        folder: Root of the source.
-        name: Name of the format.
-        image_classes: What gives the classes of images; None for boxes.
-        groups: The root, whose files are one group.
-    """
-
-    folder: Folder
-    name: str
-    image_classes: ImageClasses | None = None
-    groups: tuple[str, ...] = ("",)
-
-    layout = LAYOUTS["box-json"].title
-    box_schema = detection_schema(())
-
-    @property
-    def format(self) -> ImageFormat:  # type: ignore[override]
-        """See PairedFiles."""
-        return _FORMATS[self.name]
-
-    def describe(self) -> str:
-        """See Source."""
-        note = self.format.note
-        boxes = f"boxes, {note}" if note else "boxes"
-        read = self.image_classes.read if self.image_classes else boxes
-        return f"{self.folder.url}: read *.json, {self.format.title}: {read}"
-
-
-def open_single_files(folder: Folder, name: str, chosen: Sequence[str]) -> BoxJsonFiles:
+def open_single_files(opening: Opening, name: str, chosen: Sequence[str]) -> Source:
     """Decide whether files of single images are read as boxes or as classes, from the first of them.
 
     Args:
-        folder: Root of the source.
+        opening: What the user opens.
         name: Name of the format.
         chosen: The attribute that the user named; empty for none.
 
@@ -64,12 +32,22 @@ def open_single_files(folder: Folder, name: str, chosen: Sequence[str]) -> BoxJs
         DataError: No file has the attribute, or it gives splits.
         CallError: Several attributes may be the classes.
     """
-    source = BoxJsonFiles(folder, name)
-    images = [one for one in first_images(source, folder) if isinstance(one, ImageRecord)]
-    if not chosen and not any(image.attributes for image in images):
-        return source
-    attribute, _ = classes_of(folder.url, images, chosen)
-    return replace(source, image_classes=ImageClasses.of(folder.url, attribute, images, is_chosen=bool(chosen)))
+    folder, kind = opening.folder, _FORMATS[name]
+    first = first_records(folder, kind, files_with(folder, ".json"))
+    field = None
+    if chosen or any(one.attributes for one in first):
+        field, _ = classes_of(folder.url, first, chosen)
+    values = [one.attributes.get(field or "", []) for one in first]
+    every = {value for some in values for value in some}
+    if len(every) > 1 and all(map(is_split, every)):
+        msg = f"{folder.url}: {field!r} of the images gives splits ({', '.join(sorted(every))}), and nothing classes"
+        raise DataError(msg)
+    options = {"splits": "folders"} | ({"boxed": "keep"} if chosen else {})
+    several = any(len(some) > 1 for some in values)
+    title, remark = LAYOUTS["box-json"].title, f"; {kind.title}"
+    return open_image_files(
+        opening, name, title, ["**/*.json"], options, field=field, has_several=several, remark=remark
+    )
 
 
 def find_single_files(folder: Folder) -> str | None:

@@ -13,7 +13,7 @@ from shardkit.naming import printable
 from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.detection.box_json.single_files import format_of_image
-from shardkit.sources.detection.files_of_images import ImageFinder, walk
+from shardkit.sources.detection.files_of_images import ImageFinder, files_with, image_finder
 from shardkit.sources.detection.inferred.first_records import NUM_RECORDS, other_members, record_lists
 from shardkit.sources.detection.inferred.fitting import Sample, fits, other_scale, sample_images
 from shardkit.sources.detection.inferred.inference import CLASS_WORDS, Candidate, Fields, candidates, is_number
@@ -132,18 +132,18 @@ def _are_of_images(paths: Sequence[str], index: NameIndex) -> bool:
 
 
 def _of_single_images(folder: Folder, kind: str) -> Inferred | None:
-    files = walk(folder, kind)
+    files, finder = files_with(folder, kind), image_finder(folder)
     trees = dict[str, Any]()
-    for path, entry in files.pairs[:: 1 + len(files.pairs) // NUM_RECORDS]:
+    for path, entry in files[:: 1 + len(files) // NUM_RECORDS]:
         tree = tree_of(folder.read(path), kind) if entry.num_bytes <= _MAX_FILE else ""
         if isinstance(tree, dict):
             trees[path] = tree
     fields = Fields.of([*trees.values()])
     names = {way: [*values_at([*trees.values()], way)] for way in fields.of_owner(()) if way}
-    image = _naming_images(names, len(trees), files.finder.names)
-    images = {path: found[0] for path, tree in trees.items() if (found := _image_of(path, tree, image, files.finder))}
+    image = _naming_images(names, len(trees), finder.names)
+    images = {path: found[0] for path, tree in trees.items() if (found := _image_of(path, tree, image, finder))}
     if not images and candidates([*trees.values()]):
-        _refuse_rivals(folder, [*trees], files.finder.names)
+        _refuse_rivals(folder, [*trees], finder.names)
     made = Inferred(kind, (), places=tuple(dict.fromkeys(map(parent_of, images))))
     return _fitting(folder, made, image, [(key, trees[path]) for path, key in images.items()], class_names_in)
 

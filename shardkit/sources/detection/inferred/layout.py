@@ -4,90 +4,29 @@ What was inferred is said; where it is not certain, the source is refused.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
-from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.layout import open_files
 from shardkit.sources.detection.box_tables.layout import united
 from shardkit.sources.detection.box_tables.tables import open_records
-from shardkit.sources.detection.files_of_images import FilesOfImages
+from shardkit.sources.detection.found_files import open_image_files
 from shardkit.sources.detection.inferred.box_records import COLUMNS, BoxRecords
 from shardkit.sources.detection.inferred.finding import Inferred, find_inferred
-from shardkit.sources.detection.rows import detection_schema
 from shardkit.sources.folders.source_place import SourcePlace
-from shardkit.sources.formats.format import Options
-from shardkit.sources.formats.inferred.format import options_of
+from shardkit.sources.formats.inferred.format import IMAGE_BOXES, options_of
 from shardkit.sources.formats.inferred.reading import Reading, name_of
-from shardkit.sources.formats.inferred.trees import records, tree_of
-from shardkit.sources.formats.one_image import JSON_BYTES, ImageFormat
-from shardkit.sources.formats.record import ONE_CLASS, ImageRecord, encodable
+from shardkit.sources.formats.inferred.trees import records
+from shardkit.sources.formats.record import ONE_CLASS, encodable
 from shardkit.sources.formats.vendors.formats import JsonFormat
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.walking import join
-from shardkit.storage import Folder
-
-
-@dataclass(frozen=True, slots=True)
-class InferredFiles(FilesOfImages):
-    """A source of files of one image each.
-
-    Attributes:
-        folder: Root of the source.
-        kind: Ending of the files.
-        boxes: How they are read.
-        places: The folders of the files.
-        column: The field of the class; None if there is nothing to choose.
-        groups: The root, whose files are one group.
-    """
-
-    folder: Folder
-    kind: str
-    boxes: Reading
-    places: tuple[str, ...]
-    column: str | None = None
-    groups: tuple[str, ...] = ("",)
-
-    layout = LAYOUTS["boxes"].title
-    schema = detection_schema(())
-    noun = "file of boxes"
-
-    @property
-    def annotation_ending(self) -> str:  # type: ignore[override]
-        """See PairedFiles."""
-        return self.kind
-
-    @property
-    def used_files(self) -> tuple[UsedFile, ...]:
-        """See Source."""
-        return tuple(UsedFile(join(place, f"*{self.kind}"), "labels") for place in self.places)
-
-    def describe(self) -> str:
-        """See Source."""
-        of_class = f"class: {printable(self.column)}" if self.column else f"all of the class {ONE_CLASS!r}"
-        return f"{self.folder.url}: read every *{self.kind}: boxes: {self.boxes.describe()}; {of_class}"
-
-    @property
-    def format(self) -> ImageFormat:  # type: ignore[override]
-        """See PairedFiles."""
-        return ImageFormat("boxes", "boxes", self.kind, self._parse, bool, max_bytes=JSON_BYTES)
-
-    def _parse(self, data: bytes, options: Options) -> ImageRecord:
-        del options
-        tree = tree_of(data, self.kind)
-        if isinstance(tree, str):
-            return ImageRecord(bad=tree)
-        if not self.boxes.is_of(tree):
-            return ImageRecord(bad="it has other fields than the first files")
-        image = ImageRecord(number=1)
-        self.boxes.parse(image, tree, self.column)
-        return image
 
 
 def open_found(opening: Opening, only: Sequence[str] | None = None, without: str = "") -> Source | None:
@@ -109,7 +48,7 @@ def open_found(opening: Opening, only: Sequence[str] | None = None, without: str
     _refuse_uncertain(where, found)
     reading, column = _with_class(where, found.readings[0], opening)
     if not found.paths:
-        return InferredFiles(opening.folder, found.kind, reading, found.places, column)
+        return _open_files_of_images(opening, found, reading, column)
     if found.has_box_each:
         return _open_table(opening, found, reading, column)
     kind = JsonFormat(
@@ -123,6 +62,15 @@ def open_found(opening: Opening, only: Sequence[str] | None = None, without: str
     )
     options = options_of(reading, found.kind, found.inside)
     return open_files(opening, found.paths, kind, LAYOUTS["boxes"].title, options)
+
+
+def _open_files_of_images(opening: Opening, found: Inferred, reading: Reading, column: str | None) -> Source:
+    """Return the source of files of one image each."""
+    options = {**options_of(reading, found.kind, None), "splits": "folders"} | ({"class": column} if column else {})
+    of_class = f"class: {printable(column)}" if column else f"all of the class {ONE_CLASS!r}"
+    remark = f"; {reading.describe()}; {of_class}"
+    globs = [join(place, f"*{found.kind}") for place in found.places]
+    return open_image_files(opening, IMAGE_BOXES.name, LAYOUTS["boxes"].title, globs, options, remark=remark)
 
 
 def _open_table(opening: Opening, found: Inferred, reading: Reading, column: str | None) -> Source:

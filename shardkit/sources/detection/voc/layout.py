@@ -12,7 +12,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.files_of_images import walk
+from shardkit.sources.detection.files_of_images import files_with
 from shardkit.sources.detection.found_files import FilesOfFolder, open_image_files
 from shardkit.sources.detection.voc.image_folders import VocFolder, chosen_lists, find_folders, has_voc_files, is_voc
 from shardkit.sources.detection.voc.rival_folders import without_boxes
@@ -74,7 +74,7 @@ def _open_nearest(opening: Opening) -> Source:
     if not left_out:
         return open_image_files(opening, VOC.name, _TITLE, ["**/*.xml"], options)
     shown = ", ".join(f"{printable(path)}/" for path in left_out[:_FOLDERS_SHOWN])
-    places = dict.fromkeys(parent_of(path) for path, _ in walk(opening.folder, ".xml").pairs)
+    places = dict.fromkeys(parent_of(path) for path, _ in files_with(opening.folder, ".xml"))
     globs = [join(path, "*.xml") for path in places if path not in left_out]
     remark = f"; not read: {shown}, whose objects have no <bndbox>"
     return open_image_files(opening, VOC.name, _TITLE, globs, options, remark=remark)

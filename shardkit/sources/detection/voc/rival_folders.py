@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.files_of_images import walk
+from shardkit.sources.detection.files_of_images import files_with, image_finder
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.walking import join, parent_of, read_head
 from shardkit.storage import Folder
@@ -25,14 +25,14 @@ def without_boxes(opening: Opening) -> tuple[str, ...]:
     Raises:
         RefusalError: Several folders have XML files of the same images, and it is not clear which one to read.
     """
-    files = walk(opening.folder, ".xml")
-    num_images = Counter(_stem(path) for path in files.finder.images)
-    num_files = Counter(_stem(path) for path, _ in files.pairs)
+    files = files_with(opening.folder, ".xml")
+    num_images = Counter(_stem(path) for path in image_finder(opening.folder).images)
+    num_files = Counter(_stem(path) for path, _ in files)
     twice = {stem for stem, num in num_files.items() if num > num_images[stem] > 0}
     if not twice:
         return ()
     inside: dict[str, list[str]] = {}
-    for path, _ in files.pairs:
+    for path, _ in files:
         inside.setdefault(parent_of(path), []).append(path)
     stems = {place: {_stem(path) for path in paths} for place, paths in inside.items()}
     places = sorted(place for place, names in stems.items() if not names.isdisjoint(twice))

@@ -67,18 +67,14 @@ class YoloSource:
         images: Images of the splits.
         named_by: Path of the file that names the classes; '' if there is none.
         base: Path that relative entries of lists start at.
-        num_keypoint_fields: Number of keypoint fields that follow each box.
         remarks: What the user should know.
-        unlisted_clause: End of the phrase for other images, "that data.yaml does not name"; '' to not count them.
     """
 
     names: tuple[tuple[int, str], ...]
     images: tuple[YoloImages, ...]
     named_by: str
     base: str = ""
-    num_keypoint_fields: int = 0
     remarks: tuple[str, ...] = ()
-    unlisted_clause: str = ""
 
 
 def is_yolo(folder: Folder) -> bool:
@@ -146,7 +142,6 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
         DataError: There are no images.
         RefusalError: There are no class names.
     """
-    is_whole = yaml_path is None and options.root is None
     yaml_path = yaml_path or find_yaml(folder)
     if yaml_path is None:
         if options.root is not None:
@@ -182,11 +177,7 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
             images.append(YoloImages(path, split, not is_folder(root, path)))
     if data.num_keypoint_fields:
         remarks.append("keypoints are left out")
-    unlisted_clause = f"that {printable(yaml_path)} does not name" if is_whole else ""
-    source = YoloSource(
-        data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks), unlisted_clause
-    )
-    return root, source
+    return root, YoloSource(data.names, tuple(images), yaml_path, at, tuple(remarks))
 
 
 def darknet_data(folder: Folder) -> str | None:
@@ -219,8 +210,7 @@ def _darknet(folder: Folder, data_path: str) -> YoloSource:
         what = "file of `names`" if named_by is None else "list of images"
         msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or correct the line"
         raise DataError(msg)
-    unlisted_clause = f"that the lists of {printable(data_path)} do not name"
-    return YoloSource(names_in(folder, named_by), images, named_by, unlisted_clause=unlisted_clause)
+    return YoloSource(names_in(folder, named_by), images, named_by)
 
 
 def _without_yaml(folder: Folder, options: SourceOptions) -> YoloSource:
@@ -237,17 +227,15 @@ def _without_yaml(folder: Folder, options: SourceOptions) -> YoloSource:
             images += [YoloImages(join(IMAGES, name), split_of_folder(name), is_list=False) for name in below]
         else:
             images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
-    unlisted_clause = "" if mixed else f"outside the {IMAGES}/ that were read"
     named = {path: names_in(folder, path) for path in _class_files(folder, [*bases, *mixed])}
     if not named:
-        names = given_names(folder, bases, options)
-        return YoloSource(names, tuple(images), "", unlisted_clause=unlisted_clause)
+        return YoloSource(given_names(folder, bases, options), tuple(images), "")
     path = max(named, key=lambda one: len(named[one]))  # the first of equal ones
     for other, names in named.items():
         if names != named[path][: len(names)]:
             msg = f"{folder.url}: {printable(other)} and {printable(path)} name different classes"
             raise DataError(f"{msg}; make them agree, or remove the wrong one")
-    return YoloSource(named[path], tuple(images), path, unlisted_clause=unlisted_clause)
+    return YoloSource(named[path], tuple(images), path)
 
 
 def _class_files(folder: Folder, bases: list[str]) -> Iterator[str]:
