@@ -16,6 +16,7 @@ from shardkit.sources.engine.file_groups import (
     place_of,
     scan_group,
 )
+from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists
@@ -78,20 +79,25 @@ class ImageFileOpening:
             of_globs = ((glob, complete.bases.get(one, complete.images), splits.get(one)) for one, glob in pairs)
             groups = tuple(FileGroup((glob,), images, split=split) for glob, images, split in of_globs)
         named = "\n".join(names.get(number, "") for number in range(max(names, default=-1) + 1))
-        driver = ImageFileDriver(
+        reader = FileReader(
             self.files_tree,
             kind,
+            {**complete.options, "names": named} if kind.numbers_classes else complete.options,
+            self.reading.without_annotation,
+        )
+        if self.reading.boxes is None:
+            reader = self._with_field(reader, complete, globs)
+        return ImageFileDriver(
+            reader,
             groups,
             self.images,
-            options={**complete.options, "names": named} if kind.numbers_classes else complete.options,
             splits_of_folders=complete.options.get(SPLITS) == "folders",
-            policy=self.reading.without_annotation,
             class_names=tuple(names.values()) or None,
+            named_by=_named_by(complete.names, names) if kind.numbers_classes else "",
             lists=self.lists,
             by_lists=self.by_lists,
             is_whole=self.is_whole,
         )
-        return driver if self.reading.boxes is not None else self._with_field(driver, complete)
 
     def _check_files(self, kind: ImageFormat, globs: tuple[str, ...]) -> None:
         if next(matching_files(self.files_tree, globs, kind.side_files), None) is None:
@@ -111,9 +117,7 @@ class ImageFileOpening:
             place, found = place_of(glob), Counter[str | None]()
             for path, _ in islice(matching_files(self.files_tree, (glob,), kind.side_files), _FIRST):
                 if key := nearest.find(path, ""):
-                    below = parent_of(path)[len(place) :].strip("/")
-                    above = parent_of(key)
-                    found[above.removesuffix(below).rstrip("/") if f"/{above}".endswith(f"/{below}") else None] += 1
+                    found[_base_of(parent_of(key), parent_of(path)[len(place) :].strip("/"))] += 1
             if len(found) != 1 or None in found:
                 return replace(origin, match="end")
             bases[one] = str(next(iter(found)))
@@ -150,10 +154,23 @@ class ImageFileOpening:
         self.reading = replace(self.reading, classes=tuple(found.values()))
         return found, replace(origin, names=path, options=options)
 
-    def _with_field(self, driver: ImageFileDriver, origin: Annotation) -> ImageFileDriver:
-        """Return the driver of the classes of whole images."""
-        files = matching_files(self.files_tree, driver.used, driver.format.side_files)
-        first = [driver.read(path, entry) for path, entry in islice(files, _FIRST)]
+    def _with_field(self, reader: FileReader, origin: Annotation, globs: tuple[str, ...]) -> FileReader:
+        """Return the reader of the classes of whole images."""
+        files = matching_files(self.files_tree, globs, reader.format.side_files)
+        first = [reader.read(path, entry) for path, entry in islice(files, _FIRST)]
         self.reading, chosen, has_several = field_of_images(self.reading, origin, first, self.files_tree.url)
         keeps_boxed = origin.options.get(_BOXED) == "keep"
-        return replace(driver, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)
+        return replace(reader, attribute=chosen, has_several=has_several, keeps_boxed=keeps_boxed)
+
+
+def _named_by(path: str, names: Mapping[int, str]) -> str:
+    if not names:
+        return ", classes called by their numbers"
+    return f", classes of {printable(path)}" if path else ", classes as the reading names them"
+
+
+def _base_of(above: str, below: str) -> str | None:
+    """Return the folder in which an image's folder is below the same folders as its file; None if it is not."""
+    if below and not f"/{above}".endswith(f"/{below}"):
+        return None
+    return above.removesuffix(below).rstrip("/")

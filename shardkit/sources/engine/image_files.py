@@ -1,52 +1,42 @@
 """Annotations with a file for each image: pairs of an image and its file, as what enumerates examples."""
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Any
 
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.options.values import Missing
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
-from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA
-from shardkit.sources.detection.rows import annotated_rows, detection_schema, rejected_file, rejected_image
+from shardkit.reject_reasons import MISSING
+from shardkit.sources.columns import LISTING_SCHEMA
+from shardkit.sources.detection.rows import rejected_file
 from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.facts import SplitFact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, scan_group
+from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists
-from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
+from shardkit.sources.engine.unannotated import unnamed_images
 from shardkit.sources.folders.split_folders import split_of_name
-from shardkit.sources.formats.format import Options
-from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import (
-    BadRecord,
     ListingRow,
     RecordProblem,
     count_skipped,
     encodable_path,
     ending,
     rejected_row,
-    unicode_problem,
 )
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
-from shardkit.sources.walking import num_slices, read_label_file, slice_bounds
+from shardkit.sources.walking import num_slices, slice_bounds
 from shardkit.storage import Entry, Folder
 
 _OF_SCHEMA = len(LISTING_SCHEMA)
 _REST = -1  # index of the part of a group that has the files and images without a partner
 _GROUPS_SHOWN = 8  # that `describe` names
 _UNNAMED = "that no annotation names"
-_WITH_BOXES = (
-    "has boxes, unlike the first files, and classes of whole images are read; remove them, or give the files with "
-    "boxes apart"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,33 +57,23 @@ class ImageFileDriver:
     """Enumerates the images that files of annotations are for, and those that lack one.
 
     Attributes:
-        tree: The folder that the globs of the files start at.
-        format: The format.
+        reader: What reads the files.
         groups: The files and the folders of their images.
         images: Which files are images that may be examples.
-        options: Settings of the format.
-        attribute: The attribute of images that gives their classes; None for boxes.
-        has_several: Whether an image may have several classes.
-        keeps_boxed: Whether a file with boxes gives its image a class, too.
         splits_of_folders: Whether the last folder that is called like a split gives it: of the image, else of its file.
-        policy: What happens to images without a file.
         class_names: Class names in label order; None if the files do not order them.
+        named_by: What the user should know about the names of classes, beginning with ','; '' for nothing.
         lists: The lists that name the examples of groups without split; None for none.
         by_lists: The split that they give; None for none.
         is_whole: Whether images in other folders are counted.
     """
 
-    tree: Folder
-    format: ImageFormat
+    reader: FileReader
     groups: tuple[FileGroup, ...]
     images: ImagePaths
-    options: Options = field(default_factory=lambda: MappingProxyType({}))
-    attribute: str | None = None
-    has_several: bool = False
-    keeps_boxed: bool = False
     splits_of_folders: bool = False
-    policy: Missing = "reject"
     class_names: tuple[str, ...] | None = None
+    named_by: str = ""
     lists: OfLists | None = None
     by_lists: SplitFact | None = None
     is_whole: bool = False
@@ -103,9 +83,7 @@ class ImageFileDriver:
     @property
     def fields(self) -> tuple[pa.Field, ...]:
         """See Driver."""
-        if self.attribute is None:
-            return tuple(detection_schema(self.format.object_fields))[_OF_SCHEMA:]
-        return (LABEL_NAMES,) if self.has_several else ()
+        return self.reader.fields
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -120,9 +98,9 @@ class ImageFileDriver:
     def describe(self) -> str:
         """See Driver."""
         what = "boxes"
-        if self.attribute is not None:
-            several = "several classes" if self.has_several else "one class"
-            what = f"{several} per image of {printable(repr(self.attribute))}"
+        if self.reader.attribute is not None:
+            several = "several classes" if self.reader.has_several else "one class"
+            what = f"{several} per image of {printable(repr(self.reader.attribute))}"
         read = []
         for group in self.groups[:_GROUPS_SHOWN]:
             where = "of their names" if group.images is None else f"in {printable(group.images) or '.'}/"
@@ -130,8 +108,8 @@ class ImageFileDriver:
             read.append(f"{', '.join(map(printable, group.globs))} with the images {where}{split}")
         if len(self.groups) > _GROUPS_SHOWN:
             read.append(f"{len(self.groups) - _GROUPS_SHOWN:,} folders more")
-        note = f"; note: {self.format.note}" if self.format.note and self.attribute is None else ""
-        return f"{what} from {'; '.join(read)}{note}"
+        note = f"; note: {self.reader.format.note}" if self.reader.format.note and self.reader.attribute is None else ""
+        return f"{what} from {'; '.join(read)}{self.named_by}{note}"
 
     def parts(self, folder: Folder) -> list[FilesPart]:
         """See Driver; slices of each group, and a part for what has no partner."""
@@ -156,7 +134,7 @@ class ImageFileDriver:
         del part
 
     def _scan(self, folder: Folder, group: FileGroup) -> GroupFiles:
-        return scan_group(self.tree, folder, group, self.images, self.format.side_files)
+        return scan_group(self.reader.tree, folder, group, self.images, self.reader.format.side_files)
 
     def rows(
         self, folder: Folder, part: FilesPart, complete: Complete, skipped: dict[str, int]
@@ -166,7 +144,7 @@ class ImageFileDriver:
         files = self._scan(folder, group)
         if self.by_lists is not None and group.split is None:
             complete = partial(_with_split, self.by_lists.values(folder), complete)
-        refuse_other_count(self.tree, group.globs[0], files.num_files, part.num_files)
+        refuse_other_count(self.reader.tree, group.globs[0], files.num_files, part.num_files)
         if part.index == _REST:
             for kind, count in files.skipped.items():
                 count_skipped(skipped, kind, count)
@@ -180,37 +158,7 @@ class ImageFileDriver:
             if nearest is not None:
                 yield from self._nearest_rows(nearest, path, entry, complete, skipped)
             else:
-                yield from self._pair_rows(group, files.images_of[path], path, entry, complete, skipped)
-
-    def read(self, path: str, entry: Entry) -> ImageRecord:
-        """Return what a file says about its image."""
-        data = read_label_file(self.tree, path, entry.num_bytes, self.format.max_bytes)
-        return ImageRecord(bad=data) if isinstance(data, str) else self.format.parse(data, self.options)
-
-    def _pair_rows(
-        self,
-        group: FileGroup,
-        images: Sequence[tuple[str, Entry]],
-        path: str,
-        entry: Entry,
-        complete: Complete,
-        skipped: dict[str, int],
-    ) -> Iterator[ListingRow]:
-        """Yield the rows of a file and its image; of several that differ in their endings, the file has to name it."""
-        if len(images) == 1:
-            [(key, image)] = images
-            yield from self._example(key, image, group.split, path, lambda: self.read(path, entry), complete, skipped)
-            return
-        record = self.read(path, entry)
-        chosen = [key for key, _ in images if posixpath.basename(key) == posixpath.basename(record.image)]
-        names = " or ".join(repr(printable(posixpath.basename(key))) for key, _ in images)
-        for key, image in images:
-            if [key] == chosen:
-                yield from self._example(key, image, group.split, path, lambda: record, complete, skipped)
-                continue
-            belongs = f"belongs to {printable(posixpath.basename(chosen[0]))!r}" if chosen else f"may belong to {names}"
-            message = f"{printable(path)} {belongs}, which differ in their endings only; rename or remove one"
-            yield rejected_image(key, group.split, image, NO_LABEL, message)
+                yield from self.reader.pair_rows(group.split, files.images_of[path], path, entry, complete, skipped)
 
     def _nearest_rows(
         self, nearest: NearestImages, path: str, entry: Entry, complete: Complete, skipped: dict[str, int]
@@ -218,18 +166,18 @@ class ImageFileDriver:
         record: ImageRecord | None = None
         key = nearest.of_name(path)
         if key is None:
-            record = self.read(path, entry)
+            record = self.reader.read(path, entry)
             key = nearest.find(path, record.image)
         if key is not None:
             split = self._split_of(key, path)
 
             def read() -> ImageRecord:
-                return record or self.read(path, entry)
+                return record or self.reader.read(path, entry)
 
-            yield from self._example(key, nearest.images[key], split, path, read, complete, skipped)
+            yield from self.reader.example(key, nearest.images[key], split, path, read, complete, skipped)
         elif record is not None and not record.bad:
             said = printable(record.image)
-            message = f"its image {said!r} is neither where the file says nor next to it; {self.format.missing}"
+            message = f"its image {said!r} is neither where the file says nor next to it; {self.reader.format.missing}"
             yield rejected_file(path, self._split_of(path, path), message)
         else:  # a file of another tool, such as the settings of an editor
             count_skipped(skipped, ending(path))
@@ -239,60 +187,6 @@ class ImageFileDriver:
             return None
         folders = (*key.split("/")[-2::-1], *path.split("/")[-2::-1])
         return next(filter(None, map(split_of_name, folders)), None)
-
-    def _example(
-        self,
-        key: str,
-        image: Entry,
-        split: str | None,
-        path: str,
-        read: Callable[[], ImageRecord],
-        complete: Complete,
-        skipped: dict[str, int],
-    ) -> Iterator[ListingRow]:
-        """Yield the rows of an image and of the bad objects in its file, which is read if the image is an example."""
-        row = self._completed(key, image, split, complete)
-        if row.reason is not None:
-            yield row
-            return
-        record = read()
-        if problem := self._problem(record, path, skipped):
-            yield rejected_row(RecordProblem(key, *problem), row.split, image)
-            return
-        extra: tuple[Any, ...] = (record.objects, *record.size)
-        if self.attribute is not None:
-            labels = record.attributes.get(self.attribute, [])
-            extra = (labels,) if self.has_several else ()
-            row = row if self.has_several else row._replace(label_name=labels[0])
-            record = ImageRecord()
-        yield from annotated_rows(row._replace(extra=(*extra, *row.extra)), record, path, skipped, self.format.advice)
-
-    def _completed(self, key: str, image: Entry, split: str | None, complete: Complete) -> ListingRow:
-        """Return the row of an image with the facts of its key; a rejected one if it is no example."""
-        if problem := unicode_problem(key):
-            return rejected_row(problem, split, image)
-        try:
-            return complete(ListingRow(key, split, None, image.num_bytes, image.mtime_ns))
-        except BadRecord as error:
-            return rejected_row(RecordProblem(key, error.reason, str(error)), split, image)
-
-    def _problem(self, record: ImageRecord, path: str, skipped: dict[str, int]) -> tuple[str, str] | None:
-        """Return why a file gives its image nothing: the reason and the message."""
-        name = encodable_path(path)
-        if record.bad:
-            return BAD_ANNOTATION, f"{name}: {record.bad}; correct the file, or write it again"
-        if self.attribute is None:
-            if record.attributes and not record.objects and self.format.of_classes:
-                return BAD_ANNOTATION, f"{name} {self.format.of_classes}"
-            if record.attributes:
-                count_skipped(skipped, f"classes of whole images ({', '.join(record.attributes)})")
-            return None
-        if not self.keeps_boxed and (record.objects or record.problems or record.left_out):
-            return BAD_ANNOTATION, f"{name} {_WITH_BOXES}"
-        num = len(record.attributes.get(self.attribute, ()))
-        if self.has_several or num == 1:
-            return None
-        return BAD_LABEL if num else NO_LABEL, f"{name} has {num or 'no'} classes of {self.attribute!r}; give it one"
 
     def _without_partner(
         self, group: FileGroup, files: GroupFiles, complete: Complete, skipped: dict[str, int]
@@ -304,27 +198,24 @@ class ImageFileDriver:
         for path, entry in files.files_alone.items():
             if self.lists is not None and (self._are_paths or _stem(path) not in listed):
                 continue  # the line of the list is reported, or the file is of no example
-            said = posixpath.basename(self.read(path, entry).image)
+            said = posixpath.basename(self.reader.read(path, entry).image)
             if (key := images.pop(said, None)) is not None:
                 pair = [(key, files.images_alone.pop(key))]
-                yield from self._pair_rows(group, pair, path, entry, complete, skipped)
+                yield from self.reader.pair_rows(group.split, pair, path, entry, complete, skipped)
                 continue
             also = f", and no {said!r}" if said else ""
-            message = f"there is no image {_stem(path)!r} of any usual ending in {where}{also}; {self.format.missing}"
+            message = (
+                f"there is no image {_stem(path)!r} of any usual ending in {where}{also}; {self.reader.format.missing}"
+            )
             yield rejected_file(path, listed.get(_stem(path), group.split), encodable_path(message))
         for key, image in files.images_alone.items():
-            row = self._completed(key, image, group.split, complete)
+            row = self.reader.completed(key, image, group.split, complete)
             if row.reason is None:
-                name = printable(f"{_stem(key)}{self.format.ending}")
+                name = printable(f"{_stem(key)}{self.reader.format.ending}")
                 what = f"there is no {name} in {printable(group.place) or 'its folder'}; add it"
-                yield from self._unannotated(row, image, what, skipped)
+                yield from self.reader.unannotated(row, image, what, skipped)
             else:
                 yield row
-
-    def _unannotated(self, row: ListingRow, image: Entry, what: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        nulls = (None,) * (len(self.fields) - 1)
-        negative = ([], *nulls, *row.extra) if self.attribute is None or self.has_several else ()
-        yield from without_annotation(self.policy, row.key, row.split, image, what, skipped, negative)
 
     @property
     def _are_paths(self) -> bool:
@@ -355,7 +246,7 @@ class ImageFileDriver:
                 continue
             nearest = NearestImages(folder, files)
             for path, entry in files.pairs:
-                key = nearest.of_name(path) or nearest.find(path, self.read(path, entry).image)
+                key = nearest.of_name(path) or nearest.find(path, self.reader.read(path, entry).image)
                 if key is not None:
                     yield key
 
@@ -375,8 +266,8 @@ class ImageFileDriver:
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the row of an image that no file is for, by the reading's rule."""
         row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
-        what = f"no {self.format.ending} file of {self.format.title} is for the image; add one"
-        yield from self._unannotated(row, entry, what, skipped)
+        what = f"no {self.reader.format.ending} file of {self.reader.format.title} is for the image; add one"
+        yield from self.reader.unannotated(row, entry, what, skipped)
 
 
 def _with_split(split_of: Values, complete: Complete, row: ListingRow) -> ListingRow:

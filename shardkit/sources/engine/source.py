@@ -21,8 +21,8 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
-from shardkit.sources.readings.flags import origin_text
-from shardkit.sources.readings.values import Annotation, Listed, Origin, PathPart, Reading, files_of
+from shardkit.sources.readings.flags import folder_levels, origin_text
+from shardkit.sources.readings.values import Annotation, Listed, Origin, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
@@ -33,16 +33,6 @@ _UNLISTED = "that no list names"
 @dataclass(frozen=True, slots=True)
 class RestPart:
     """The part of the images that no record names, and of the files that nothing explains."""
-
-
-def folder_levels(reading: Reading) -> str:
-    """Return the folders of a path as ``<split>/<label>/…/image``; '' if other facts or files give anything."""
-    origins = dict(reading.facts())
-    parts = {name: one.path for name, one in origins.items() if isinstance(one, PathPart) and one.path >= 0}
-    if "label" not in parts or len(parts) < len(origins):
-        return ""
-    names = {index: " and ".join(name for name in parts if parts[name] == index) for index in parts.values()}
-    return "/".join([*(f"<{names.get(i, 'folder')}>" for i in range(max(names) + 1)), "…/image"])
 
 
 def _rest_of(origin: Origin) -> str:
@@ -116,8 +106,11 @@ class ReadingSource(Source):
     def used_files(self) -> tuple[UsedFile, ...]:
         """See Source."""
         uses: dict[str, Use] = {}
-        for name, origin in self.value.facts():
+        # Files of annotations may give splits, too, and the names of their classes.
+        for name, origin in sorted(self.value.facts(), key=lambda fact: not isinstance(fact[1], Annotation)):
             of_fact: Use = "splits" if name == "split" else "masks" if name == "mask" else "labels"
+            if isinstance(origin, Annotation):
+                uses[origin.names] = "class names"
             for path in files_of(origin):
                 uses.setdefault(path, of_fact)
         names = self.value.label.names if self.value.label else ""
@@ -144,8 +137,8 @@ class ReadingSource(Source):
 
     def _is_of_driver(self, origin: Origin) -> bool:
         """Return whether the driver says what an origin gives."""
-        is_listed = isinstance(origin, Listed) and not all(map(is_glob, origin.lists))
-        return isinstance(origin, Annotation) or (not is_listed and bool({*files_of(origin)} & {*self.driver.used}))
+        used = () if isinstance(origin, Listed) and not all(map(is_glob, origin.lists)) else files_of(origin)
+        return isinstance(origin, Annotation) or not {*used}.isdisjoint(self.driver.used)
 
     @property
     def has_one_file(self) -> bool:

@@ -23,6 +23,7 @@ from shardkit.sources.readings.values import (
     Paired,
     PathPart,
     PathRegex,
+    Reading,
 )
 
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -122,6 +123,16 @@ def origin_text(origin: Origin) -> str:
             return pair
         case Constant(constant=constant):
             return f"={constant}"
+
+
+def folder_levels(reading: Reading) -> str:
+    """Return the folders of a path as ``<split>/<label>/…/image``; '' if other facts or files give anything."""
+    origins = dict(reading.facts())
+    parts = {name: one.path for name, one in origins.items() if isinstance(one, PathPart) and one.path >= 0}
+    if "label" not in parts or len(parts) < len(origins):
+        return ""
+    names = {index: " and ".join(name for name in parts if parts[name] == index) for index in parts.values()}
+    return "/".join([*(f"<{names.get(i, 'folder')}>" for i in range(max(names) + 1)), "…/image"])
 
 
 def _more(map_: object) -> str:

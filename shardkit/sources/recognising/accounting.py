@@ -13,7 +13,9 @@ from shardkit.sources.claims.collecting import NamingFile, naming_files
 from shardkit.sources.claims.files_of_images import boxes_of_folders, claims_of_single_images, holds_boxes
 from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening
-from shardkit.sources.listing import Source, ending
+from shardkit.sources.engine.file_groups import is_glob
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
+from shardkit.sources.listing import Source, below, ending
 from shardkit.sources.recognising.split_lists import divided_by_lists, repeats_folders, split_columns
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.tables.split_words import split_of_file
@@ -53,6 +55,7 @@ def accounted(source: Source, opening: Opening) -> Source:
     names = ImageNames(opening.folder, opening.excluded)
     files = naming_files(opening.folder, opening.excluded, names, only_lists=not is_known)
     of_images = claims_of_single_images(opening.folder, opening.excluded, names) if is_known else []
+    of_images = [one for one in of_images if not _is_used(one.path, source, opening)]
     are_folders_labels = source.label_files == ()
     if are_folders_labels and opening.options.layout is None:
         _refuse_boxes_of_folders(names, opening)
@@ -121,13 +124,15 @@ def _refuse_pairs(files: Sequence[NamingFile], names: ImageNames, opening: Openi
                 raise UnrecognisedError(problem, remedy=f"{remedy}the classes of all of them")
 
 
-def _url(opening: Opening, path: str) -> str:
-    return f"{opening.folder.url}/{path}"
+def _is_used(path: str, source: Source, opening: Opening) -> bool:
+    """Return whether a source reads a file, by its path or by a glob."""
+    globs = (below(opening.folder, url) for url in source.label_files or ())
+    return any(path == one or (is_glob(one) and IgnoreGlob(f"/{one}").matches(path)) for one in globs)
 
 
 def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source, *, are_folders_labels: bool) -> Claim:
     claim = one.claim(names)
-    if _url(opening, one.path) in (source.label_files or ()):
+    if _is_used(one.path, source, opening):
         return replace(claim, is_used=True)
     kind = ending(one.path)
     if one.file is None:

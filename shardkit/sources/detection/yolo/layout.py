@@ -41,10 +41,7 @@ def open_yolo(opening: Opening) -> Source:
             "has an empty one; put the label files there"
         )
         raise DataError(msg)
-    named_by = f", classes of {printable(found.named_by)}" if found.named_by else ", classes as the user names them"
     remark = "".join(f"; note: {one}" for one in found.remarks)
-    if not found.names:
-        named_by = ", classes called by their numbers"
     return open_image_files(
         opening,
         YOLO.name,
@@ -54,5 +51,5 @@ def open_yolo(opening: Opening) -> Source:
         names=found.named_by,
         classes=() if found.named_by else [name for _, name in found.names],
         lists=lists,
-        remark=named_by + remark,
+        remark=remark,
     )
