@@ -22,6 +22,7 @@ from shardkit.sources.tables.formats.line_files import JoinedTable, LineFile, op
 from shardkit.sources.tables.formats.opening import column_index, open_table_with, read_prefix
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.images.joined_names import JoinedNames
+from shardkit.sources.tables.images.lookup import refuse_lost_zeros
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
 from shardkit.sources.tables.split_words import assigns_splits
 from shardkit.sources.walking import join, parent_of
@@ -149,6 +150,8 @@ class TableOpening:
         file = files[0]
         if origin.key:
             own_key = len(file.columns) - 1 if isinstance(file, JoinedNames) else column_index(file, origin.key[0])
+            if origin.match == "stem":
+                refuse_lost_zeros(file, [own_key], self.images.paths(self.folder))
             if origin.match is not None:
                 return own_key, Matching(origin.match, origin.fold, origin.base)
             columns = [own_key]
@@ -167,6 +170,8 @@ class TableOpening:
         bases = [origin.base, *(["."] if own else [])]
         found = self._naming(texts, bases, origin)
         best = max(columns, key=lambda i: found[i].count, default=None)
+        if best is None or 2 * found[best].count < len(texts[best]):
+            refuse_lost_zeros(file, columns, self.images.paths(self.folder))
         if best is None or not found[best].count:
             shown = first_of([*map(repr, file.columns)], _SHOWN)
             msg = (

@@ -1,8 +1,9 @@
 """Open Hugging Face's image folders: find the metadata files, and decide how their columns are read."""
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
@@ -31,16 +32,18 @@ from shardkit.sources.tables.formats.opening import open_table_file, read_prefix
 from shardkit.sources.tables.formats.parquet_files import ParquetFile
 from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.images.lookup import ImageLocation
+from shardkit.sources.tables.images.nearby import is_file
 from shardkit.sources.tables.layout import FoundTable, with_tables
 from shardkit.sources.tables.paths import KeyBuilder, root_of
 from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns
-from shardkit.sources.walking import children, is_dataset, is_image
+from shardkit.sources.walking import children, files_below, is_dataset, is_image, join, parent_of
 from shardkit.storage import Folder, os_errors_as
 
 _LAYOUT = LAYOUTS["metadata"].title
 NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 _IMAGE_COLUMN = "file_name"
+_NUM_LOOKED_UP = 20  # records of each table
 
 
 def has_metadata(folder: Folder) -> bool:
@@ -127,12 +130,26 @@ def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded:
         columns = replace(columns, split=None)
     elif columns.split is None:
         split_folders = bool(inner) and all(map(split_of_folder, inner))
-    found = FoundTable(folder, files[0], columns, KeyBuilder(root_of(folder)), ImageLocation())
+    location = ImageLocation(is_anywhere=_are_elsewhere(folder, files, columns.image))
+    found = FoundTable(folder, files[0], columns, KeyBuilder(root_of(folder)), location)
     reading = replace(found.reading(folder), images=Images(), classes=options.classes or ())
     others = {name: split_of_folder(name) for name in inner}
     split = PathPart(0, {} if all(others.values()) else others) if split_folders else reading.split
     base = "." if any("/" in path for path in paths) else ""
     return with_tables(replace(reading, split=split), tuple(paths), base)
+
+
+def _are_elsewhere(folder: Folder, files: Sequence[TableFile], column: int) -> bool:
+    """Return whether no image of the first records is where its table says, and one of its name is in a folder."""
+    names: set[str] = set()
+    for file in files:
+        at = file.columns.index(files[0].columns[column])
+        for record in islice(file.all_records(frozenset({at})), _NUM_LOOKED_UP):
+            path = None if record.problem else record.values[at]
+            if isinstance(path, str) and is_file(file.folder, join(parent_of(file.path), path)):
+                return False
+            names.add(posixpath.basename(str(path)))
+    return any(entry.name in names for _, entry in files_below(folder, ""))
 
 
 def _refuse_mixed_folders(files: tuple[TableFile, ...], columns: Columns, source: str) -> None:

@@ -227,7 +227,8 @@ def _of_other_images(beside: AdjacentTables) -> list[str]:
 
 def with_class_names(table: FoundTable, folder: Folder) -> FoundTable:
     """Return a table whose numbers have the names that a file in a folder gives them, if there is one."""
-    return replace(table, names=names_file_of(folder, table.file, table.columns.labels))
+    names, unused = names_file_of(folder, table.file, table.columns.labels)
+    return replace(table, names=names, unused_names=unused)
 
 
 def _open_split_lists(opening: Opening, beside: AdjacentTables, options: SourceOptions) -> Source:

@@ -17,6 +17,8 @@ from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.opening import open_table_file
 from shardkit.sources.tables.images.described_images import describing_column
+from shardkit.sources.tables.images.lookup import refuse_lost_zeros
+from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Folder
 
 _SHOWN = 3  # tables
@@ -40,6 +42,7 @@ def keeping_labels(
         yield
     except RefusalError as error:
         if tables:
+            _refuse_lost_zeros(unrelated)
             refusal = error.refusal
             shown = ", ".join(map(printable, tables[:_SHOWN]))
             hidden = " ".join(named("ignore", f"/{path}") for path in tables[:_SHOWN])
@@ -53,6 +56,15 @@ def keeping_labels(
             changes = (*of_tables, *of_names)
             error.refusal = replace(refusal, changes=changes, remedy=f"{remedy}holds no labels")
         raise
+
+
+def _refuse_lost_zeros(unrelated: Sequence[tuple[Folder, Sequence[str], SourcePlace]]) -> None:
+    """Refuse tables whose numbers are names of images without their zeros."""
+    for folder, names, _ in unrelated:
+        for name in names[:_SHOWN]:
+            file = open_table_file(folder, name, SourceOptions())
+            paths = (path for path, entry in files_below(folder, "") if is_image(entry.name))
+            refuse_lost_zeros(file, range(len(file.columns)), paths)
 
 
 def _readings(folder: Folder, names: Sequence[str], place: SourcePlace) -> list[Change]:

@@ -39,6 +39,7 @@ class FoundTable:
         keys: How paths become keys.
         image_location: How images are found.
         names: File next to the table with the names of classes that labels are numbers of; '' for none.
+        unused_names: Why such a file is not used; '' for none.
     """
 
     folder: Folder
@@ -47,6 +48,7 @@ class FoundTable:
     keys: KeyBuilder
     image_location: ImageLocation
     names: str = ""
+    unused_names: str = ""
 
     @property
     def layout(self) -> str:
@@ -57,7 +59,11 @@ class FoundTable:
     def remark(self) -> str:
         """What the user should know about the places of images and the columns."""
         left_out = [repr(self.columns.names[i]) for i in self.columns.left_out]
-        return self.image_location.remark + (f"; left out {enumerated(left_out)}" if left_out else "")
+        return (
+            self.image_location.remark
+            + (f"; left out {enumerated(left_out)}" if left_out else "")
+            + (f"; note: {self.unused_names}" * bool(self.unused_names))
+        )
 
     def reading(self, tree: Folder) -> Reading:
         """Return how it is read, with paths below a folder that holds the table."""
@@ -68,8 +74,7 @@ class FoundTable:
         kinds: dict[str, LabelKind] = {"numbers": "number"}
         kind = kinds.get(labels.kind, cast("LabelKind", labels.kind))
         names = join(above, self.names)
-        first = 0 if self.names and not self.names.endswith(".json") else None
-        label = Labels(of_label, kind, labels.separator or "", labels.uncertain, names if self.names else "", first)
+        label = Labels(of_label, kind, labels.separator or "", labels.uncertain, names if self.names else "")
 
         def column(index: int | None) -> Column | None:
             return None if index is None else self._column((columns.names[index],), file)

@@ -20,20 +20,20 @@ _MAX_BYTES = 16 << 20
 _INTEGER = re.compile(r"\d{1,9}")
 
 
-def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> str:
-    """Return the file in a folder that names the numbers of a table; '' if there is none, or none is needed."""
+def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> tuple[str, str]:
+    """Return the file in a folder that names the numbers of a table, and why one is not used; '' for none."""
     if labels.kind not in {"class", "classes"} or not labels.whole or labels.class_names:
-        return ""
+        return "", ""
     for entry in children(folder):
         if not entry.is_folder and _JSON.fullmatch(entry.name) and _from_json(folder, entry.name):
-            return entry.name
+            return entry.name, ""
     values = {record.values[labels.columns[0]] for record in read_prefix(file)}
     texts = {as_text(value) for value in values if value not in (None, "")}
     try:
-        _, first, path = find_class_names(folder, [""], texts)
-    except DataError:  # it is about something else, or counts otherwise
-        return ""
-    return path if first == 0 else ""
+        _, _, path = find_class_names(folder, [""], texts)
+    except DataError as error:  # it is about something else, or counts otherwise
+        return "", f"not used: {error}"
+    return path, ""
 
 
 def class_names_in(

@@ -8,7 +8,9 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
 from shardkit.sources.tables.images.image_folder import Placement
+from shardkit.sources.tables.images.lookup import refuse_lost_zeros
 from shardkit.sources.tables.refusals import Choice, refuse
+from shardkit.sources.walking import files_below, is_image
 
 # Returns where the images are that a column names; None if it names none. May raise CallError or DataError.
 PlaceColumn = Callable[[int], Placement | None]
@@ -68,6 +70,8 @@ def find_image(
             for i in suggestions[:_MAX_CHOICES]
         ]
         raise refuse(f"{file.url}: no column has a usual name for image paths", source, choices)
+    named_files = (path for path, entry in files_below(file.folder, "") if is_image(entry.name))
+    refuse_lost_zeros(file, [i for i, name in enumerate(file.columns) if name], named_files)
     if likely:
         listed = enumerated([repr(file.columns[i]) for i in likely])
         raise _none(

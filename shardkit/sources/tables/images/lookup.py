@@ -4,17 +4,22 @@ This applies only if none of the first records' images is where the table says; 
 """
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
-from shardkit.naming import IMAGE_ENDINGS
+from shardkit.naming import IMAGE_ENDINGS, printable
+from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord, ending, unicode_problem
 from shardkit.sources.name_index import NameIndex, name_key, uploaded_name
+from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.tables.images.prefix_folders import PrefixFolders
 from shardkit.sources.walking import join, list_if_allowed
 from shardkit.storage import Folder
+
+_MAX_IDS = 100_000  # records that are looked at for lost zeros
 
 
 @dataclass(slots=True)
@@ -119,3 +124,53 @@ def _only_one(path: str, found: list[str | None]) -> str:
         msg = f"{shown(path)} may be {keys[0]} or {keys[1]}; write the image's folder into the table"
         raise BadRecord(BAD_PATH, msg)
     return keys[0] if keys else path  # the check reports that it is missing
+
+
+def refuse_lost_zeros(file: TableFile, columns: Iterable[int], paths: Iterable[str]) -> None:
+    """Refuse a table whose numbers are names of images without the zeros that these begin with: 1 for 0001.jpg.
+
+    Args:
+        file: The table.
+        columns: Columns that may name the images.
+        paths: The images.
+
+    Raises:
+        RefusalError: Most of the numbers of a column are such names, and most are not names as they are.
+    """
+    numbers: dict[int, dict[str, str]] = {i: {} for i in columns}
+    num_records = 0
+    for record in islice(file.all_records(frozenset(numbers)), _MAX_IDS):
+        num_records += 1
+        for i in [] if record.problem else [*numbers]:
+            text = str(record.values[i]).strip()
+            if not text.isdecimal() or text.startswith("0"):
+                del numbers[i]
+            else:
+                numbers[i][text] = ""
+        if not numbers:
+            return
+    exact: set[str] = set()
+    for path in paths:
+        stem = posixpath.splitext(posixpath.basename(path))[0]
+        exact.add(stem)
+        if stem.startswith("0") and stem.isdecimal():
+            for found in numbers.values():
+                if stem.lstrip("0") in found:
+                    found[stem.lstrip("0")] = path
+    for i, found in numbers.items():
+        padded = {text: path for text, path in found.items() if path}
+        num_exact = len(exact & {*found})
+        is_id = 2 * len(found) > num_records  # a class repeats
+        if is_id and 2 * len(padded) > len(found) and 2 * num_exact <= len(found):
+            text, path = next(iter(padded.items()))
+            others = f", and {num_exact:,} are names as they are" if num_exact else ""
+            problem = (
+                f"{file.url}: {len(padded):,} of {len(found):,} values of column {file.columns[i]!r} are names of "
+                f"images without their zeros, such as {text} for {printable(path)}{others}"
+            )
+            stem = posixpath.splitext(posixpath.basename(path))[0]
+            remedy = (
+                f"write them as the images are called, {stem} instead of {text}: programs drop the zeros of a column "
+                "that is not saved as text"
+            )
+            raise RefusalError(problem, remedy=remedy)
