@@ -1,6 +1,7 @@
 """Tables whose names are not those of the files as they are, at the command line: read, or stopped with what to do."""
 
 import json
+import re
 
 import pytest
 
@@ -92,3 +93,21 @@ def test_a_file_of_class_names_next_to_numbers_is_used_or_named_as_unused(name, 
     else:
         assert classes_of(tmp_path / "out") == ["1", "2", "3"]
         assert f"note: not used: {source}/{expected}" in made.stderr
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_file_of_class_names_next_to_folders_of_numbers_is_named_as_unused(name, tmp_path):
+    file, text, first, expected = NAMED[name]
+    paths = [f"{part}/{i % 3 + first}/{one}" for part in ("train", "val") for i, one in enumerate(NAMES)]
+    source = write_tree(tmp_path / "s", pictures(paths) | {file: text.encode()})
+    made = call("convert", source, tmp_path / "out")
+    assert made.exit_code == 0, made.output
+    assert classes_of(tmp_path / "out") == [str(i + first) for i in range(3)]
+    if isinstance(expected, str):
+        assert f"note: not used: {source}/{expected}" in made.stderr
+        return
+    assert f"{file} names the numbers of the folders, and is not used" in made.stderr
+    label = re.search("`(label: .*?)`", made.stderr)[1]
+    (tmp_path / "r.yaml").write_text(f"reading: {{{label}, split: {{path: 0}}}}")
+    assert call("convert", source, tmp_path / "named", "--config", tmp_path / "r.yaml").exit_code == 0
+    assert classes_of(tmp_path / "named") == list(FLOWERS)

@@ -1,12 +1,16 @@
-"""Decide how the labels of a reading are read from the columns of a table."""
+"""Decide how the labels of a reading are read from the columns of a table; names of the numbers of folders."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
+from shardkit.naming import printable
 from shardkit.options.values import LabelType
 from shardkit.refusals import RefusalError
+from shardkit.reject_reasons import BAD_LABEL
+from shardkit.sources.engine.facts import ByKey, Values
+from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Column, Labels
@@ -14,7 +18,7 @@ from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.labels.kinds import decide_labels
 from shardkit.sources.tables.labels.reading import UNCERTAIN, word_of
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
-from shardkit.sources.tables.number_names import class_names_in
+from shardkit.sources.tables.number_names import class_names_in, names_by_number
 from shardkit.storage import Folder
 
 _ZEROS = frozenset({"0", "0.0"})  # next to -1, which may mean several things
@@ -89,3 +93,49 @@ def _as_facts(options: Mapping[str, Any], origin: Column) -> dict[str, Any]:
     if (columns := options.get("label_columns")) and tuple(columns) != origin.column:
         others["label"] = origin_text(replace(origin, column=tuple(columns)))
     return others
+
+
+@dataclass(frozen=True, slots=True)
+class NamedNumbers:
+    """Class numbers in paths with their names.
+
+    Attributes:
+        source: Where the numbers come from.
+        names: The names by number, '' for none.
+        file: The file that has them.
+    """
+
+    source: ByKey
+    names: tuple[str, ...]
+    file: str
+
+    @classmethod
+    def open(cls, tree: Folder, label: Labels, source: ByKey) -> "NamedNumbers":
+        """Return the names of numbers in a file of SOURCE.
+
+        Raises:
+            CallError: There is no such file, or it does not say which number is which.
+        """
+        names, in_file = names_by_number(tree, label.names)
+        start = label.first if in_file is None else in_file
+        if not names or start is None:
+            what = "has no number before each name" if names else "does not name classes by number"
+            msg = f"{tree.url}/{label.names}: it {what}; number them, or say `first: 0` or `first: 1` in the reading"
+            raise CallError(msg)
+        return cls(source, ("",) * start + names, label.names)
+
+    def values(self, folder: Folder) -> Values:
+        """See ByKey."""
+        values = self.source.values(folder)
+
+        def name(key: str) -> str | None:
+            text: str | None = values(key)
+            if text is None or text in self.names:
+                return text
+            number = int(text) if text.isdecimal() and text.isascii() else -1
+            if not 0 <= number < len(self.names) or not self.names[number]:
+                msg = f"{printable(text)!r} is not the number of a class in {printable(self.file)}; add it there"
+                raise BadRecord(BAD_LABEL, msg)
+            return self.names[number]
+
+        return name

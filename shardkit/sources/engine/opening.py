@@ -9,6 +9,7 @@ from shardkit.naming import printable
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.annotation_opening import AnnotationOpening
 from shardkit.sources.engine.annotations import AnnotationDriver
+from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
 from shardkit.sources.engine.facts import (
     ByKey,
@@ -143,7 +144,12 @@ class _Binding:
         label = self.reading.label
         if label is not None:
             unlabelled = tuple(map(IgnoreGlob, self.reading.images.unlabelled))
-            self.facts.append(LabelFact(self._by_key(label.origin, "label"), _no_label(label.origin), unlabelled))
+            source = self._by_key(label.origin, "label")
+            if label.names and isinstance(label.origin, PathPart | PathRegex):
+                source = named = NamedNumbers.open(self.tree, label, source)
+                classes = self.reading.classes or tuple(filter(None, named.names))
+                self.reading = replace(self.reading, classes=classes)
+            self.facts.append(LabelFact(source, _no_label(label.origin), unlabelled))
         elif self.reading.boxes is None and self.reading.mask is None:
             self.facts.append(NoLabels())
 

@@ -96,9 +96,8 @@ class Tables:
             others = [i for i, keys in enumerate(self._keys_of_tables(folder)) if row.key in keys]
             if file == others[0]:  # one row for all
                 paths = " and ".join(printable(self.files[i].path) for i in others)
-                why = f"it is in two splits: {paths}; leave it in one"
-                extra = (row.extra[0], *(None,) * len(columns.fields))
-                yield ListingRow(row.key, None, None, UNMEASURED, 0, NO_SPLIT, why, extra)
+                why, nulls = f"it is in two splits: {paths}; leave it in one", (None,) * len(columns.fields)
+                yield ListingRow(row.key, None, None, UNMEASURED, 0, NO_SPLIT, why, (row.extra[0], *nulls))
 
     @property
     def are_lists(self) -> bool:

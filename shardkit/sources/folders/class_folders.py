@@ -14,6 +14,7 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
 from shardkit.sources.readings.values import Images, Labels, PathPart, PathRegex, Reading
+from shardkit.sources.tables.number_names import find_names_file
 from shardkit.sources.walking import ancestors, children, is_dataset, join
 from shardkit.storage import Folder
 
@@ -79,7 +80,25 @@ class ClassFolders:
         """Return the source of the tree, which is that of an opening."""
         reading = self.reading()
         title = LAYOUTS["class-folders"].titles[reading.split is not None]
-        return open_reading(opening, reading, name=title, is_strict=False, remark=self.remark)
+        remark = self.remark + self._unused_names(reading)
+        return open_reading(opening, reading, name=title, is_strict=False, remark=remark)
+
+    def _unused_names(self, reading: Reading) -> str:
+        """Return the note that a file names the numbers that the label folders are called; '' for none."""
+        numbers = {name for root in self.roots for name in self._inner(root.path)}
+        if len(numbers) < 2 or self.named or not all(one.isdecimal() and one.isascii() for one in numbers):
+            return ""
+        try:
+            path, first = find_names_file(self.folder, numbers)
+        except DataError as error:
+            return f"; note: not used: {error}"
+        if not path or reading.label is None or not isinstance(reading.label.origin, PathPart):
+            return ""
+        origin = f"path: {reading.label.origin.path}, names: {path}" + (
+            f", first: {first}" if first is not None else ""
+        )
+        use = f"`label: {{{origin}}}` in the reading that `plan --write-config FILE` writes uses it"
+        return f"; note: {printable(path)} names the numbers of the folders, and is not used; {use}"
 
     def reading(self) -> Reading:
         """Return how the tree is read."""

@@ -24,16 +24,29 @@ def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> tuple[str,
     """Return the file in a folder that names the numbers of a table, and why one is not used; '' for none."""
     if labels.kind not in {"class", "classes"} or not labels.whole or labels.class_names:
         return "", ""
-    for entry in children(folder):
-        if not entry.is_folder and _JSON.fullmatch(entry.name) and _from_json(folder, entry.name):
-            return entry.name, ""
     values = {record.values[labels.columns[0]] for record in read_prefix(file)}
-    texts = {as_text(value) for value in values if value not in (None, "")}
     try:
-        _, _, path = find_class_names(folder, [""], texts)
+        return find_names_file(folder, {as_text(value) for value in values if value not in (None, "")})[0], ""
     except DataError as error:  # it is about something else, or counts otherwise
         return "", f"not used: {error}"
-    return path, ""
+
+
+def find_names_file(folder: Folder, labels: set[str]) -> tuple[str, int | None]:
+    """Return the file in a folder that names numbers, '' for none; and the number of the first, None if it says so.
+
+    Raises:
+        DataError: A file names classes, but it does not fit the numbers.
+    """
+    for entry in children(folder):
+        if not entry.is_folder and _JSON.fullmatch(entry.name) and _from_json(folder, entry.name):
+            return entry.name, None
+    _, first, path = find_class_names(folder, [""], labels)
+    return path, first if path and names_by_number(folder, path)[1] is None else None
+
+
+def names_by_number(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
+    """Return the class names in a file and the number of the first, None if it has no numbers; () for another file."""
+    return (_from_json(folder, path), 0) if path.lower().endswith(".json") else read_names(folder, path)
 
 
 def class_names_in(
@@ -55,7 +68,7 @@ def class_names_in(
         DataError: It holds none, or the labels are not those numbers.
     """
     is_json = path.lower().endswith(".json")
-    names, in_file = (_from_json(folder, path), 0) if is_json else read_names(folder, path)
+    names, in_file = names_by_number(folder, path)
     if names and in_file is not None and not only_used:
         return ("",) * in_file + names, None
     numbers = {found for one in values if isinstance(found := number_of(one, holds_text=True), int)}
