@@ -97,7 +97,7 @@ class ClassFolders:
         origin = f"path: {reading.label.origin.path}, names: {path}" + (
             f", first: {first}" if first is not None else ""
         )
-        use = f"`label: {{{origin}}}` in the reading that `plan --write-config FILE` writes uses it"
+        use = f"`label: {{{origin}}}` in a reading uses it"
         return f"; note: {printable(path)} names the numbers of the folders, and is not used; {use}"
 
     def reading(self) -> Reading:
