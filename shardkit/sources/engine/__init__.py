@@ -7,6 +7,7 @@
 | `drivers` | what enumerates the examples: `TreeDriver` lists the images of folders |
 | `tables` | `TableDriver`: the records of tables, in pieces; tables that are joined by key |
 | `table_opening`, `column_labels` | open tables: the column that names images, and what the labels are |
+| `tree_with_records` | folders whose images have labels in tables or else in their paths |
 | `facts` | facts that are added to a row by its key: from its path, from lists and tables, masks |
 | `matching` | from the text that names an image to its key |
 | `annotations`, `annotation_opening` | `AnnotationDriver`: the records of files that name many images |

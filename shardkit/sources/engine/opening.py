@@ -31,6 +31,7 @@ from shardkit.sources.engine.matching import Matching, Strip, find_matching
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
+from shardkit.sources.engine.tree_with_records import TreeWithRecords
 from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
@@ -138,7 +139,11 @@ class _Binding:
         label = self.reading.label
         is_of_folders = label is not None and isinstance(label.origin, PathPart) and not self.images.include
         accounting = (used, self.reading.images.root) if self.is_strict else None
-        return TreeDriver(depth, self.images.excluded, are_labels=is_of_folders, accounting=accounting)
+        tree = (depth, self.images.excluded, is_of_folders, accounting)
+        if label is not None and isinstance(label.origin, Column):
+            tables = self._columns(label.origin, "label").tables
+            return TreeWithRecords(*tree, TableDriver(tables, files_of(label.origin)))
+        return TreeDriver(*tree)
 
     def _add_label(self) -> None:
         label = self.reading.label
