@@ -84,13 +84,18 @@ def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
         if changes := _ranked([one for one in found if not one.unread.intersection(lost)]):
             return replace(refusal, changes=changes)
     try:
-        planned(refusal.changes[0])
+        plan = planned(refusal.changes[0])
     except (ShardkitError, OSError) as error:
         if not isinstance(error, RefusalError | RefusedDataError):
             return replace(refusal, changes=(), remedy=f"whichever is chosen, {error}")
         inner = error.refusal
         said = "; ".join(filter(None, (inner.problem, inner.remedy)))
         return replace(refusal, changes=(), remedy=f"whichever is chosen, {said}", appendix=inner.appendix)
+    if len(plan.rejected):
+        first = plan.rejected.slice(0, 1).to_pylist()[0]
+        share = f"{len(plan.rejected):,} of {counted(plan.source.num_files, 'image')}"
+        why = f"the first, {printable(first['key'])}: {first['message']}"
+        return replace(refusal, changes=(), remedy=f"whichever is chosen, {share} are rejected; {why}")
     return replace(refusal, changes=(), remedy="arrange the files like one of the layouts in `shardkit help layouts`")
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import CallError, ShardkitError
@@ -255,8 +255,8 @@ def _source_options(
     from shardkit.sources.readings.given import EXPLICIT, given_reading
 
     base, by = remembered or (None, None)
-    # A layout that the user names, and a dataset, say themselves how they are read.
-    if base is not None and (given.get("layout") or any(map(_is_dataset, (source, *also)))):
+    # A layout that the user names, and a dataset, say themselves how they are read. Several sources are another tree.
+    if base is not None and (also or given.get("layout") or _is_dataset(source)):
         base = None
     reading = given_reading(given, base)
     if reading is not None:
@@ -265,7 +265,8 @@ def _source_options(
             msg = f"{source} is a dataset, which says how it is read; leave out {what}"
             raise CallError(msg)
         kept = {name: given[name] for name in ("group_by", "readmit") if name in given}
-        return SourceOptions(reading=reading, remembered=by if reading == base else None, also=tuple(also), **kept)
+        is_base = base is not None and replace(reading, ignore=base.ignore) == base
+        return SourceOptions(reading=reading, remembered=by if is_base else None, also=tuple(also), **kept)
     options = {one.name: given[one.name] for one in fields(SourceOptions) if one.name in given}
     if given.get("unlabelled"):
         if given.get("layout") not in {None, "unlabelled"}:

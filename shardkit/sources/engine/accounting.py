@@ -6,6 +6,7 @@ from itertools import islice
 
 from shardkit.errors import DataError
 from shardkit.naming import counted, first_of, printable
+from shardkit.options.words import named
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import files_below, is_image, join, parent_of
@@ -88,11 +89,11 @@ def check_accounts(tree: Folder, root: str, accounting: Accounting, skipped: Map
     # A glob that hides a file of the reading, too, is no advice: then the files are named.
     read = {f"{parent_of(one) or '.'}/*{ending(one)}" for one in accounting.used}
     left_out = [*sorted(counts)[:_SHOWN]] if read.isdisjoint(counts) else examples
-    globs = ", ".join(repr(f"/{glob.removeprefix('./')}") for glob in left_out)
+    globs = tuple(f"/{glob.removeprefix('./')}" for glob in left_out)
     msg = (
         f"{tree.url}: the reading does not explain {counted(sum(counts.values()), 'file')}: "
-        f"{first_of(kinds, _SHOWN)}; such as {', '.join(examples)}; name the fact that they give, or leave them out by "
-        f"`ignore: [{globs}]` in the reading"
+        f"{first_of(kinds, _SHOWN)}; such as {', '.join(examples)}; name the fact that they give, or leave them out "
+        f"with {named('ignore', globs)}"
     )
     raise DataError(msg)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import Use, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, OBJECTS
@@ -260,7 +261,7 @@ class ReadingSource(Source):
             for path, entry in self._others(NamedImages(keys), skipped):
                 num += not rejects
                 if rejects:
-                    message = f"{which} it; add a record for it, or move it away"
+                    message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
                     yield self._with_split(
                         ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
                     )
@@ -274,8 +275,11 @@ class ReadingSource(Source):
             self.folder, "", () if self.images.excluded is None else (self.images.excluded,)
         ):
             if is_image(entry.name):
-                if path not in named and self.images.why_left_out(path) is None:
-                    yield path, entry
+                if path not in named:
+                    if kind := self.images.why_left_out(path):
+                        count_skipped(skipped, kind)
+                    else:
+                        yield path, entry
             elif self.is_strict:
                 accounting.count(path, skipped)
             elif not accounting.is_used(path):

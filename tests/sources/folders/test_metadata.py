@@ -161,8 +161,8 @@ def test_messages_name_the_table_and_the_line(tmp_path):
     assert [row["message"] for row in found.table.to_pylist()] == [
         None,
         None,
-        "train/metadata.jsonl does not name it; add a record for it, or move it away",
-        "train/metadata.jsonl does not name it; add a record for it, or move it away",
+        "train/metadata.jsonl does not name it; add a record for it, or leave it out with ignore",
+        "train/metadata.jsonl does not name it; add a record for it, or leave it out with ignore",
     ]
 
 

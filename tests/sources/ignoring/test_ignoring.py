@@ -92,7 +92,7 @@ def test_an_ignoring_source_survives_the_trip_to_a_worker(tmp_path):
     assert [row["key"] for row in listed(source).rows] == ["cat/1.jpg", "dog/2.jpg"]
 
 
-def test_ignoring_decides_what_is_converted_and_another_glob_is_another_conversion(tmp_path):
+def test_ignoring_decides_what_is_converted_another_glob_is_another_conversion_and_none_the_same(tmp_path):
     files = {f"{name}/{i}.png": picture(10 * at + i) for at, name in enumerate("abc") for i in range(2)}
     source = write_tree(tmp_path / "source", files)
     out = tmp_path / "out"
@@ -102,6 +102,9 @@ def test_ignoring_decides_what_is_converted_and_another_glob_is_another_conversi
     assert "skipped: 2 ignored by c/" in first.stdout
     assert json.loads((out / "manifest.json").read_text())["classes"] == ["a", "b"]
     assert "nothing to do" in call("convert", source, out, "--ignore", "c").stderr
-    other = call("convert", source, out)
+    again = call("convert", source, out)  # by the reading that it remembers
+    assert "ignored: c/, d/" in again.stderr
+    assert "nothing to do" in again.stderr
+    other = call("convert", source, out, "--ignore", "b/1.png")
     assert other.exit_code == 1
     assert "converted differently" in other.stderr
