@@ -6,7 +6,8 @@ Class folders of 1 million files of a few bytes each, listed by `shardkit plan -
 `os.scandir` and `stat` over the same folders, which keeps nothing. And a COCO file of 1 million annotations of 142,857
 images, planned the same way, compared with `json.load` of it. Every contender is a whole process. And one table of a
 million rows as CSV and as JSON Lines, and one .tar of 300,000 samples: the rates of each step of listing them, as one
-part and in the pieces that several workers list.
+part and in the pieces that several workers list. And 10 million files that are made up, listed by readings that account
+for each: by folders, and by a table that names two thirds of them.
 """
 
 import argparse
@@ -123,6 +124,7 @@ def main() -> None:
     parser.add_argument("--num-files", type=int, default=1_000_000)
     parser.add_argument("--num-annotations", type=int, default=1_000_000)
     parser.add_argument("--num-rows", type=int, default=1_000_000)
+    parser.add_argument("--num-accounted", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", type=Path, help="keep sources there for the next call; default: a temporary folder")
     given = parser.parse_args()
@@ -134,6 +136,15 @@ def main() -> None:
             f"{given.num_files:,} files in {NUM_FOLDERS:,} folders": [
                 Contender("os.scandir and stat", python("scan_floor.py", files)),
                 Contender("shardkit plan", shardkit("plan", files, *options), against="os.scandir and stat"),
+                Contender(
+                    "shardkit plan --label path:0",
+                    shardkit("plan", files, *options, "--label", "path:0"),
+                    against="os.scandir and stat",
+                ),
+            ],
+            f"accounts of {given.num_accounted:,} files": [
+                Contender(f"by {kind}", python("account_files.py", given.num_accounted, kind, work), target="1 GiB")
+                for kind in ("path", "table")
             ],
             f"COCO, {given.num_annotations:,} annotations, {json_path.stat().st_size / 1e6:,.0f} MB": [
                 Contender("json.load", python("scan_floor.py", json_path)),
