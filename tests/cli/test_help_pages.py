@@ -96,7 +96,7 @@ def test_a_terminal_gets_plain_text_of_its_width(columns, monkeypatch):
     code, _, sent = run_on_terminal("help", "sources/layouts", stdout_too=True, columns=columns)
     lines = sent.decode().replace("\r", "").split("\n")
     assert code == 0
-    assert lines[:2] == ["Layouts: which folders and label files are read", "═" * 47]
+    assert lines[:2] == ["Layouts and readings: what is read, and how to say it", "═" * 53]
     assert max(map(len, lines)) <= int(columns)
     assert not [line for line in lines if line.startswith("|") or "\x1b" in line]
     header = next(line for line in lines if "what is read" in line and "options" in line)
