@@ -31,7 +31,7 @@ class Reading:
 def read(tree, root):
     """Convert a tree as somebody would, then by each command that is printed."""
     write_tree(root / "source", tree.files)
-    given = [_place(root / "source", source) for source in tree.sources]
+    given = [placed(root / "source", source) for source in tree.sources]
     output = str(root / "OUT")
     first = call("convert", *given, output)
     if first.exit_code == 0:
@@ -58,6 +58,7 @@ def printed(stderr):
             yield shlex.split(line, comments=True)[1:], line.rpartition("  # ")[2]
 
 
-def _place(root, source):
+def placed(root, source):
+    """The argument of the command line for a source of a tree below a folder."""
     split, equals, path = source.rpartition("=")
     return f"{split}{equals}{root / path if path else root}"
