@@ -253,8 +253,11 @@ def _source_options(
     from shardkit.record_sources.datasets.key_files import Corrections, DropList
     from shardkit.sources import SourceOptions
     from shardkit.sources.readings.given import EXPLICIT, given_reading
+    from shardkit.sources.readings.values import DETECTED
 
     base, by = remembered or (None, None)
+    if given.get("reading") == DETECTED:
+        base, given = None, {name: value for name, value in given.items() if name != "reading"}
     # A layout that the user names, and a dataset, say themselves how they are read. Several sources are another tree.
     if base is not None and (also or given.get("layout") or _is_dataset(source)):
         base = None

@@ -113,7 +113,8 @@ class SourceArguments(Group):
     reading: Any = field(
         default=None,
         metadata=option(
-            "how SOURCE is read, in a YAML file as `plan --write-config FILE` writes it; in Python also a mapping",
+            "how SOURCE is read, in a YAML file as `plan --write-config FILE` writes it; in Python also a mapping; "
+            "detected: not as the dataset remembers",
             heading="Reading",
             form=WholeReading(),
             metavar="FILE",

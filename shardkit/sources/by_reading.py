@@ -1,14 +1,16 @@
 """Open SOURCE as a reading says, and explain where it does not fit the reading that a dataset remembers."""
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.archives.unpacking import Unpacker, is_archive
 from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.naming import printable
+from shardkit.options.call import Change
 from shardkit.options.words import words_of
 from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
@@ -16,10 +18,10 @@ from shardkit.sources.engine.accounting import UNEXPLAINED
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
-from shardkit.sources.listing import Source, ending
+from shardkit.sources.listing import Listing, Source, ending
 from shardkit.sources.options import Remembered, SourceOptions
 from shardkit.sources.readings.given import options_saying
-from shardkit.sources.readings.values import PathPart, Reading, files_of, renamed
+from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of, renamed
 from shardkit.sources.recognising.archives_in_folders import only_archive, with_archives
 from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
 from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems
@@ -114,6 +116,13 @@ class RememberedSource(WrappedSource):
         """See Source."""
         return f"{self.inner.describe()}, as {printable(self.remembered.url)} remembers"
 
+    def list_inner(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See WrappedSource."""
+        try:
+            yield from self.inner.list_part(part, batch_rows)
+        except (CallError, DataError) as error:
+            raise self.misfit(error) from error
+
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
         """See Source."""
         # Files of kinds that lay in the dataset's source, too, were no matter then.
@@ -138,5 +147,8 @@ def _misfit(error: ShardkitError, reading: Reading, remembered: Remembered) -> R
     said = " ".join(shlex.join(words_of(name, value)) for name, value in options_saying(reading).items())
     url = printable(remembered.url)
     problem = f"{known.problem if known else error}; {url} remembers that its source is read by {said or 'no label'}"
-    remedy = "write what differs in SOURCE as one of these options, or correct SOURCE"
-    return RefusalError(problem, known.changes if known else (), remedy=remedy)
+    changes = known.changes if known else ()
+    if remembered.is_continued:
+        return RefusalError(problem, changes, remedy="correct SOURCE, or choose another folder for OUTPUT")
+    problem = f"{problem}, and these options say what differs in SOURCE"
+    return RefusalError(problem, [*changes, Change("SOURCE is read on its own", {"reading": DETECTED})])

@@ -45,7 +45,7 @@ def test_paths_in_it_are_those_of_the_current_folder(config, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("splitz: 80/20\n", "line 1: no such option: splitz; did you mean splits?"),
+        ("splitz: 80/20\n", "line 1: no such option: splitz; did you mean split?"),
         ("seed: 1\nsplit_by: hash\n", "line 2: no such option: split_by; did you mean split-by?"),
         ("wonderful: yes\n", "line 1: no such option: wonderful; see `shardkit convert --help-all`"),
         ("seed: 1\nseed: 2\n", "line 2: seed is given twice; keep one of the lines"),

@@ -198,7 +198,7 @@ def test_a_plan_shows_which_files_are_labels_class_names_and_splits_and_which_ar
     images = {f"images/train/{i}.png": picture(i) for i in range(2)}
     shown = call("plan", write_tree(tmp_path / "yolo", {**images, **boxes, "classes.txt": b"cat\n"})).stdout
     rows = [line.split("  ") for line in re.sub(" {2,}", "  ", shown.split("\n\n")[0]).strip().splitlines()[2:]]
-    assert [row[:2] for row in rows][1:] == [["labels/train/*.txt", "labels"], ["classes.txt", "class names"]]
+    assert [row[:2] for row in rows][1:] == [["labels/train/**/*.txt", "labels"], ["classes.txt", "class names"]]
     source = write_class_folders(tmp_path / "classes", {"a": 4, "b": 4})
     names = sorted(path.relative_to(source).as_posix() for path in source.glob("*/*"))
     numbers = "".join(f"{name},{i % 3}\n" for i, name in enumerate(names))

@@ -294,3 +294,13 @@ def test_an_append_to_a_dataset_that_does_not_remember_says_so(tmp_path):
     assert appended.exit_code == 0, appended.output
     assert "does not remember how its images were read" in " ".join(appended.stderr.split())
     assert call("info", out, "--reading").exit_code == 0  # that of the new images
+
+
+def test_a_class_and_boxes_of_an_image_are_refused_until_a_dataset_stores_both(tmp_path):
+    boxes = {"images": [{"id": 1, "file_name": "cat/0.png"}], "annotations": [], "categories": []}
+    source = write_tree(tmp_path / "s", pictures("cat/0.png") | {"boxes.json": json.dumps(boxes).encode()})
+    refused = call("plan", source, "--boxes", "coco:boxes.json", "--label", "path:0")
+    assert refused.exit_code == 2
+    assert (
+        "the reading has boxes from coco:boxes.json and label from path:0, and a dataset stores one" in refused.stderr
+    )

@@ -37,6 +37,8 @@ from shardkit.options.words import named, shown
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.columns import GROUP, UNLABELLED
 from shardkit.sources.listing import Source, count_skipped
+from shardkit.sources.readings.flags import origin_text
+from shardkit.sources.readings.values import Annotation, Reading
 from shardkit.storage import Folder
 
 
@@ -155,8 +157,11 @@ class ListingCheck:
 
         Raises:
             CallError: `group_by` is neither a column nor a regular expression with a group, `classes` names
-                classes of images without labels, or `mask_padding` is missing or superfluous.
+                classes of images without labels, `mask_padding` is missing or superfluous, or the reading has several
+                kinds of labels.
         """
+        if self.source is not None and self.source.reading is not None:
+            _refuse_several_kinds(self.source.reading)
         if self.options.fit == "pad" and MASK_PATH in schema.names and self.options.mask_padding is None:
             msg = (
                 f"{named('fit', 'pad')} adds a border to masks, and only you know its class number: add "
@@ -263,6 +268,15 @@ class ListingCheck:
         # A dataset may grow by one class at a time.
         is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)
         refuse_stopping(() if found is None or is_fine else with_accepted((found,), self.options.accept))
+
+
+def _refuse_several_kinds(reading: Reading) -> None:
+    label = reading.label.origin if reading.label else None
+    origins = {"boxes": reading.boxes, "mask": reading.mask, "label": None if isinstance(label, Annotation) else label}
+    found = {name: f"{name} from {origin_text(origin)}" for name, origin in origins.items() if origin is not None}
+    if len(found) > 1:
+        one = f"a dataset stores one of class, boxes and mask so far; leave out {' or '.join(map(named, found))}"
+        raise CallError(f"the reading has {' and '.join(found.values())}, and {one}")
 
 
 def _first_problem(table: pa.Table) -> str:

@@ -108,7 +108,10 @@ class _Binding:
 
     def source(self, name: str, remark: str) -> ReadingSource:
         driver: Driver = self._annotation_driver() or self._table_driver() or self._tree_driver(self._used())
-        if isinstance(driver, TreeDriver):
+        label = self.reading.label
+        if isinstance(driver, TreeDriver) or (
+            self.reading.boxes and label and not isinstance(label.origin, Annotation)
+        ):
             self._add_label()
         self._add_other_facts(driver)
         classes, used = self.reading.classes or None, self._used()

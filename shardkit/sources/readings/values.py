@@ -16,6 +16,7 @@ from shardkit.options.values import Match, Missing
 LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
 Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]
 
+DETECTED = "detected"  # in place of a reading: that which a dataset remembers is not used
 STATED = "reading"  # the layout of a source whose reading the user states
 
 

@@ -51,15 +51,15 @@ LAYOUTS = {
     "class folders": (CLASSES, SourceOptions(), "dog"),
     "file names": (CLASSES, SourceOptions(label_pattern="^(.)"), "cat"),
     "masks": ({"images/a.png": IMAGE, "masks/a.png": IMAGE}, SourceOptions(), "masks"),
-    "voc": ({"Annotations/a.xml": XML, "JPEGImages/a.png": IMAGE}, SourceOptions(), "Annotations"),
-    "yolo": ({"classes.txt": b"cat", "images/a.png": IMAGE, "labels/a.txt": b""}, SourceOptions(), "images"),
+    "voc": ({"Annotations/a.xml": XML, "JPEGImages/a.png": IMAGE}, SourceOptions(), "Annotations/*.xml"),
+    "yolo": ({"classes.txt": b"cat", "images/a.png": IMAGE, "labels/a.txt": b""}, SourceOptions(), "labels/**/*.txt"),
 }
 
 
 @pytest.mark.parametrize(("files", "options", "hidden"), LAYOUTS.values(), ids=LAYOUTS)
 def test_a_folder_that_is_empty_on_one_worker_fails_by_host_and_path(files, options, hidden, tmp_path):
     workers = Workers(tmp_path, files, options)
-    workers.hide(hidden)
+    workers.hide(hidden.partition("/")[0])
     with claimed(workers.work) as run, pytest.raises(MachineError) as raised:
         workers.take(run)
     assert f"{workers.root}/{hidden}: host {platform.node()} sees " in str(raised.value)
