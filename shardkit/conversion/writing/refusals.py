@@ -5,6 +5,7 @@ checks on the whole inventory, with the same functions and messages. They would 
 with one exception: a label that `classes` lacks and that only boxes outside their image have.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -187,6 +188,7 @@ class ListingCheck:
     def summary(self, table: pa.Table, skipped: Mapping[str, int] | None = None) -> ListingSummary:
         """Summarise a part of the listing, given its rows and counts."""
         splits = pc.value_counts(table.filter(pc.is_null(table["reason"]))["split"]).to_pylist()
+        first = table.filter(pc.is_valid(table["reason"])).slice(0, 1).select(("key", "message")).to_pylist()
         return ListingSummary(
             num_rows=len(table),
             split_counts={split["values"]: split["counts"] for split in splits},
@@ -194,7 +196,7 @@ class ListingCheck:
             example=table["key"][0].as_py() if len(table) else "",
             is_grouped=self._is_grouped(table),
             skipped=skipped or {},
-            problem=_first_problem(table),
+            problem="".join(f"{row['key']}: {shown(row['message'])}" for row in first),
         )
 
     def _is_grouped(self, table: pa.Table) -> bool:
@@ -253,10 +255,9 @@ class ListingCheck:
     def _refuse_all_rejected(self, whole: ListingSummary) -> None:
         """Refuse a source without a good record, if a dataset remembers the reading; else make_plan reports it."""
         if whole.problem and self.source is not None:
-            error = DataError(f"none of the {whole.num_rows} images is good; the first, {whole.problem}")
-            refused = self.source.misfit(error)
-            if refused is not error:
-                raise refused
+            none_good = DataError(f"none of the {whole.num_rows} images is good; the first, {whole.problem}")
+            if (misfit := self.source.misfit(none_good)) is not none_good:
+                raise misfit
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
         """Refuse classes that cannot be right."""
@@ -279,20 +280,14 @@ def _refuse_several_kinds(reading: Reading) -> None:
         raise CallError(f"the reading has {' and '.join(found.values())}, and {one}")
 
 
-def _first_problem(table: pa.Table) -> str:
-    rejected = table.filter(pc.is_valid(table["reason"]))
-    return f"{rejected['key'][0].as_py()}: {shown(rejected['message'][0].as_py())}" if len(rejected) else ""
-
-
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
     """Return the summary of several parts."""
-    counts: dict[str | None, int] = {}
+    counts: Counter[str | None] = Counter()
     skipped: dict[str, int] = {}
     for part in parts:
+        counts.update(part.split_counts)
         for kind, count in part.skipped.items():
             count_skipped(skipped, kind, count)
-        for split, count in part.split_counts.items():
-            counts[split] = counts.get(split, 0) + count
     return ListingSummary(
         num_rows=sum(part.num_rows for part in parts),
         split_counts=counts,

@@ -240,8 +240,8 @@ class _Binding:
         label = self.reading.label
         if label is None or not isinstance(label.origin, Column) or self.reading.boxes is not None:
             return None
-        if label.origin.rest is not None:
-            return None  # the folders enumerate
+        if label.origin.rest is not None:  # the folders enumerate
+            return None
         tables = self._columns(label.origin, "label").tables
         return TableDriver(tables, tuple(file.path for file in tables.files))
 
@@ -280,8 +280,7 @@ class _Binding:
             glob = IgnoreGlob(f"/{text.lstrip('/')}")
             matching = [path for path, _ in files_below(self.tree, "") if glob.matches(path)]
             if not matching:
-                msg = f"{self.tree.url}: no file matches {printable(text)}, which the reading names"
-                raise CallError(msg)
+                raise CallError(f"{self.tree.url}: no file matches {printable(text)}, which the reading names")
             paths += matching
         return list(dict.fromkeys(paths))
 
