@@ -144,6 +144,14 @@ def test_a_table_that_names_half_of_the_images_stops(clinic, tmp_path):
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
+def test_columns_that_no_fact_names_are_said(clinic):
+    said = [option for option in SAID if "ward" not in option and option != "--feature"]
+    planned = call("plan", clinic, *said)
+    assert planned.exit_code == 0, planned.output
+    assert "left out 'ward'" in planned.stderr
+    assert "left out" not in call("plan", clinic, *SAID).stderr
+
+
 def test_a_dataset_of_an_earlier_version_says_that_it_does_not_remember(clinic, tmp_path):
     out = tmp_path / "out"
     assert call("convert", clinic, out, *SAID).exit_code == 0

@@ -255,10 +255,18 @@ class TableOpening:
             discards=split,
             group=group,
             features=tuple((i, cast("Any", types[i])) for i in features.values()),
-            left_out=(),
+            left_out=self._unnamed(file, key, origin) if what == "label" else (),
             holds_text=file.holds_text,
             split_numbers={text.lower(): value for text, value in map_.items() if value},
         )
+
+    def _unnamed(self, file: TableFile, key: int, origin: Column) -> tuple[int, ...]:
+        """Return the columns that no fact names: they are said."""
+        if origin.lines or origin.via:
+            return ()
+        facts = [one for _, one in self.reading.facts() if isinstance(one, Column) and file.path in one.files]
+        named_ = {file.columns[key], *(name for one in facts for name in (*one.key, *one.column))}
+        return tuple(i for i, name in enumerate(file.columns) if name not in named_)
 
 
 def _same(one: object, origin: Column) -> bool:

@@ -34,7 +34,7 @@ class Columns:
         discards: The column that may hold DISCARD instead of a split; None for none.
         group: The column of groups; None for none.
         features: Columns that become features, and their types.
-        left_out: Columns that do not, because they hold neither text nor numbers.
+        left_out: Columns that are not read.
         holds_text: Whether every value is text, as in CSV files.
         split_numbers: The splits that numbers in the column of splits stand for; {} if it holds names.
     """
