@@ -1,4 +1,4 @@
-"""Facts that are added to an example by its key: from its path, from lists and tables, and masks."""
+"""Facts that are added to an example by its key: from its path, and from lists and tables."""
 
 import posixpath
 import re
@@ -10,14 +10,13 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.naming import IMAGE_ENDINGS, printable, split_name_problem, split_of_folder
-from shardkit.reject_reasons import BAD_MASK, BAD_SPLIT, NO_LABEL
-from shardkit.sources.columns import GROUP, MASK_COLOURS, MASK_PATH, UNLABELLED, feature_field
+from shardkit.naming import printable, split_name_problem, split_of_folder
+from shardkit.reject_reasons import BAD_SPLIT, NO_LABEL
+from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import BadRecord, ending
-from shardkit.sources.readings.values import Constant, Paired, PathPart, PathRegex
+from shardkit.sources.listing import BadRecord
+from shardkit.sources.readings.values import Constant, PathPart, PathRegex
 from shardkit.sources.tables.column_names import split_of_text
-from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
 LEFT_OUT = "left_out"  # the reason of rows that are only counted, by their message
@@ -256,106 +255,3 @@ class NoLabels:
         """See Fact."""
         del folder
         return lambda _: (None,)
-
-
-@dataclass(frozen=True, slots=True)
-class MaskFact:
-    """The mask of an example, by a template of its path.
-
-    Attributes:
-        origin: The template.
-        colours: What the colours of masks mean, see images.check_mask; '' if masks hold numbers.
-        excluded: Path that is not listed.
-    """
-
-    origin: Paired
-    colours: str = ""
-
-    column = ""
-
-    @property
-    def fields(self) -> tuple[pa.Field, ...]:
-        """See Fact."""
-        return (MASK_PATH, MASK_COLOURS) if self.colours else (MASK_PATH,)
-
-    def values(self, folder: Folder) -> Values:
-        """See Fact."""
-        path_of, files = self.path_of, FilesOfFolders(folder)
-        more = (self.colours,) if self.colours else ()
-
-        def mask(key: str) -> tuple[str, ...]:
-            path = path_of(key)
-            found = None if path is None else files.find(path)
-            if found is None:
-                what = "its name does not fit the template of images" if path is None else f"there is no {path}"
-                raise BadRecord(NO_LABEL, f"the image has no mask: {printable(what)}; add it, or leave the image out")
-            if len(found) > 1:
-                msg = f"the image has several masks: {printable(found[0])} and {printable(found[1])}; leave one"
-                raise BadRecord(BAD_MASK, msg)
-            return (found[0], *more)
-
-        return mask
-
-    @property
-    def path_of(self) -> Callable[[str], str | None]:
-        """The function from a key to its mask's path, which may lack the ending; None if the template does not fit."""
-        return partial(_of_template, self.origin.pair, _stem_pattern(self.origin.image))
-
-
-def _stem_pattern(image: str) -> "re.Pattern[str]":
-    before, _, after = image.partition("{stem}")
-    return re.compile(f"{re.escape(before)}(.+){re.escape(after)}", re.DOTALL)
-
-
-def _of_template(template: str, stem: "re.Pattern[str]", key: str) -> str | None:
-    above, name = posixpath.split(key)
-    found = stem.fullmatch(posixpath.splitext(name)[0])
-    if found is None:
-        return None
-    folders = above.split("/") if above else []
-    try:
-        path = _FIELD.sub(lambda field: _value(field[1], folders, above, found[1], name), template)
-    except IndexError:
-        return None
-    return posixpath.normpath(path)
-
-
-_FIELD = re.compile(r"\{(-?[0-9]+|dir|stem|name)\}")
-
-
-def _value(field: str, folders: list[str], above: str, stem: str, name: str) -> str:
-    match field:
-        case "dir":
-            return above
-        case "stem":
-            return stem
-        case "name":
-            return name
-        case _:
-            return folders[int(field)]
-
-
-class FilesOfFolders:
-    """Files by their paths with and without ending; lists each folder once."""
-
-    def __init__(self, folder: Folder) -> None:
-        """Keep the folder."""
-        self._folder = folder
-        self._names: dict[str, dict[str, list[str]]] = {}
-
-    def find(self, path: str) -> list[str] | None:
-        """Return the file at a path, or those images of that path without ending; None if there is none."""
-        above, name = posixpath.split(path)
-        if above not in self._names:
-            names: dict[str, list[str]] = {}
-            for entry in children(self._folder, above):
-                if not entry.is_folder:
-                    names[entry.name] = [join(above, entry.name)]
-            for file in [*names]:
-                if ending(file) in IMAGE_ENDINGS:
-                    stem = posixpath.splitext(file)[0]
-                    names.setdefault(stem, [])
-                    if stem not in {*names[stem]}:
-                        names[stem].append(join(above, file))
-            self._names[above] = names
-        return self._names[above].get(name) or None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardkit.naming import printable
+from shardkit.sources.engine.mask_paths import MASKS, MaskPaths
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import unicode_problem
 from shardkit.sources.walking import files_below, is_image
@@ -18,11 +19,13 @@ class ImagePaths:
         include: Globs of the examples; () for all.
         exclude: Globs of images that are none.
         excluded: Path that is not listed, because it is the output; None for none.
+        masks: Where masks are, which are no examples; None for none.
     """
 
     include: tuple[IgnoreGlob, ...] = ()
     exclude: tuple[IgnoreGlob, ...] = ()
     excluded: str | None = None
+    masks: MaskPaths | None = None
 
     def paths(self, folder: Folder, below: str = "") -> Iterator[str]:
         """Yield the paths of the images of a folder that are below a path in it."""
@@ -33,12 +36,14 @@ class ImagePaths:
     @property
     def are_chosen(self) -> bool:
         """Whether not all images are examples."""
-        return bool(self.include or self.exclude or self.excluded is not None)
+        return bool(self.include or self.exclude or self.masks or self.excluded is not None)
 
     def why_left_out(self, path: str) -> str | None:
         """Return how an image that is no example is counted; None if it is one."""
         if self.excluded is not None and path.startswith(f"{self.excluded}/"):
             return "images in the folder of the output"
+        if self.masks is not None and self.masks.is_mask(path):
+            return MASKS
         if glob := next((one for one in self.exclude if one.matches(path)), None):
             return f"excluded by {printable(glob.text)}"
         if self.include and not any(one.matches(path) for one in self.include):

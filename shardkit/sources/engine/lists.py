@@ -1,18 +1,22 @@
 """Lists of images: each list stands for one value."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.reject_reasons import MISSING
 from shardkit.sources.engine.facts import Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
+from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.opening import column_index, open_table_with
 from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.unlisted_images import NamedImages
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
@@ -40,6 +44,7 @@ class OfLists:
         rest: Value of the images in no list; None if they have none.
         images: Which files are images that they may name.
         bases: Folders that the names in some lists start at, by their paths, instead of that of `matching`.
+        expression: Regular expression of lines, whose group `image` is the name; '' if all of the line is.
     """
 
     folder: Folder
@@ -51,6 +56,7 @@ class OfLists:
     rest: str | None
     images: ImagePaths
     bases: Mapping[str, str] = field(default_factory=dict)
+    expression: str = ""
 
     def lines(self) -> Iterator[ListLine]:
         """Yield the lines that are not empty and no comments."""
@@ -61,8 +67,10 @@ class OfLists:
                     yield ListLine(path, record.line, str(record.values[column]), value)
         for path, value in () if self.tables else self.lists:
             for fields in read_fields(self.folder, path, "\n"):
-                if not fields.values[0].startswith("#"):
-                    yield ListLine(path, fields.line, fields.values[0], value)
+                text = fields.values[0]
+                if not text.startswith("#"):
+                    found = re.fullmatch(self.expression, text) if self.expression else None
+                    yield ListLine(path, fields.line, found["image"] if found else text, value)
 
     def values(self, folder: Folder) -> Values:
         """See ByKey."""
@@ -98,6 +106,16 @@ class OfLists:
             if key:
                 found.setdefault(key, line)
         return {key: line.value for key, line in found.items()}
+
+
+def lines_without_image(folder: Folder, lists: OfLists) -> Iterator[ListingRow]:
+    """Yield a rejected row for each line that names no image."""
+    keys = NamedImages(lists.images.paths(folder))
+    for line, key in lists.keyed_lines(folder):
+        if key is None or key not in keys:
+            name = encodable_path(f"{line.path}, line {line.line}")
+            message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
+            yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
 
 
 def open_list(folder: Folder, path: str, key: str) -> TableFile:

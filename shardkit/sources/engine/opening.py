@@ -16,7 +16,6 @@ from shardkit.sources.engine.facts import (
     ColumnFact,
     Fact,
     LabelFact,
-    MaskFact,
     NoLabels,
     OfPath,
     SplitFact,
@@ -27,6 +26,7 @@ from shardkit.sources.engine.image_file_opening import ImageFileOpening
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
+from shardkit.sources.engine.masks import mask_paths, open_masks
 from shardkit.sources.engine.matching import Matching, Strip, find_matching
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
@@ -80,7 +80,8 @@ def open_reading(
     elif root:
         at = opening.below(root)
     include, exclude = (tuple(map(IgnoreGlob, some)) for some in (reading.images.include, reading.images.exclude))
-    images = ImagePaths(include, exclude, at.excluded)
+    masks = mask_paths(reading.mask) if isinstance(reading.mask, Paired) else None
+    images = ImagePaths(include, exclude, at.excluded, masks)
     is_whole = opening.file is None and at.folder.url == opening.folder.url
     return _Binding(opening.folder, at.folder, images, reading, is_strict, is_whole).source(name, remark)
 
@@ -174,7 +175,8 @@ class _Binding:
         own = {tables.columns.names[i] for i, _ in tables.columns.features} if tables else set()
         facts += [self._feature(name, origin) for name, origin in reading.features.items() if name not in own]
         if isinstance(reading.mask, Paired):
-            facts.append(MaskFact(reading.mask))
+            self.reading, mask = open_masks(self.tree, self.folder, self.images, self.reading)
+            facts.append(mask)
 
     def _split_fact(self, origin: Origin, source: ByKey) -> SplitFact:
         leaves_out = self.reading.images.unnamed == "ignore" and isinstance(origin, Listed | Column)
@@ -252,7 +254,9 @@ class _Binding:
         matching = Matching(origin.match or "path", origin.fold, origin.base)
         strip, rest = Strip.parse(origin.strip), origin.rest
         pairs = (*origin.lists.items(),)
-        lists = OfLists(self.tree, pairs, tables, origin.names, matching, strip, rest, self.images, origin.bases)
+        lists = OfLists(
+            self.tree, pairs, tables, origin.names, matching, strip, rest, self.images, origin.bases, origin.lines
+        )
         if origin.match is not None:
             return lists
         texts = {"": [strip.of(line.text) for line in islice(lists.lines(), NUM_SAMPLED)]}

@@ -7,18 +7,22 @@ from typing import Any
 
 import pyarrow as pa
 
+from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.options.words import named
-from shardkit.reject_reasons import NO_LABEL
+from shardkit.reject_reasons import MISSING, NO_LABEL
 from shardkit.sources.claims.claim import Use, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact, Values
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.lists import OfLists, lines_without_image
+from shardkit.sources.engine.mask_paths import MASKS
+from shardkit.sources.engine.masks import NO_IMAGE, masks_without_image
 from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
@@ -101,7 +105,8 @@ class ReadingSource(Source):
     @property
     def label_files(self) -> tuple[str, ...]:
         """See Source."""
-        return tuple(join(self.tree.url, path) for path in self.used)
+        masks = () if self.images.masks is None else self.images.masks.globs
+        return tuple(join(self.tree.url, path) for path in (*masks, *self.used))
 
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
@@ -113,9 +118,13 @@ class ReadingSource(Source):
             if isinstance(origin, Annotation):
                 uses[origin.names] = "class names"
             for path in files_of(origin):
-                uses.setdefault(path, of_fact)
+                uses.setdefault(path, "class names" if of_fact == "masks" else of_fact)
         names = self.value.label.names if self.value.label else ""
-        return tuple(UsedFile(path, uses.get(path, "class names" if path == names else "labels")) for path in self.used)
+        masks = () if self.images.masks is None else self.images.masks.globs
+        return (
+            *(UsedFile(path, "masks") for path in masks),
+            *(UsedFile(path, uses.get(path, "class names" if path == names else "labels")) for path in self.used),
+        )
 
     @property
     def takes_splits(self) -> bool:
@@ -148,7 +157,7 @@ class ReadingSource(Source):
 
     def parts(self) -> Sequence[Any]:
         """See Source."""
-        has_rest = self.driver.names_images or bool(self.root)
+        has_rest = self.driver.names_images or bool(self.root) or self.images.masks is not None
         return [*self.driver.parts(self.folder), *([RestPart()] if has_rest else [])]
 
     def listed_folders(self, part: Any) -> Sequence[str]:
@@ -227,10 +236,11 @@ class ReadingSource(Source):
                 yield row
             elif row.reason == LEFT_OUT:
                 count_skipped(skipped, row.message or "")
-            elif is_image(row.key) and (kind := self.images.why_left_out(row.key)):
-                count_skipped(skipped, kind)
+            elif is_image(row.key) and (kind := self.images.why_left_out(row.key)) not in {None, MASKS}:
+                count_skipped(skipped, kind or "")
             else:
                 yield row if row.split is not None or self.driver.names_images else self._with_split(row)
+        skipped.pop(MASKS, None)  # each is of an image, or rejected
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
@@ -238,7 +248,13 @@ class ReadingSource(Source):
             outside = Accounting(self.used)
             for path, _ in files_below(self.tree, "", (self.root,)):
                 outside.count(path, skipped)
+        for path, entry, image in masks_without_image(self.folder, self.images):
+            row = ListingRow(image or path, None, None, entry.num_bytes, entry.mtime_ns, MISSING, NO_IMAGE)
+            yield self._with_split(row)._replace(key=path)
         if not self.driver.names_images:
+            for fact in self.facts:
+                if isinstance(fact, SplitFact) and fact.leaves_out and isinstance(fact.source, OfLists):
+                    yield from lines_without_image(self.folder, fact.source)
             return
         if isinstance(self.driver, AnnotationDriver | ImageFileDriver):
             if self.is_strict and self.value.images.unnamed == "reject":
@@ -288,7 +304,7 @@ class ReadingSource(Source):
     def _with_split(self, row: ListingRow) -> ListingRow:
         """Return a rejected row with the split of its path, if it has one."""
         if (split := self._values_of("split")) is not None:
-            with contextlib.suppress(BadRecord):
+            with contextlib.suppress(BadRecord, DataError):
                 return row._replace(split=split(row.key))
         return row
 

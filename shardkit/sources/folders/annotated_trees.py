@@ -15,13 +15,13 @@ from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.class_levels import innermost, trees_alone
 from shardkit.sources.folders.copies import are_versions
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, holds_image, listed
-from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.instances import refuse_instances
 from shardkit.sources.folders.masks.matching import pairs_in, pairs_in_one_folder
 from shardkit.sources.folders.masks.pairs import find_pairs
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import says_nothing, splits_of
 from shardkit.sources.listing import ending
+from shardkit.sources.mask_pixels import are_masks, images_below
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 

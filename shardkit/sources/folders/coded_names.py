@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.first_images import listed
-from shardkit.sources.folders.masks.by_content import images_below
 from shardkit.sources.folders.name_fields import NameField, form_of
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
+from shardkit.sources.mask_pixels import images_below
 from shardkit.storage import Folder
 
 _NUM_NAMES = 200  # of each folder that are looked at

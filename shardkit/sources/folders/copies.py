@@ -9,11 +9,11 @@ from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import listed
-from shardkit.sources.folders.masks.by_content import images_below
 from shardkit.sources.folders.masks.matching import common_end
 from shardkit.sources.folders.paired_folders import look_alike, show_the_same
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import is_ignored
+from shardkit.sources.mask_pixels import images_below
 from shardkit.sources.walking import children, is_folder, is_image, join
 from shardkit.storage import Folder
 

@@ -10,11 +10,11 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.class_folders import label_folders
 from shardkit.sources.folders.first_images import NUM_SAMPLED, has_images, listed
-from shardkit.sources.folders.masks.by_content import are_masks, images_below
 from shardkit.sources.folders.masks.matching import SAYS_MASKS
 from shardkit.sources.folders.paired_folders import are_paired, look_alike
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
 from shardkit.sources.folders.split_folders import mix_splits, number_of_word, numbered_end, says_nothing, splits_of
+from shardkit.sources.mask_pixels import are_masks, images_below
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 

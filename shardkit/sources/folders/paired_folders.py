@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
-from shardkit.sources.folders.masks.by_content import images_below
+from shardkit.sources.mask_pixels import images_below
 from shardkit.sources.walking import read_sample
 from shardkit.storage import Folder
 

@@ -119,8 +119,8 @@ def origin_text(origin: Origin) -> str:
             return ",".join(f"{path}={value}" for path, value in lists.items())
         case Annotation(format=name, files=files):
             return f"{name}:{';'.join(files)}" if files else name
-        case Paired(pair=pair):
-            return pair
+        case Paired(pair=pair, also=also):
+            return pair + (f" and {len(also)} more" if also else "")
         case Constant(constant=constant):
             return f"={constant}"
 

@@ -17,6 +17,7 @@ LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
 Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]
 
 DETECTED = "detected"  # in place of a reading: that which a dataset remembers is not used
+NUMBERS, TWO_COLOURS = "numbers", "black-and-white"  # palettes of masks that no file describes
 STATED = "reading"  # the layout of a source whose reading the user states
 
 
@@ -122,6 +123,7 @@ class Listed:
         strip: As in Column.
         fold: As in Column.
         rest: Value of the images in no list; None: they have none.
+        lines: Regular expression of a line, whose group `image` is the name; '' if all of the line is.
     """
 
     lists: Mapping[str, str]
@@ -132,6 +134,7 @@ class Listed:
     strip: tuple[str, ...] = ()
     fold: bool = False
     rest: str | None = None
+    lines: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +168,25 @@ class Paired:
     """A file of each image, by a template of its path: ``{0}/masks/{stem}_mask.png``.
 
     Attributes:
-        pair: The template below the root. ``{0}`` and ``{-1}`` are folders of the image's path, ``{dir}`` is all
-            of them, ``{stem}`` is its name without ending, ``{name}`` its name.
-        image: Template of the image's stem: ``{stem}_sat`` takes ``_sat`` off it first.
-        palette: File that says what the colours or numbers of masks mean; '' for none.
+        pair: The template below the root, with the file's ending, or for any. ``{0}`` and ``{-1}`` are folders of the
+            image's path, ``{dir}`` is what the image's template has there, or all of them, ``{stem}`` is the image's
+            name without ending, ``{name}`` its name.
+        image: Template of the image's path without ending, such as ``images/{dir}/{stem}``; without a folder, of its
+            name: ``{stem}_sat`` takes ``_sat`` off it first.
+        also: Further templates and those of their images. The first one whose file exists counts.
+        palette: File that says what the colours or numbers of masks mean, or ``numbers``, or ``black-and-white``; ''
+            to find out which of the two.
     """
 
     pair: str
     image: str = "{stem}"
+    also: Mapping[str, str] = field(default_factory=dict)
     palette: str = ""
+
+    @property
+    def file(self) -> str:
+        """The file that says what the pixels of masks mean; '' for none."""
+        return "" if self.palette in {NUMBERS, TWO_COLOURS} else self.palette
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +281,8 @@ def files_of(origin: Origin) -> tuple[str, ...]:
             return (*files, names) if names else files
         case Listed(lists=lists):
             return tuple(lists)
-        case Paired(palette=palette) if palette:
-            return (palette,)
+        case Paired(file=file) if file:
+            return (file,)
     return ()
 
 
@@ -309,8 +322,8 @@ def below(reading: Reading, above: str) -> Reading:
                     bases={path(one): base for one, base in bases.items()},
                     names=path(names) if names else "",
                 )
-            case Paired(palette=palette) if palette:
-                return replace(origin, palette=path(palette))
+            case Paired(file=file) if file:
+                return replace(origin, palette=path(file))
         return origin
 
     moved = _mapped(reading, placed)

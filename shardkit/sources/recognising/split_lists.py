@@ -178,7 +178,9 @@ def _divided(source: Source, lists: dict[str, SplitList], above: str, opening: O
         isinstance(found, ReadingSource)
         and found.value.split is None
         and found.tree.url.startswith(opening.folder.url)
-        and (origin := _origin([*chosen.values()], above, has_rest=has_rest))
+        and (
+            origin := _origin([*chosen.values()], above, has_rest=has_rest, names_masks=found.images.masks is not None)
+        )
     ):
         value = below(found.value, relative(opening.folder, found.tree))
         images = value.images if has_rest else replace(value.images, unnamed="ignore")
@@ -187,16 +189,18 @@ def _divided(source: Source, lists: dict[str, SplitList], above: str, opening: O
     return ListedSplits(source.folder, source, tuple(chosen.values()), above, has_rest)
 
 
-def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool) -> Listed | Column | None:
+def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_masks: bool) -> Listed | Column | None:
     """Return lists of splits as an origin; None if their names begin in several ways.
 
     Args:
         lists: The lists.
         root: Folder of the images.
         has_rest: Whether images that no list names are for training.
+        names_masks: Whether names may be those of masks, with another ending than the image's.
     """
     first = lists[0]
-    match: Match = "end" if first.num_parts > 1 else "name" if first.has_ending else "stem"
+    is_name = first.has_ending and not names_masks
+    match: Match = "end" if first.num_parts > 1 else "name" if is_name else "stem"
     begins = {one.begin_of(text) for one in lists for text in one.texts()} if match == "end" else {""}
     if len(begins) > 1 or any(one.num_parts != first.num_parts for one in lists):
         return None

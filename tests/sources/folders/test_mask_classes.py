@@ -3,8 +3,9 @@ import pytest
 
 from shardkit import read_manifest
 from shardkit.errors import DataError
-from shardkit.sources.folders.masks.class_names import MaskClasses, find_classes
+from shardkit.sources.folders.masks.class_names import find_palette
 from shardkit.sources.folders.masks.part import Part
+from shardkit.sources.formats.palettes import Palette, read_palette
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
 
@@ -35,13 +36,15 @@ FILES = {
 
 def found(tmp_path, name, lines):
     write_tree(tmp_path, {name: "".join(f"{line}\n" for line in lines).encode()})
-    return find_classes(open_folder(str(tmp_path)), PARTS)
+    folder = open_folder(str(tmp_path))
+    assert find_palette(folder, PARTS) == (name, ())
+    return read_palette(folder, name)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_classes_and_colours_of_masks(name, tmp_path):
     lines, names, colours = FILES[name]
-    assert found(tmp_path, name, lines) == MaskClasses(names, colours, name)
+    assert found(tmp_path, name, lines) == Palette(names, colours)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,8 @@ VISTAS = [Part("training/images", "training/v1.2/labels", "train", with_splits=F
 def test_names_of_mapillary_vistas(tmp_path):
     def named(labels):
         write_tree(tmp_path, {"config_v1.2.json": f'{{"labels": {labels}}}'.encode()})
-        return find_classes(open_folder(str(tmp_path)), VISTAS).names
+        folder = open_folder(str(tmp_path))
+        return read_palette(folder, find_palette(folder, VISTAS)[0]).names
 
     assert named('[{"readable": "Bird", "name": "animal--bird"}]') == ("Bird",)
     # Two classes of one readable name are told apart by the other one.

@@ -37,7 +37,7 @@ TREES = {
     ),
     "images beside the splits below": (
         ["images/train/1.jpg", "images/2.jpg", "masks/train/1.png", "masks/2.png"],
-        [("images/2.jpg", None, "masks/2.png"), ("images/train/1.jpg", "train", "masks/train/1.png")],
+        [("images/2.jpg", None, "bad_split"), ("images/train/1.jpg", "train", "masks/train/1.png")],
     ),
     "a split's name among other folders is no split": (
         ["images/train/1.jpg", "images/bus/1.jpg", "masks/train/1.png", "masks/bus/1.png"],
@@ -230,11 +230,10 @@ def test_the_user_is_told_how_it_was_read(tmp_path):
     source = opened(root)
     assert source.layout == "images and masks"
     assert source.describe() == (
-        f"{root}: read as images and masks, paired by stem: train/images/ with train/masks/ as train; "
-        "val/images/ with no masks as validation"
+        f"{root}: read as images and masks: split from path:0; mask from {{0}}/masks/{{dir}}/{{stem}}"
     )
     below = write_tree(tmp_path / "below", ["images/val/1.jpg", "masks/val/1.png"])
-    assert opened(below).describe().endswith("images/ with masks/, the split from the folders in them")
+    assert opened(below).describe().endswith("split from path:1; mask from masks/{dir}/{stem}")
 
 
 def test_images_outside_the_pairs_of_folders_are_counted(tmp_path):
@@ -242,26 +241,25 @@ def test_images_outside_the_pairs_of_folders_are_counted(tmp_path):
     root = write_tree(tmp_path / "source", [*paths, "readme.txt"])
     found = read_source(root, output=root / "out")
     assert found.labels == [("train/images/1.jpg", "train", "train/masks/1.png")]
-    assert found.skipped == {
-        "images in test/ outside the folders of images and masks": 2,
-        "image in extra/ outside the folders of images and masks": 1,
-    }
+    assert found.skipped == {".txt": 1, "images that the reading does not include": 3}
 
 
 def test_lists_of_voc_tell_the_splits_of_images_and_masks(tmp_path):
     files = {f"JPEGImages/{i}.jpg": b"x" for i in "12345"} | {f"SegmentationClass/{i}.png": b"x" for i in "125"}
-    lists = {"train.txt": b"1\n3\n5\n", "val.txt": b"2\n5\n6\n"}
+    lists = {"train.txt": b"1\n3\n5\n", "val.txt": b"2\n6\n"}
     files |= {f"ImageSets/Segmentation/{name}": text for name, text in lists.items()}
     found = read_source(write_tree(tmp_path / "source", files))
     assert found.labels == [
-        ("ImageSets/Segmentation/val.txt, line 3", "validation", "missing"),
+        ("ImageSets/Segmentation/val.txt, line 2", "validation", "missing"),
         ("JPEGImages/1.jpg", "train", "SegmentationClass/1.png"),
         ("JPEGImages/2.jpg", "validation", "SegmentationClass/2.png"),
         ("JPEGImages/3.jpg", "train", "no_label"),
-        ("JPEGImages/5.jpg", None, "no_split"),
+        ("JPEGImages/5.jpg", "train", "SegmentationClass/5.png"),
     ]
-    assert found.skipped == {"(in no list of a split)": 1}
-    assert found.source.describe().endswith("JPEGImages/ with SegmentationClass/, splits by ImageSets/Segmentation")
+    assert found.skipped == {".txt": 2, "images that no list of splits names": 1}
+    (tmp_path / "source/ImageSets/Segmentation/val.txt").write_bytes(b"2\n5\n")
+    with pytest.raises(DataError, match=r"val.txt, line 2: '5' is in ImageSets/Segmentation/train.txt, too"):
+        read_source(tmp_path / "source")
 
 
 @pytest.mark.parametrize("line", ["{}", "{}.jpg", "images/{}.jpg", "./images/{}.jpg", "images/{0}.jpg masks/{0}.png"])
@@ -276,8 +274,7 @@ def test_lists_next_to_the_images_tell_the_splits(line, tmp_path):
         ("images/3.jpg", "test", "masks/3.png"),
         ("val.txt, line 1", "validation", "missing"),
     ]
-    assert found.skipped == {"(in no list of a split)": 1}
-    assert found.source.describe().endswith("images/ with masks/, splits by train.txt and the lists next to it")
+    assert found.skipped == {".txt": 3, "images that no list of splits names": 1}
 
 
 def test_lists_of_other_files_next_to_the_images_are_not_read(tmp_path):

@@ -13,11 +13,11 @@ from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.folders.first_images import listed
-from shardkit.sources.folders.masks.by_content import have_several_values
 from shardkit.sources.folders.masks.numbered_parts import are_codes
 from shardkit.sources.folders.masks.pairs import rivals
 from shardkit.sources.folders.masks.part import Part
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.mask_pixels import have_several_values
 from shardkit.sources.walking import folders_in
 
 _ORDER = re.compile(r"[0-9]+|(?<![a-z])[ab](?![a-z])")  # what tells A from B and T1 from T2

@@ -8,10 +8,10 @@ aachen/images/1.tif, aachen/labels/1.tif      or the masks have several classes 
 import re
 from collections.abc import Iterator
 
-from shardkit.sources.folders.masks.by_content import have_several_values
 from shardkit.sources.folders.masks.matching import pairs_in, pairs_in_one_folder, split_of
 from shardkit.sources.folders.masks.part import Part
 from shardkit.sources.folders.split_folders import number_of_word
+from shardkit.sources.mask_pixels import have_several_values
 from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder
 

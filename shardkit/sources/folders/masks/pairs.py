@@ -25,7 +25,6 @@ from dataclasses import replace
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
 from shardkit.sources.folders.first_images import has_images
-from shardkit.sources.folders.masks.by_content import are_coloured, images_below
 from shardkit.sources.folders.masks.matching import (
     MAX_FOLDERS,
     matched,
@@ -39,6 +38,7 @@ from shardkit.sources.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
 from shardkit.sources.listing import ending
+from shardkit.sources.mask_pixels import are_coloured, images_below
 from shardkit.sources.walking import children, folders_in, is_folder, is_image, join, parent_of
 from shardkit.storage import Folder
 

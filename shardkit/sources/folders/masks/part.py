@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shardkit.sources.folders.masks.by_content import images_below
+from shardkit.sources.mask_pixels import images_below
 from shardkit.storage import Folder
 
 # Files of the masks' colours.

@@ -1,0 +1,168 @@
+"""Where the masks of images are, by templates of paths: from an image to its mask, and back."""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.listing import ending
+from shardkit.sources.walking import children, files_below, is_image, join
+from shardkit.storage import Entry, Folder
+
+MASKS = "masks of images"  # why they are no examples
+_FIELD = re.compile(r"\{(-?[0-9]+|dir|stem|name)\}")
+_MAX_FOLDERS = 64  # whose files are kept
+
+
+@dataclass(frozen=True, slots=True)
+class MaskPaths:
+    """Templates of masks, and of the images that they are of.
+
+    Attributes:
+        templates: Template of a mask, and of its image; the first one whose file exists counts.
+    """
+
+    templates: tuple[tuple[str, str], ...]
+
+    @property
+    def globs(self) -> tuple[str, ...]:
+        """Globs of the masks."""
+        globs = (posixpath.normpath(_FIELD.sub("*", mask.replace("{dir}/", ""))) for mask, _ in self.templates)
+        return tuple(dict.fromkeys(globs))
+
+    def is_mask(self, path: str) -> bool:
+        """Return whether a path is one of a mask."""
+        stem = posixpath.splitext(path)[0]
+        return any(_mask_pattern(mask).fullmatch(path if _has_ending(mask) else stem) for mask, _ in self.templates)
+
+    def of_image(self, key: str) -> list[str]:
+        """Return the paths at which the mask of an image may be, some without ending."""
+        stem = posixpath.splitext(key)[0]
+        found = ((mask, _image_pattern(image).fullmatch(stem)) for mask, image in self.templates)
+        paths = (_filled(mask, match, key) for mask, match in found if match)
+        return [path for path in paths if path is not None]
+
+    def image_of(self, path: str) -> str | None:
+        """Return the path without ending that the image of a mask has; None if the templates do not tell."""
+        stem = posixpath.splitext(path)[0]
+        for mask, image in self.templates:
+            match = _mask_pattern(mask).fullmatch(path if _has_ending(mask) else stem)
+            if match:
+                given = {name: value or "." for name, value in match.groupdict().items()}
+                parts = _FIELD.split(_whole(image))
+                if given.keys() >= {*map(_group, parts[1::2])}:
+                    parts[1::2] = [given[_group(field)] for field in parts[1::2]]
+                    return posixpath.normpath("".join(parts))
+        return None
+
+    def masks(self, folder: Folder, left_out: Iterable[str] = ()) -> Iterator[tuple[str, Entry]]:
+        """Yield path and entry of all masks of a folder."""
+        yield from self._walk(folder, (mask for mask, _ in self.templates), left_out, of_masks=True)
+
+    def images(self, folder: Folder, left_out: Iterable[str] = ()) -> Iterator[tuple[str, Entry]]:
+        """Yield path and entry of all images that may have a mask."""
+        yield from self._walk(folder, (_whole(image) for _, image in self.templates), left_out, of_masks=False)
+
+    def _walk(
+        self, folder: Folder, templates: Iterable[str], left_out: Iterable[str], *, of_masks: bool
+    ) -> Iterator[tuple[str, Entry]]:
+        places = {text.partition("{")[0].rpartition("/")[0] for text in templates}
+        outer = [one for one in sorted(places) if not any(_is_below(one, other) for other in places - {one})]
+        for place in outer:
+            for path, entry in files_below(folder, place, tuple(left_out)):
+                if is_image(entry.name) and self.is_mask(path) == of_masks:
+                    yield path, entry
+
+
+def _is_below(path: str, above: str) -> bool:
+    return not above or path.startswith(f"{above}/")
+
+
+def _has_ending(template: str) -> bool:
+    return ending(template) in IMAGE_ENDINGS
+
+
+def _whole(image: str) -> str:
+    """Return the template of an image's whole path."""
+    return image if "/" in image or "{dir}" in image else f"{{dir}}/{image}"
+
+
+@cache
+def _image_pattern(image: str) -> "re.Pattern[str]":
+    return _pattern(_whole(image))
+
+
+@cache
+def _mask_pattern(mask: str) -> "re.Pattern[str]":
+    return _pattern(mask)
+
+
+def _group(field: str) -> str:
+    return f"folder{field.replace('-', '_')}" if field not in {"dir", "stem", "name"} else field
+
+
+def _pattern(template: str) -> "re.Pattern[str]":
+    """Return the expression of the paths that a template may stand for; its fields are named groups."""
+    made, known = "", set[str]()
+    for i, part in enumerate(_FIELD.split(template)):
+        name = _group(part)
+        if i % 2 == 0:
+            # No folder in place of {dir} is no slash, either.
+            made += re.escape(part.removeprefix("/") if made.endswith("(?P<dir>(?:[^/]+/)*)") else part)
+        elif name in known:
+            made += f"(?P={name})"
+        else:
+            known.add(name)
+            made += f"(?P<{name}>{'(?:[^/]+/)*' if name == 'dir' else '[^/]+'})"
+    return re.compile(made, re.DOTALL)
+
+
+def _filled(template: str, match: "re.Match[str]", key: str) -> str | None:
+    """Return the path of an image's mask; None if the image is not in as many folders."""
+    above, name = posixpath.split(key)
+    folders = above.split("/") if above else []
+    given = match.groupdict()
+
+    def value(field: "re.Match[str]") -> str:
+        match field[1]:
+            case "dir":
+                return given.get("dir", above) or "."
+            case "stem":
+                return given.get("stem", posixpath.splitext(name)[0])
+            case "name":
+                return name
+            case number:
+                return folders[int(number)]
+
+    try:
+        return posixpath.normpath(_FIELD.sub(value, template))
+    except IndexError:
+        return None
+
+
+class FilesOfFolders:
+    """Files by their paths with and without ending; lists each folder once, as long as few others come between."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Keep the folder."""
+        self._folder = folder
+        self._names: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def find(self, path: str) -> tuple[str, ...]:
+        """Return the file at a path, or those images of that path without ending; () if there is none."""
+        above, name = posixpath.split(path)
+        if above not in self._names:
+            while len(self._names) >= _MAX_FOLDERS:
+                self._names.pop(next(iter(self._names)))
+            self._names[above] = self._listed(above)
+        return tuple(join(above, one) for one in self._names[above].get(name, ()))
+
+    def _listed(self, path: str) -> dict[str, tuple[str, ...]]:
+        images = [one.name for one in children(self._folder, path) if not one.is_folder and is_image(one.name)]
+        names: dict[str, tuple[str, ...]] = {}
+        for name in images:
+            stem = posixpath.splitext(name)[0]
+            names[stem] = (*names.get(stem, ()), name)
+        return names | {name: (name,) for name in images}

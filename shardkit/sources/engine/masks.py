@@ -1,0 +1,135 @@
+"""Masks of examples: the fact, what their pixels mean, and the masks that are of no image."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import pyarrow as pa
+
+from shardkit.errors import CallError, DataError
+from shardkit.images.masks import BLACK_AND_WHITE
+from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_MASK, NO_LABEL
+from shardkit.sources.columns import MASK_COLOURS, MASK_PATH
+from shardkit.sources.engine.facts import Values
+from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
+from shardkit.sources.formats.palettes import read_palette
+from shardkit.sources.listing import BadRecord, unicode_problem
+from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white
+from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Paired, Reading
+from shardkit.sources.unlisted_images import NamedImages
+from shardkit.storage import Entry, Folder
+
+NO_IMAGE = "there is no image for this mask; restore the image, or remove the mask"
+
+
+@dataclass(frozen=True, slots=True)
+class MaskFact:
+    """The mask of an example, by templates of its path.
+
+    Attributes:
+        paths: The templates.
+        colours: What the colours of masks mean, see images.check_mask; '' if masks hold numbers.
+    """
+
+    paths: MaskPaths
+    colours: str = ""
+
+    column = ""
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See Fact."""
+        return (MASK_PATH, MASK_COLOURS) if self.colours else (MASK_PATH,)
+
+    def values(self, folder: Folder) -> Values:
+        """See Fact."""
+        files = FilesOfFolders(folder)
+        more = (self.colours,) if self.colours else ()
+
+        def mask(key: str) -> tuple[str, ...]:
+            places = self.paths.of_image(key)
+            found = next(filter(None, map(files.find, places)), ())
+            if not found:
+                what = f"there is no {places[0]}" if places else "its path does not fit the template of images"
+                raise BadRecord(NO_LABEL, f"the image has no mask: {printable(what)}; add it, or leave the image out")
+            if len(found) > 1:
+                msg = f"the image has several masks: {printable(found[0])} and {printable(found[1])}; leave one"
+                raise BadRecord(BAD_MASK, msg)
+            return (found[0], *more)
+
+        return mask
+
+
+def mask_paths(origin: Paired) -> MaskPaths:
+    """Return where the masks of a reading are.
+
+    Raises:
+        CallError: A template stands for the image itself.
+    """
+    pairs = ((origin.pair, origin.image), *origin.also.items())
+    for mask, image in pairs:
+        if mask in {image, f"{{dir}}/{image}"}:
+            msg = (
+                f"mask: {printable(mask)} stands for the image itself; write the folder, end or ending of the masks, "
+                "such as {dir}/{stem}.png"
+            )
+            raise CallError(msg)
+    return MaskPaths(pairs)
+
+
+def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Reading) -> tuple[Reading, MaskFact]:
+    """Return the fact of the masks, and the reading with what their pixels mean.
+
+    Args:
+        tree: SOURCE, where the path of a palette starts.
+        folder: The folder that keys start at.
+        images: Which files are examples, and which ones are masks.
+        reading: The reading, with templates of masks.
+
+    Raises:
+        DataError: There is no mask, or the palette cannot be read.
+    """
+    origin, paths = reading.mask, images.masks
+    assert isinstance(origin, Paired) and paths is not None  # noqa: S101, PT018 - the caller looked
+    left_out = () if images.excluded is None else (images.excluded,)
+    first = [path for path, _ in islice(paths.masks(folder, left_out), NUM_SAMPLED)]
+    if not first:
+        msg = (
+            f"{folder.url}: no file is at {printable(origin.pair)}, where the reading has the masks; without a single "
+            "mask, no image has one; correct the template"
+        )
+        raise DataError(msg)
+    if origin.file:
+        palette = read_palette(tree, origin.file)
+        if reading.classes and palette.names and reading.classes != palette.names:
+            msg = (
+                f"{tree.url}/{origin.file}: it names other classes ({', '.join(map(printable, palette.names))}) than "
+                f"the reading ({', '.join(map(printable, reading.classes))}); make them agree"
+            )
+            raise DataError(msg)
+        return replace(reading, classes=palette.names or reading.classes), MaskFact(paths, palette.colours)
+    if not origin.palette:
+        found = TWO_COLOURS if are_black_and_white(folder, first) else NUMBERS
+        reading = replace(reading, mask=replace(origin, palette=found))
+    is_two = isinstance(reading.mask, Paired) and reading.mask.palette == TWO_COLOURS
+    return reading, MaskFact(paths, BLACK_AND_WHITE if is_two else "")
+
+
+def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[str, Entry, str | None]]:
+    """Yield path and entry of each mask that is of no image, and the path that its image would have.
+
+    Every image counts, also one that is no example: a dataset may have masks of more images than its lists name.
+    """
+    paths = images.masks
+    if paths is None:
+        return
+    files = FilesOfFolders(folder)
+    left_out = () if images.excluded is None else (images.excluded,)
+    places = (paths.of_image(key) for key, _ in paths.images(folder, left_out))
+    of_images = (path for some in places for path in next(filter(None, map(files.find, some)), ()))
+    found = NamedImages(of_images)
+    for path, entry in paths.masks(folder, left_out):
+        if path not in found and not unicode_problem(path):
+            yield path, entry, paths.image_of(path)

@@ -1,0 +1,133 @@
+"""Read what the pixels of masks mean: names of the classes, and their colours, from a file.
+
+label_colors.txt    64 128 64<tab>Animal               CamVid; class numbers are those of the lines, from 0
+class_dict.csv      name,r,g,b / Animal,64,128,64      Kaggle's copies of CamVid, DeepGlobe and others
+labelmap.txt        Animal:64,128,64::                 CVAT's export of masks
+classes.json        {"classes": [{"title": "Animal", "color": "#408040"}]}   Supervisely
+objectInfo150.txt   1<tab>0.1576<tab>…<tab>wall        ADE20K; grey masks, 0 is none of the classes
+config_v1.2.json    {"labels": [{"readable": "Bird"}]} Mapillary Vistas; the masks have class numbers and a palette
+"""
+
+import json
+import posixpath
+import re
+from dataclasses import dataclass
+
+from shardkit.errors import CallError, DataError
+from shardkit.naming import printable
+from shardkit.sources.formats.record import encodable
+from shardkit.sources.lists.records import read_fields
+from shardkit.sources.walking import file_or_folder, read_label_file
+from shardkit.storage import Folder
+
+ADE = "objectInfo150.txt"
+_ADE_COLUMNS = 6
+_MAX_CONFIG_BYTES = 1 << 20  # 1 MiB
+_HEX = re.compile(r"#([0-9A-Fa-f]{6})")
+_COLOURS_FIRST = re.compile(r"(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})[\s,]+(.*\S)")
+_NAME_FIRST = re.compile(r"(.*\S)\s*[:,]\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?::.*)?")
+_MAX_CLASSES = 256  # a stored mask has 8 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The classes of masks.
+
+    Attributes:
+        names: Names by class number.
+        colours: Colours by class number, as six hexadecimal digits each; '' if masks hold class numbers.
+    """
+
+    names: tuple[str, ...] = ()
+    colours: str = ""
+
+
+def read_palette(folder: Folder, path: str) -> Palette:
+    """Return what the pixels of masks mean by a file.
+
+    Raises:
+        CallError: It is not there.
+        DataError: It cannot be read, names no classes, or has a colour or a name twice.
+    """
+    entry = file_or_folder(folder, path)
+    if entry is None or entry.is_folder:
+        msg = f"{folder.url}: there is no file {printable(path)}, which the reading names"
+        raise CallError(msg)
+    if path.endswith(".json"):
+        palette = _of_json(folder, path)
+    elif posixpath.basename(path) == ADE:
+        palette = _of_ade(folder, path)
+    else:
+        palette = _with_colours(folder, path)
+    if not palette.names:
+        msg = f"{folder.url}/{path}: it names no classes of masks; correct it, or leave it out of the reading"
+        raise DataError(msg)
+    return palette
+
+
+def _of_ade(folder: Folder, path: str) -> Palette:
+    lines = [one.values for one in read_fields(folder, path, "\t")]
+    names = tuple(values[-1] for values in lines if len(values) == _ADE_COLUMNS and values[0].isdecimal())
+    is_whole = len(names) == len(lines) - 1 and len(set(names)) == len(names) and "other" not in names
+    return Palette(("other", *names)) if is_whole else Palette()
+
+
+def _of_json(folder: Folder, path: str) -> Palette:
+    return _of_supervisely(folder, path) if posixpath.basename(path) == "classes.json" else _of_vistas(folder, path)
+
+
+def _of_vistas(folder: Folder, file: str) -> Palette:
+    entry = file_or_folder(folder, file)
+    data = read_label_file(folder, file, entry.num_bytes if entry else 0, _MAX_CONFIG_BYTES)
+    try:
+        labels = None if isinstance(data, str) else json.loads(data)["labels"]
+        lists = [tuple(encodable(label[key]) for label in labels or ()) for key in ("readable", "name")]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        lists = []
+    names = next((one for one in lists if 0 < len(one) == len(set(one)) <= _MAX_CLASSES), None)
+    if names is None:
+        msg = (
+            f"{folder.url}/{file}: `labels` is no list of classes, {_MAX_CLASSES} at most, each with a `readable` and "
+            "a `name`; restore the file, or remove it to name the classes by their numbers"
+        )
+        raise DataError(msg)
+    return Palette(names)
+
+
+def _of_supervisely(folder: Folder, file: str) -> Palette:
+    """Return the classes of a file of titles and colours; no classes if the file is about something else."""
+    entry = file_or_folder(folder, file)
+    data = read_label_file(folder, file, entry.num_bytes if entry else 0, _MAX_CONFIG_BYTES)
+    try:
+        classes = [] if isinstance(data, str) else json.loads(data)["classes"]
+        found = {encodable(one["title"]): _HEX.fullmatch(one["color"]) for one in classes}
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        return Palette()
+    colours = [match[1].lower() for match in found.values() if match]
+    is_whole = 0 < len(colours) == len(set(colours)) == len(classes) <= _MAX_CLASSES
+    return Palette(tuple(found), "".join(colours)) if is_whole else Palette()
+
+
+def _with_colours(folder: Folder, file: str) -> Palette:
+    names, colours = [], []
+    for fields in read_fields(folder, file, "\n"):
+        line = fields.values[0]
+        first = _COLOURS_FIRST.fullmatch(line)
+        name_first = _NAME_FIRST.fullmatch(line)
+        name, *numbers = (first[4], *first.groups()[:3]) if first else name_first.groups() if name_first else ("",)
+        if not numbers and (fields.line == 1 or line.startswith("#")):
+            continue  # a header
+        place = f"{folder.url}/{file}, line {fields.line}"
+        if fields.problem or len(numbers) < 3 or max(map(int, numbers)) > 255:
+            msg = f"{place}: {printable(line[:100])!r} is not a colour and a class, such as '64 128 64 Animal'"
+            raise DataError(msg)
+        colour = "".join(f"{int(number):02x}" for number in numbers)
+        if colour in colours or name in names:
+            msg = f"{place}: the {'colour' if colour in colours else 'name'} is there twice; correct the file"
+            raise DataError(msg)
+        names.append(name)
+        colours.append(colour)
+        if len(names) > _MAX_CLASSES:
+            msg = f"{place}: there are more than {_MAX_CLASSES} colours, the most that shardkit reads"
+            raise DataError(msg)
+    return Palette(tuple(names), "".join(colours))
