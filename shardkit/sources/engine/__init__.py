@@ -8,7 +8,8 @@
 | `tables` | `TableDriver`: the records of tables, in pieces; tables that are joined by key |
 | `table_opening`, `column_labels` | open tables: the column that names images, and what the labels are |
 | `tree_with_records` | folders whose images have labels in tables or else in their paths |
-| `facts` | facts that are added to a row by its key: from its path, from lists and tables, masks |
+| `facts` | facts that are added to a row by its key: from its path, from lists and tables |
+| `masks`, `mask_paths` | the mask of an example by a template of its path, and the masks that are of no image |
 | `matching` | from the text that names an image to its key |
 | `annotations`, `annotation_opening` | `AnnotationDriver`: the records of files that name many images |
 | `unannotated` | images that no record names |

@@ -66,6 +66,11 @@ class Driver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class RestPart:
+    """The part of the images that no record names, and of the files that nothing explains."""
+
+
+@dataclass(frozen=True, slots=True)
 class TreePart:
     """A folder of images; with `recursive`, all below it."""
 
@@ -82,14 +87,17 @@ class TreeDriver:
         excluded: Path that is not listed, because it is the output; None for none.
         are_labels: Whether the folders of the last level are labels: those without an image are counted, and pictures
             next to them in formats that are not read are counted, not rejected.
-        accounting: Globs of the files that are explained, and the folder below the source that paths start at: other
-            files are counted as not explained. None: no file is counted so.
+        explained: Globs of the files that facts come from, below the source.
+        root: Folder below the source that paths start at.
+        is_strict: Whether other files are counted as not explained.
     """
 
     depth: int = 1
     excluded: str | None = None
     are_labels: bool = True
-    accounting: tuple[tuple[str, ...], str] | None = None
+    explained: tuple[str, ...] = ()
+    root: str = ""
+    is_strict: bool = False
 
     fields = ()
     names_images = False
@@ -139,8 +147,8 @@ class TreeDriver:
 
         above = tuple(folder.resolve(one) for one in ancestors(part.path))
         files = self._files(folder, part.path, above, recursive=part.recursive)
-        if self.accounting is not None:
-            files = _accounted(files, Accounting(*self.accounting), skipped)
+        if self.explained or self.is_strict:
+            files = self._accounted(files, skipped)
         is_empty = True
         rejects_others = part.recursive or not self.are_labels
         for one in image_rows(files, None, row, skipped, rejects_others=rejects_others):
@@ -167,11 +175,13 @@ class TreeDriver:
             if entry.is_folder and inner != self.excluded and not is_ignored(entry.name):
                 yield from self._files(folder, inner, (*above, here), recursive=True)
 
-
-def _accounted(
-    files: Iterator[tuple[str, Entry]], accounting: Accounting, skipped: dict[str, int]
-) -> Iterator[tuple[str, Entry]]:
-    for path, entry in files:
-        if not is_image(path):
-            accounting.count(path, skipped)
-        yield path, entry
+    def _accounted(self, files: Iterator[tuple[str, Entry]], skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
+        """Yield the files that no fact comes from; count those that nothing explains."""
+        accounting = Accounting(self.explained, self.root)
+        for path, entry in files:
+            if is_image(path):
+                yield path, entry
+            elif not accounting.is_used(path):
+                if self.is_strict:
+                    accounting.count(path, skipped)
+                yield path, entry

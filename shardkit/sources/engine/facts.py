@@ -15,7 +15,7 @@ from shardkit.reject_reasons import BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.readings.values import Constant, PathPart, PathRegex
+from shardkit.sources.readings.values import Constant, Origin, PathPart, PathRegex
 from shardkit.sources.tables.column_names import split_of_text
 from shardkit.storage import Folder
 
@@ -255,3 +255,20 @@ class NoLabels:
         """See Fact."""
         del folder
         return lambda _: (None,)
+
+
+def no_label(origin: Origin) -> str:
+    """Return what to say of an image to which an origin gives no label."""
+    if isinstance(origin, PathPart):
+        return "the image lies outside every label folder; move it into one"
+    if isinstance(origin, PathRegex):
+        what = f"{printable(origin.regex)!r} is not found in it"
+        return f"the file's name has no label: {what}; correct the expression, or rename the file"
+    return "nothing gives the image a label; add a record for it, or leave it out"
+
+
+def no_split(origin: Origin) -> str:
+    """Return what to say of an image to which an origin gives no split."""
+    if isinstance(origin, PathPart):
+        return "the image lies outside the split folders; move it into one"
+    return "nothing gives the image a split where other images have one; add it, or say `rest`"

@@ -34,6 +34,11 @@ class ImagePaths:
                 yield path
 
     @property
+    def globs_of_masks(self) -> tuple[str, ...]:
+        """Globs of the masks."""
+        return () if self.masks is None else self.masks.globs
+
+    @property
     def are_chosen(self) -> bool:
         """Whether not all images are examples."""
         return bool(self.include or self.exclude or self.masks or self.excluded is not None)

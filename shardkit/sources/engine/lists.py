@@ -1,14 +1,14 @@
 """Lists of images: each list stands for one value."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
-from shardkit.sources.engine.facts import Values, once
+from shardkit.sources.engine.facts import Fact, SplitFact, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
 from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
@@ -74,9 +74,11 @@ class OfLists:
 
     def values(self, folder: Folder) -> Values:
         """See ByKey."""
-        found: dict[str, str] = once(
-            folder, f"lists: {self.lists} {self.matching} {self.bases}", lambda: self._read(folder)
-        )
+        stamps = [
+            self.folder.stat(path) for path, _ in self.lists
+        ]  # a list may have changed since this process read it
+        identity = f"lists: {self.lists} {self.matching} {self.bases} {stamps}"
+        found: dict[str, str] = once(folder, identity, lambda: self._read(folder))
         return lambda key: found.get(key, self.rest)
 
     def keyed_lines(self, folder: Folder) -> Iterator[tuple[ListLine, str | None]]:
@@ -108,14 +110,16 @@ class OfLists:
         return {key: line.value for key, line in found.items()}
 
 
-def lines_without_image(folder: Folder, lists: OfLists) -> Iterator[ListingRow]:
-    """Yield a rejected row for each line that names no image."""
-    keys = NamedImages(lists.images.paths(folder))
-    for line, key in lists.keyed_lines(folder):
-        if key is None or key not in keys:
-            name = encodable_path(f"{line.path}, line {line.line}")
-            message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
-            yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
+def lines_without_image(folder: Folder, facts: Iterable[Fact]) -> Iterator[ListingRow]:
+    """Yield a rejected row for each line of the lists that name the examples, if it names no image."""
+    splits = (fact.source for fact in facts if isinstance(fact, SplitFact) and fact.leaves_out)
+    for lists in splits:
+        keys = NamedImages(lists.images.paths(folder) if isinstance(lists, OfLists) else ())
+        for line, key in lists.keyed_lines(folder) if isinstance(lists, OfLists) else ():
+            if key is None or key not in keys:
+                name = encodable_path(f"{line.path}, line {line.line}")
+                message = f"there is no image {printable(line.text)!r}; restore it, or remove the line"
+                yield rejected_row(RecordProblem(name, MISSING, encodable_path(message)), line.value)
 
 
 def open_list(folder: Folder, path: str, key: str) -> TableFile:

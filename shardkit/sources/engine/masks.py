@@ -9,19 +9,20 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
-from shardkit.reject_reasons import BAD_MASK, NO_LABEL
+from shardkit.options.words import named
+from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL
 from shardkit.sources.columns import MASK_COLOURS, MASK_PATH
-from shardkit.sources.engine.facts import Values
+from shardkit.sources.engine.facts import LEFT_OUT, Values
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
 from shardkit.sources.formats.palettes import read_palette
-from shardkit.sources.listing import BadRecord, unicode_problem
+from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Paired, Reading
 from shardkit.sources.unlisted_images import NamedImages
-from shardkit.storage import Entry, Folder
+from shardkit.storage import Folder
 
-NO_IMAGE = "there is no image for this mask; restore the image, or remove the mask"
+_NO_IMAGE = "there is no image for this mask; restore the image, or remove the mask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +32,12 @@ class MaskFact:
     Attributes:
         paths: The templates.
         colours: What the colours of masks mean, see images.check_mask; '' if masks hold numbers.
+        leaves_out: Whether images without a mask are left out and counted, not rejected.
     """
 
     paths: MaskPaths
     colours: str = ""
+    leaves_out: bool = False
 
     column = ""
 
@@ -51,6 +54,8 @@ class MaskFact:
         def mask(key: str) -> tuple[str, ...]:
             places = self.paths.of_image(key)
             found = next(filter(None, map(files.find, places)), ())
+            if not found and self.leaves_out:
+                raise BadRecord(LEFT_OUT, "images without annotation")
             if not found:
                 what = f"there is no {places[0]}" if places else "its path does not fit the template of images"
                 raise BadRecord(NO_LABEL, f"the image has no mask: {printable(what)}; add it, or leave the image out")
@@ -89,6 +94,7 @@ def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Readin
         reading: The reading, with templates of masks.
 
     Raises:
+        CallError: Images without a mask are to be negatives.
         DataError: There is no mask, or the palette cannot be read.
     """
     origin, paths = reading.mask, images.masks
@@ -101,24 +107,26 @@ def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Readin
             "mask, no image has one; correct the template"
         )
         raise DataError(msg)
-    if origin.file:
-        palette = read_palette(tree, origin.file)
-        if reading.classes and palette.names and reading.classes != palette.names:
-            msg = (
-                f"{tree.url}/{origin.file}: it names other classes ({', '.join(map(printable, palette.names))}) than "
-                f"the reading ({', '.join(map(printable, reading.classes))}); make them agree"
-            )
-            raise DataError(msg)
-        return replace(reading, classes=palette.names or reading.classes), MaskFact(paths, palette.colours)
-    if not origin.palette:
-        found = TWO_COLOURS if are_black_and_white(folder, first) else NUMBERS
-        reading = replace(reading, mask=replace(origin, palette=found))
-    is_two = isinstance(reading.mask, Paired) and reading.mask.palette == TWO_COLOURS
-    return reading, MaskFact(paths, BLACK_AND_WHITE if is_two else "")
+    leaves_out = reading.without_annotation == "ignore"
+    if reading.without_annotation == "negative" and reading.boxes is None:
+        msg = f"{named('without_annotation', 'negative')}: an image without a mask can only be rejected, or ignored"
+        raise CallError(msg)
+    palette = origin.palette or (TWO_COLOURS if are_black_and_white(folder, first) else NUMBERS)
+    reading = replace(reading, mask=replace(origin, palette=palette))
+    if not origin.file:
+        return reading, MaskFact(paths, BLACK_AND_WHITE if palette == TWO_COLOURS else "", leaves_out)
+    of_file = read_palette(tree, origin.file)
+    if reading.classes not in {(), of_file.names}:
+        msg = (
+            f"{tree.url}/{origin.file}: it names other classes ({', '.join(map(printable, of_file.names))}) than "
+            f"the reading ({', '.join(map(printable, reading.classes))}); make them agree"
+        )
+        raise DataError(msg)
+    return replace(reading, classes=of_file.names), MaskFact(paths, of_file.colours, leaves_out)
 
 
-def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[str, Entry, str | None]]:
-    """Yield path and entry of each mask that is of no image, and the path that its image would have.
+def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[str, ListingRow]]:
+    """Yield the path of each mask that is of no image, and the rejected row of the image that it would have.
 
     Every image counts, also one that is no example: a dataset may have masks of more images than its lists name.
     """
@@ -132,4 +140,5 @@ def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[st
     found = NamedImages(of_images)
     for path, entry in paths.masks(folder, left_out):
         if path not in found and not unicode_problem(path):
-            yield path, entry, paths.image_of(path)
+            key = paths.image_of(path) or path
+            yield path, ListingRow(key, None, None, entry.num_bytes, entry.mtime_ns, MISSING, _NO_IMAGE)

@@ -20,6 +20,8 @@ from shardkit.sources.engine.facts import (
     OfPath,
     SplitFact,
     group_fact,
+    no_label,
+    no_split,
     text_feature,
 )
 from shardkit.sources.engine.image_file_opening import ImageFileOpening
@@ -142,8 +144,7 @@ class _Binding:
         depth = max([1, *(one.path + 1 for one in origins if isinstance(one, PathPart))])
         label = self.reading.label
         is_of_folders = label is not None and isinstance(label.origin, PathPart) and not self.images.include
-        accounting = (used, self.reading.images.root) if self.is_strict else None
-        tree = (depth, self.images.excluded, is_of_folders, accounting)
+        tree = (depth, self.images.excluded, is_of_folders, used, self.reading.images.root, self.is_strict)
         if label is not None and isinstance(label.origin, Column):
             tables = self._columns(label.origin, "label").tables
             return TreeWithRecords(*tree, TableDriver(tables, files_of(label.origin)))
@@ -158,7 +159,7 @@ class _Binding:
                 source = named = NamedNumbers.open(self.tree, label, source)
                 classes = self.reading.classes or tuple(filter(None, named.names))
                 self.reading = replace(self.reading, classes=classes)
-            self.facts.append(LabelFact(source, _no_label(label.origin), unlabelled))
+            self.facts.append(LabelFact(source, no_label(label.origin), unlabelled))
         elif self.reading.boxes is None and self.reading.mask is None:
             self.facts.append(NoLabels())
 
@@ -180,7 +181,7 @@ class _Binding:
 
     def _split_fact(self, origin: Origin, source: ByKey) -> SplitFact:
         leaves_out = self.reading.images.unnamed == "ignore" and isinstance(origin, Listed | Column)
-        return SplitFact(source, _UNNAMED if leaves_out else _no_split(origin), leaves_out)
+        return SplitFact(source, _UNNAMED if leaves_out else no_split(origin), leaves_out)
 
     def _feature(self, name: str, origin: Origin) -> Fact:
         if not isinstance(origin, Column):
@@ -287,18 +288,3 @@ class _Binding:
                 raise CallError(f"{self.tree.url}: no file matches {printable(text)}, which the reading names")
             paths += matching
         return list(dict.fromkeys(paths))
-
-
-def _no_label(origin: Origin) -> str:
-    if isinstance(origin, PathPart):
-        return "the image lies outside every label folder; move it into one"
-    if isinstance(origin, PathRegex):
-        what = f"{printable(origin.regex)!r} is not found in it"
-        return f"the file's name has no label: {what}; correct the expression, or rename the file"
-    return "nothing gives the image a label; add a record for it, or leave it out"
-
-
-def _no_split(origin: Origin) -> str:
-    if isinstance(origin, PathPart):
-        return "the image lies outside the split folders; move it into one"
-    return "nothing gives the image a split where other images have one; add it, or say `rest`"

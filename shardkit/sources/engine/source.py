@@ -10,39 +10,29 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.options.words import named
-from shardkit.reject_reasons import MISSING, NO_LABEL
+from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import Use, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.drivers import Complete, Driver
-from shardkit.sources.engine.facts import LEFT_OUT, Fact, SplitFact, Values
+from shardkit.sources.engine.drivers import Complete, Driver, RestPart
+from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.engine.lists import OfLists, lines_without_image
+from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.mask_paths import MASKS
-from shardkit.sources.engine.masks import NO_IMAGE, masks_without_image
+from shardkit.sources.engine.masks import masks_without_image
 from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
-from shardkit.sources.readings.flags import folder_levels, origin_text
+from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
 
 _UNLISTED = "that no list names"
-
-
-@dataclass(frozen=True, slots=True)
-class RestPart:
-    """The part of the images that no record names, and of the files that nothing explains."""
-
-
-def _rest_of(origin: Origin) -> str:
-    rest = getattr(origin, "rest", None)
-    return f", {rest} for all other images" if rest else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +95,7 @@ class ReadingSource(Source):
     @property
     def label_files(self) -> tuple[str, ...]:
         """See Source."""
-        masks = () if self.images.masks is None else self.images.masks.globs
-        return tuple(join(self.tree.url, path) for path in (*masks, *self.used))
+        return tuple(join(self.tree.url, path) for path in (*self.images.globs_of_masks, *self.used))
 
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
@@ -120,9 +109,8 @@ class ReadingSource(Source):
             for path in files_of(origin):
                 uses.setdefault(path, "class names" if of_fact == "masks" else of_fact)
         names = self.value.label.names if self.value.label else ""
-        masks = () if self.images.masks is None else self.images.masks.globs
         return (
-            *(UsedFile(path, "masks") for path in masks),
+            *(UsedFile(path, "masks") for path in self.images.globs_of_masks),
             *(UsedFile(path, uses.get(path, "class names" if path == names else "labels")) for path in self.used),
         )
 
@@ -137,7 +125,7 @@ class ReadingSource(Source):
             return f"{self.folder.url}: read as {levels}{self.remark}"
         of_driver = self.driver.describe()  # what its own files give
         added = [
-            f"{name} from {printable(origin_text(origin))}{_rest_of(origin)}"
+            fact_text(name, origin)
             for name, origin in self.value.facts()
             if not of_driver or not self._is_of_driver(origin)
         ]
@@ -248,13 +236,10 @@ class ReadingSource(Source):
             outside = Accounting(self.used)
             for path, _ in files_below(self.tree, "", (self.root,)):
                 outside.count(path, skipped)
-        for path, entry, image in masks_without_image(self.folder, self.images):
-            row = ListingRow(image or path, None, None, entry.num_bytes, entry.mtime_ns, MISSING, NO_IMAGE)
+        for path, row in masks_without_image(self.folder, self.images):
             yield self._with_split(row)._replace(key=path)
         if not self.driver.names_images:
-            for fact in self.facts:
-                if isinstance(fact, SplitFact) and fact.leaves_out and isinstance(fact.source, OfLists):
-                    yield from lines_without_image(self.folder, fact.source)
+            yield from lines_without_image(self.folder, self.facts)
             return
         if isinstance(self.driver, AnnotationDriver | ImageFileDriver):
             if self.is_strict and self.value.images.unnamed == "reject":

@@ -125,6 +125,12 @@ def origin_text(origin: Origin) -> str:
             return f"={constant}"
 
 
+def fact_text(name: str, origin: Origin) -> str:
+    """Return where a fact comes from, for the user."""
+    rest = getattr(origin, "rest", None)
+    return f"{name} from {printable(origin_text(origin))}" + (f", {rest} for all other images" if rest else "")
+
+
 def folder_levels(reading: Reading) -> str:
     """Return the folders of a path as ``<split>/<label>/…/image``; '' if other facts or files give anything."""
     origins = dict(reading.facts())

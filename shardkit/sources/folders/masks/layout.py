@@ -9,6 +9,8 @@ SOURCE/images/train/3.jpg       SOURCE/masks/train/3.png          or below them
 counted as skipped.
 """
 
+from dataclasses import replace
+
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.sources.context import Opening
@@ -60,4 +62,5 @@ def open_masks(opening: Opening) -> ReadingSource:
     if found[0].is_cityscapes:
         remark = "; the images of test are left out, because Cityscapes publishes only dummies of their masks"
     reading = reading_of(folder, found, palette, classes)
+    reading = replace(reading, without_annotation=opening.options.without_annotation or "reject")
     return open_reading(opening, reading, name=LAYOUTS["masks"].title, is_strict=False, remark=remark)

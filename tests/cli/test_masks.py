@@ -1,0 +1,138 @@
+"""Masks as a user converts them: by what shardkit finds and by a template, again, and a second delivery."""
+
+import json
+import shlex
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from shardkit.testing import digests_of, encoded, write_tree
+
+from .calling import call
+
+
+def photograph(seed):
+    return encoded(Image.fromarray(np.random.default_rng(seed).integers(0, 256, (20, 24, 3), np.uint8)), "JPEG")
+
+
+def drawing(seed, values=(1, 2)):
+    pixels = np.zeros((20, 24), np.uint8)
+    pixels[5:12, 6 : 10 + seed % 9], pixels[12:, 6:] = values
+    return encoded(Image.fromarray(pixels))
+
+
+# form: paths of the image and of the mask of a name, the options that say so, and the template that is remembered
+FORMS = {
+    "folder": ("images/{}.jpg", "masks/{}.png", ["--mask", "masks/{stem}.png"], "masks/{dir}/{stem}"),
+    "end": ("all/{}.jpg", "all/{}_m.png", ["--mask", "{dir}/{stem}_m.png"], "all/{dir}/{stem}_m"),
+    "ending": ("{}.jpg", "{}.png", ["--mask", "{dir}/{stem}.png"], "{dir}/{stem}.png"),
+    "splits": (
+        *("train/images/{}.jpg", "train/masks/{}_mask.png"),
+        ["--mask", "{0}/masks/{stem}_mask.png", "--split", "path:0"],
+        "train/masks/{dir}/{stem}_mask",
+    ),
+}
+
+
+@pytest.fixture(params=FORMS)
+def delivery(request, tmp_path):
+    """Return a function that writes a source: images of some names, and some without a mask or without the image."""
+    image, mask, options, template = FORMS[request.param]
+
+    def write_form(name, names, *, bare="", lost="", values=(1, 2), **more):
+        images = {image.format(one): photograph(ord(one)) for one in names + bare}
+        masks = {mask.format(one): drawing(ord(one), values) for one in names + lost}
+        return write_tree(tmp_path / name, images | masks | more)
+
+    write_form.options, write_form.template = options, template
+    write_form.image, write_form.mask = image, mask
+    return write_form
+
+
+def counts(folder):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    return sum(split["num_examples"] for split in manifest["splits"].values())
+
+
+def shards(folder):
+    return {path: sha256 for path, sha256 in digests_of(folder).items() if path.endswith((".tfrecord", ".parquet"))}
+
+
+def keys(folder):
+    return sorted(key for path in folder.glob("*.index.parquet") for key in pq.read_table(path)["key"].to_pylist())
+
+
+def said(result):
+    return " ".join(result.output.split())
+
+
+def run_printed(result, words):
+    command = next(line for line in result.stderr.splitlines() if line.startswith("  shardkit") and words in line)
+    return call(*shlex.split(command, comments=True)[1:])
+
+
+def test_masks_are_found_or_said_remembered_and_read_so_in_a_second_delivery(delivery, tmp_path):
+    source, out = delivery("s", "abcd"), tmp_path / "out"
+    converted = call("convert", source, out)
+    assert converted.exit_code == 0, converted.output
+    assert keys(out) == sorted(delivery.image.format(one) for one in "abcd")
+    stated = call("convert", source, tmp_path / "stated", *delivery.options)
+    assert stated.exit_code == 0, stated.output
+    assert shards(tmp_path / "stated") == shards(out)
+    printed = call("info", out, "--reading").stdout
+    assert delivery.template in printed
+    (tmp_path / "r.yaml").write_text(printed)
+    assert call("convert", source, tmp_path / "again", "--config", tmp_path / "r.yaml").exit_code == 0
+    assert shards(tmp_path / "again") == shards(out)
+    assert "nothing" in call("convert", source, out).stderr
+    for dataset in (out, tmp_path / "stated"):
+        appended = call("append", dataset, delivery("may", "xyz"))
+        assert appended.exit_code == 0, appended.output
+        assert counts(dataset) == 7
+
+
+def test_an_image_without_mask_and_a_mask_without_image_are_rejected(delivery, tmp_path):
+    source, out = delivery("s", "abcd", bare="e", lost="f"), tmp_path / "out"
+    for options in ([], delivery.options):
+        stopped = call("convert", source, out, *options)
+        assert stopped.exit_code == 1, stopped.output
+        assert "(1 no_label, 1 missing)" in said(stopped), said(stopped)
+        assert delivery.mask.format("f") in said(stopped)
+        assert not (out / "manifest.json").exists()
+    converted = run_printed(stopped, "--max-rejected 2")
+    assert converted.exit_code == 0, converted.output
+    assert keys(out) == sorted(delivery.image.format(one) for one in "abcd")
+    ignored = call("convert", source, tmp_path / "i", *delivery.options, "--without-annotation", "ignore")
+    assert "1 missing" in said(ignored)
+    assert "no_label" not in said(ignored)
+
+
+def test_a_source_without_a_single_mask_stops(delivery, tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", delivery("s", "abcd"), out, *delivery.options).exit_code == 0
+    before = digests_of(out)
+    for refused in (
+        call("append", out, delivery("may", "", bare="xyz")),
+        call("convert", tmp_path / "may", tmp_path / "new", *delivery.options),
+    ):
+        assert refused.exit_code != 0
+        assert "without a single mask, no image has one" in said(refused)
+    assert digests_of(out) == before
+
+
+def test_black_and_white_masks_stay_so_in_a_delivery_of_one_class(delivery, tmp_path):
+    out = tmp_path / "out"
+    assert call("convert", delivery("s", "abcd", values=(255, 0)), out, *delivery.options).exit_code == 0
+    assert "palette: black-and-white" in call("info", out, "--reading").stdout
+    appended = call("append", out, delivery("may", "x", values=(0, 0)))
+    assert appended.exit_code == 0, appended.output
+    assert counts(out) == 5
+
+
+def test_a_template_that_is_the_image_itself_is_refused(tmp_path):
+    source = write_tree(tmp_path / "s", {"a.jpg": photograph(1), "a.png": drawing(1)})
+    refused = call("convert", source, tmp_path / "out", "--mask", "{dir}/{stem}")
+    assert refused.exit_code == 2
+    assert "stands for the image itself" in said(refused)
