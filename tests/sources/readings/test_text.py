@@ -36,7 +36,7 @@ READINGS = [
     ),
     Reading(
         boxes=Annotation("coco", ("annotations/*.json",), "train2017", options={"task": "instances"}),
-        mask=Paired("masks/{stem}_m.png", "{stem}_img", "classes.txt"),
+        mask=Paired("masks/{stem}_m.png", "{stem}_img", {"more/{stem}": "{stem}"}, "classes.txt"),
         without_annotation="negative",
         ignore=("*.log",),
         archives=("images.zip",),
