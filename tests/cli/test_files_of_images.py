@@ -166,3 +166,36 @@ def test_names_that_are_not_used_are_named(tmp_path):
     stopped = call("convert", source, tmp_path / "out", "--boxes", "yolo:labels/*.txt")
     assert stopped.exit_code != 0
     assert "my_names.txt" in said(stopped)
+
+
+def table_of(start=""):
+    rows = [
+        f"{start}{name}.jpg,{label},1,1,9,9\n" if label else f"{start}{name}.jpg,,,,,\n"
+        for name, label in LABELS.items()
+    ]
+    return ("filename,class,xmin,ymin,xmax,ymax\n" + "".join(rows)).encode()
+
+
+def test_a_table_of_boxes_is_remembered_and_read_again(tmp_path):
+    def write(name, start="", **more):
+        images = {f"images/{start}{one}.jpg": picture(ord(one) + len(start), kind="JPEG") for one in LABELS}
+        return write_tree(tmp_path / name, images | {"boxes.csv": table_of(start)} | more)
+
+    out = tmp_path / "out"
+    assert call("convert", write("s"), out).exit_code == 0
+    assert counts(out) == (5, ["cat", "dog"])
+    assert "nothing" in call("convert", write("s"), out).stderr
+    said_out = tmp_path / "said"
+    converted = call("convert", tmp_path / "s", said_out, "--boxes", "box-table:boxes.csv")
+    assert converted.exit_code == 0, converted.output
+    assert counts(said_out) == (5, ["cat", "dog"])
+    other = table_of("june").replace(b"xmin,ymin,xmax,ymax", b"left,top,right,bottom")
+    refused = call("append", out, write("june", "june", **{"boxes.csv": other}))
+    assert refused.exit_code == 2
+    assert "there is no column 'xmin'" in said(refused)
+    more = {"images/may.jpg": picture(77, kind="JPEG")}
+    stopped = call("append", out, write("may", "may", **more))
+    assert "(1 no_label)" in stopped.stderr
+    appended = run_printed(stopped, "--max-rejected 1")
+    assert appended.exit_code == 0, appended.output
+    assert counts(out) == (10, ["cat", "dog"])

@@ -9,6 +9,8 @@ from shardkit.naming import printable
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.annotation_opening import AnnotationOpening
 from shardkit.sources.engine.annotations import AnnotationDriver
+from shardkit.sources.engine.box_table_opening import BoxTableOpening
+from shardkit.sources.engine.box_tables import BoxTableDriver
 from shardkit.sources.engine.column_labels import NamedNumbers
 from shardkit.sources.engine.drivers import Driver, TreeDriver
 from shardkit.sources.engine.facts import (
@@ -34,7 +36,7 @@ from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.engine.tree_with_records import TreeWithRecords
-from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS
+from shardkit.sources.formats.registry import BOX_RECORDS, BOX_TABLE, FORMATS, IMAGE_FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
     STATED,
@@ -167,8 +169,10 @@ class _Binding:
         reading, facts = self.reading, self.facts
         tables = driver.tables if isinstance(driver, TableDriver) else None
         has_split = tables is not None and (bool(tables.splits) or tables.columns.discards is not None)
-        if isinstance(driver, AnnotationDriver | ImageFileDriver):
-            has_split = isinstance(reading.split, Annotation | Listed)
+        if isinstance(driver, AnnotationDriver | ImageFileDriver | BoxTableDriver):
+            names = {*files_of(reading.split)} if isinstance(reading.split, Listed) else set()
+            of_lists = isinstance(driver, ImageFileDriver) or names <= {*driver.used}
+            has_split = isinstance(reading.split, Annotation) or (isinstance(reading.split, Listed) and of_lists)
         if reading.split is not None and not has_split:
             facts.append(self._split_fact(reading.split, self._by_key(reading.split, "split")))
         if reading.group is not None and not (tables and tables.columns.group is not None):
@@ -208,12 +212,12 @@ class _Binding:
         rest = Constant(origin.rest) if isinstance(origin.rest, str) else origin.rest
         return OfTables(tables, what, None if rest is None else OfPath(rest))
 
-    def _annotation_driver(self) -> AnnotationDriver | ImageFileDriver | None:
+    def _annotation_driver(self) -> AnnotationDriver | ImageFileDriver | BoxTableDriver | None:
         label = self.reading.label
         origin = self.reading.boxes or (label.origin if label else None)
         if not isinstance(origin, Annotation):
             return None
-        formats = (*FORMATS, *IMAGE_FORMATS)
+        formats = (*FORMATS, *IMAGE_FORMATS, BOX_TABLE, BOX_RECORDS)
         if origin.format not in formats:
             msg = f"the reading names the format {origin.format}; readings have {', '.join(formats)}"
             raise CallError(msg)
@@ -222,6 +226,11 @@ class _Binding:
             raise CallError(msg)
         if origin.format in IMAGE_FORMATS:
             return self._image_file_driver(origin)
+        if origin.format in {BOX_TABLE, BOX_RECORDS}:
+            of_tables = BoxTableOpening(self.tree, self.folder, self.reading, self._files(origin.files), self.is_whole)
+            box_tables = of_tables.driver(origin)
+            self.reading = of_tables.reading
+            return box_tables
         opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
         driver = opening.driver(origin)
         self.reading = opening.reading

@@ -15,6 +15,7 @@ from shardkit.sources.claims.claim import Use, UsedFile
 from shardkit.sources.columns import LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
+from shardkit.sources.engine.box_tables import BoxTableDriver
 from shardkit.sources.engine.drivers import Complete, Driver, RestPart
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
 from shardkit.sources.engine.file_groups import is_glob
@@ -241,7 +242,7 @@ class ReadingSource(Source):
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)
             return
-        if isinstance(self.driver, AnnotationDriver | ImageFileDriver):
+        if isinstance(self.driver, AnnotationDriver | ImageFileDriver | BoxTableDriver):
             if self.is_strict and self.value.images.unnamed == "reject":
                 for path, entry in self._others(NamedImages(self.driver.keys(self.folder)), skipped):
                     yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped))

@@ -23,3 +23,4 @@ IMAGE_FORMATS: dict[str, ImageFormat] = {
         *(SUPERVISELY, BDD_IMAGE, FUNSD, DEEP_FASHION, DARWIN, IMAGE_BOXES),
     )
 }
+BOX_TABLE, BOX_RECORDS = "box-table", "box-records"  # a row, or a record, for each box: many files, all joined by image

@@ -66,7 +66,7 @@ def test_slices_of_a_large_table_have_every_image_once(tmp_path, monkeypatch):
     lines = [f"{i % 50:02}.jpg,9,9,cat,{i % 5},1,{i % 5 + 2},3" for i in range(500)]
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, *lines)}, [f"{i:02}.jpg" for i in range(50)])
     whole = read_source(root / "boxes.csv")
-    monkeypatch.setattr("shardkit.sources.detection.box_tables.tables._SLICE_BYTES", 2000)
+    monkeypatch.setattr("shardkit.sources.engine.box_tables._SLICE_BYTES", 2000)
     source = opened(root / "boxes.csv")
     assert len(source.parts()) > 5
     found = listed(source)

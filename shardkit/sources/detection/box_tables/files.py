@@ -11,20 +11,15 @@ from shardkit.naming import split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.image_paths import split_of, split_tokens
+from shardkit.sources.engine.box_table_opening import TEXT, first_fields
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.box_tables.columns import columns_without_header, is_box_table
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
-from shardkit.sources.tables.formats.csv_opening import open_csv
 from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.opening import open_table_file
-from shardkit.sources.tables.formats.records import TableFile
-from shardkit.sources.tables.formats.text_files import TextFile
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, parent_of
 from shardkit.storage import Folder
 
-_TEXT = (".csv", ".tsv", ".txt")
-_BLANKS = " "
 _JSON_LINES = (".jsonl", ".ndjson")
 # Tables in a split folder; the first: Roboflow, the last: Open Images by FiftyOne. A listing would list the images too.
 _OF_SPLITS = ("_annotations.csv", "annotations.csv", "labels.csv", "labels/detections.csv")
@@ -53,8 +48,8 @@ def holds_boxes(folder: Folder, path: str) -> bool:
     """Return whether a table has one row per box, judging by its first line or its schema."""
     kind = posixpath.splitext(path)[1].lower()
     try:
-        if kind in _TEXT:
-            fields = _first_fields(folder, path)[0]
+        if kind in TEXT:
+            fields = first_fields(folder, path)[0]
             is_list = kind == ".txt" and columns_without_header(fields) is not None  # of boxes of some images, perhaps
             return is_box_table(fields) and not is_list
         if kind in _JSON_LINES:  # opening it would read all lines
@@ -112,7 +107,7 @@ def _paths(folder: Folder) -> list[str]:
     paths = [path for path in in_splits if file_or_folder(folder, path) is not None]
     places = [name for name in names if name.lower() in _FOLDERS]
     for place in ("", *places):
-        texts = files_in(folder, place, *_TEXT)
+        texts = files_in(folder, place, *TEXT)
         paths += texts if len(texts) <= _MAX_OF_A_FOLDER else [path for path in texts if not path.endswith(".txt")]
     if found := [path for path in paths[:_MAX_TRIED] if holds_boxes(folder, path)]:
         return found
@@ -129,7 +124,7 @@ def _in_each_folder(folder: Folder, above: str, depth: int) -> list[str]:
     if not names:
         return []
     first = join(above, names[0])
-    texts = files_in(folder, first, *_TEXT)
+    texts = files_in(folder, first, *TEXT)
     own = [path for path in texts if holds_boxes(folder, path)] if len(texts) <= _MAX_OF_A_FOLDER else []
     if own:
         ends = [posixpath.basename(path) for path in own]
@@ -140,25 +135,6 @@ def _in_each_folder(folder: Folder, above: str, depth: int) -> list[str]:
     return [*below, *(path for name in names[1:] for path in _in_each_folder(folder, join(above, name), depth - 1))]
 
 
-def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
-    """Open a table of boxes, with a header or in a known form without one.
-
-    Raises:
-        DataError: The file does not exist, or cannot be read as a table.
-    """
-    kind = posixpath.splitext(path)[1].lower()
-    if kind in _TEXT and file_or_folder(folder, path) is not None:
-        fields, delimiter = _first_fields(folder, path)
-        if columns := columns_without_header(fields):
-            return CsvFile(folder, path, columns, delimiter, num_skipped=0, spaced=False)
-        if is_box_table(fields):
-            if delimiter == _BLANKS:
-                return TextFile(folder, path, tuple(fields), delimiter, num_skipped=1, spaced=False, has_header=True)
-            # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
-            return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
-    return open_table_file(folder, path, options)
-
-
 def _first_names(folder: Folder, path: str) -> Sequence[str]:
     """Return the names in the first line of a JSON Lines table."""
     first = next((line for line in read_lines(folder, path) if line.text.strip()), None)
@@ -167,18 +143,3 @@ def _first_names(folder: Folder, path: str) -> Sequence[str]:
     except (RecursionError, ValueError):
         return ()
     return list(record) if isinstance(record, dict) else ()
-
-
-def _first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
-    """Return the fields of the first line of a text table, and its delimiter."""
-    lines = read_lines(folder, path)
-    first = next((line for line in lines if line.text.strip() and not line.problem), None)
-    if first is None:
-        return (), ","
-    found: tuple[Sequence[str], str] = (), ","
-    for delimiter in (",", "\t", ";", "|"):
-        record = next(split_records(iter([first]), delimiter, spaced=False), None)
-        if record is not None and record.problem is None and len(record.values) > len(found[0]):
-            found = [str(value).strip() for value in record.values], delimiter
-    words = first.text.split()
-    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(found[0]) else found

@@ -1,33 +1,25 @@
 """Open a table of boxes: what its columns mean, in which unit its boxes are, and where its images are."""
 
-import math
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from shardkit.errors import DataError
-from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
+from shardkit.sources.detection.box_tables.files import split_of_table
 from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, not_near, paths_by_names
-from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
-from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm, find_columns
-from shardkit.sources.formats.record import ONE_CLASS, encodable
+from shardkit.sources.engine.box_table_opening import decided, open_box_file, options_of_table
+from shardkit.sources.formats.box_tables.columns import BoxColumns, find_columns
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.csv_files import split_records
-from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, TableFile
 from shardkit.sources.walking import file_or_folder, join, parent_of
 from shardkit.storage import Folder, open_folder
 
-_SLICE_BYTES = 128 << 20  # 128 MiB of a table: about two million boxes, which take 300 MB while they are listed
-_MAX_SLICES = 64
 # Files of Open Images' class names, as on storage.googleapis.com/openimages, in version 7 with a prefix; FiftyOne saves
 # them as metadata/classes.csv.
 _CLASS_FILES = ("class-descriptions-boxable.csv", "class-descriptions.csv", "classes.csv")
@@ -37,52 +29,31 @@ _ABSOLUTE = re.compile(r"(?:(?:s3|gs)://[^/]+)?/")
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTable:
-    """A table of boxes, whose split is that of its or its folder's name, unless it has a column of splits.
+class FoundTable:
+    """A table of boxes, and how it is read.
 
     Attributes:
         path: Path of the table.
         paths: How its image paths become keys.
-        split: The split of all its images; None if its name gives none.
-        file: The table.
-        columns: What its columns mean.
-        is_fraction: Whether boxes are fractions of the image's sides.
-        num_slices: Number of parts in which it is listed.
-        class_file: Path of the file with the names of Open Images' classes; None if there is none.
-        one_class: The class of every box of a table without classes.
+        split: The split of all its images; None if its name gives none, or if it has a column of splits.
+        options: Settings of a reading.
+        class_file: Path of the file with the names of its classes' codes; '' if there is none.
+        gives_splits: Whether it has a column of splits.
+        has_classes: Whether it has a column of classes.
     """
 
     path: str
     paths: ImagePaths
     split: str | None
-    file: TableFile
-    columns: BoxColumns
-    is_fraction: bool
-    num_slices: int
-    class_file: str | None
-    one_class: str = ONE_CLASS
-
-    def describe(self) -> str:
-        """Return how the table is read, without its path."""
-        unit = "fractions of the image's sides" if self.is_fraction else "pixels"
-        label = self.columns.label
-        of_class = (
-            f", all of the class {printable(self.one_class)!r}"
-            if label is None
-            else f", classes of {self.file.columns[label]!r}"
-        )
-        if self.columns.is_open_images:
-            of_class = ", classes named by "
-            of_class += (
-                f"{self.class_file}" if self.class_file else "their codes, without class-descriptions-boxable.csv"
-            )
-        as_size = ", as x, y, width, height" if self.columns.form is BoxForm.LIST_OF_SIZE else ""
-        return f"{self.file.remark}boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
+    options: dict[str, str]
+    class_file: str
+    gives_splits: bool
+    has_classes: bool
 
 
 def open_table(
     folder: Folder, path: str, options: SourceOptions, names: NameIndex, *, may_leave: bool
-) -> tuple[Folder, BoxTable]:
+) -> tuple[Folder, FoundTable]:
     """Decide how to read a table, from its first 1,000 records.
 
     Args:
@@ -106,7 +77,7 @@ def open_table(
 
 def open_records(
     folder: Folder, file: TableFile, columns: BoxColumns, options: SourceOptions, names: NameIndex, *, may_leave: bool
-) -> tuple[Folder, BoxTable]:
+) -> tuple[Folder, FoundTable]:
     """Decide how to read a table whose columns are known; see `open_table`."""
     path = file.path
     first = list(islice(file.all_records(), PREFIX_RECORDS))
@@ -116,8 +87,7 @@ def open_records(
         why = f"; line {first[0].line}: {first[0].problem}" if first and first[0].problem else ""
         msg = f"{file.url}: the first records of the table name no image{why}"
         raise DataError(msg)
-    with_box = [record.values for record in records if has_box(record.values, columns)]
-    columns = _with_list_form(file.url, file.columns[columns.xs[0]], with_box, columns)
+    columns, is_fraction = decided(file, columns, first)
     places = image_places(folder, path, options, may_leave=may_leave)
     found = find_paths(texts, places)
     if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
@@ -135,39 +105,18 @@ def open_records(
         )
         raise RefusalError(msg, [command], remedy=remedy)
     root, paths = found
-    stat = file_or_folder(folder, path)
-    num_bytes = stat.num_bytes if stat else 0
-    return root, BoxTable(
-        path=file.name,
-        file=file,
-        columns=columns,
+    told = options_of_table(file, columns, is_fraction=is_fraction)
+    told |= {"drop": str(paths.num_dropped)} if paths.num_dropped else {}
+    told |= {"ending": paths.ending} if paths.ending else {}
+    return root, FoundTable(
+        path=path,
         paths=paths,
-        is_fraction=_is_fraction(with_box, columns),
         split=None if columns.split is not None else split_of_table(path),
-        num_slices=min(_MAX_SLICES, num_bytes // _SLICE_BYTES + 1),
-        class_file=_class_file(folder, path) if columns.is_open_images else None,
+        options=told,
+        class_file=_class_file(folder, path) or "" if columns.is_open_images else "",
+        gives_splits=columns.split is not None,
+        has_classes=columns.label is not None,
     )
-
-
-def _is_fraction(rows: Sequence[Sequence[Any]], columns: BoxColumns) -> bool:
-    if columns.is_fraction is not None:
-        return columns.is_fraction
-    sides = [number(side) for values in rows for side in coordinates(values, columns)]
-    # No table of pixels has only boxes within the first two pixels.
-    return bool(sides) and all(abs(side) <= LARGEST_FRACTION for side in sides if math.isfinite(side))
-
-
-def _with_list_form(url: str, name: str, rows: Sequence[Sequence[Any]], columns: BoxColumns) -> BoxColumns:
-    if columns.form is not BoxForm.LIST:
-        return columns
-    form = list_form(rows, columns) or columns.usual_form
-    if form is None:
-        msg = (
-            f"{url}: the four numbers of {name!r} may be xmin, ymin, xmax, ymax or x, y, width, height; write them "
-            "into four columns with these names"
-        )
-        raise DataError(msg)
-    return replace(columns, form=form)
 
 
 def _common_folder(texts: Sequence[str]) -> Folder | None:
@@ -188,10 +137,3 @@ def _class_file(folder: Folder, table: str) -> str | None:
                 if file_or_folder(folder, path) is not None:
                     return path
     return None
-
-
-def read_class_names(folder: Folder, path: str) -> dict[str, str]:
-    """Return the names of classes by their code, from lines of ``/m/011k07,Tortoise``, with or without a header."""
-    records = split_records(read_lines(folder, path), ",", spaced=False)
-    good = [one.values for one in records if one.problem is None and len(one.values) >= 2]
-    return {code: encodable(name.strip()) for code, name, *_ in good if str(code).startswith("/")}

@@ -13,16 +13,17 @@ from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.layout import open_files
-from shardkit.sources.detection.box_tables.layout import united
+from shardkit.sources.detection.box_tables.layout import open_tables
 from shardkit.sources.detection.box_tables.tables import open_records
 from shardkit.sources.detection.found_files import open_image_files
-from shardkit.sources.detection.inferred.box_records import COLUMNS, BoxRecords
 from shardkit.sources.detection.inferred.finding import Inferred, find_inferred
+from shardkit.sources.engine.box_table_opening import box_records
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.inferred.format import IMAGE_BOXES, options_of
 from shardkit.sources.formats.inferred.reading import Reading, name_of
 from shardkit.sources.formats.inferred.trees import records
 from shardkit.sources.formats.record import ONE_CLASS, encodable
+from shardkit.sources.formats.registry import BOX_RECORDS
 from shardkit.sources.formats.vendors.formats import JsonFormat
 from shardkit.sources.listing import Source
 from shardkit.sources.name_index import NameIndex
@@ -77,11 +78,13 @@ def _open_table(opening: Opening, found: Inferred, reading: Reading, column: str
     """Return the source of files with a record for each box."""
     folder, options = opening.folder, opening.options
     names = NameIndex(folder)
+    told = {**options_of(reading, found.kind, found.inside), **({"class": column} if column else {})}
     opened = []
     for path in found.paths:
-        file = BoxRecords(folder, path, (*COLUMNS, column or "class"), found.inside, reading, column)
-        opened.append(open_records(folder, file, file.box_columns, options, names, may_leave=False))
-    return united(folder, opened, options.root is None, policy=options.without_annotation or "reject")
+        file = box_records(folder, path, told)
+        root, table = open_records(folder, file, file.box_columns, options, names, may_leave=False)
+        opened.append((root, replace(table, options={**told, **table.options})))
+    return open_tables(opening, BOX_RECORDS, LAYOUTS["boxes"].title, opened)
 
 
 def open_boxes(opening: Opening) -> Source:

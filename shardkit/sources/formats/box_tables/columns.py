@@ -4,8 +4,9 @@ The tables are those of TensorFlow's and Roboflow's object detection CSV, AutoML
 make-sense, and of Kaggle's competitions. Names are compared without case, blanks, '_' and '-'.
 """
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -170,9 +171,7 @@ def find_columns(url: str, names: Sequence[str], options: SourceOptions) -> BoxC
 
 
 def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> BoxColumns | None:
-    at: dict[str, int] = {}
-    for i, name in enumerate(names):
-        at.setdefault(re.sub(r"[\s_-]", "", name).lower(), i)
+    at = _plain(names)
     form, sides = _box(at)
     if (*at,) == _UDACITY:
         sides = (0, 1, 2, 3)
@@ -191,7 +190,6 @@ def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> Box
         None,
     )
     is_open_images = at.keys() >= _OPEN_IMAGES
-    flags = [(name, at[name.replace("_", "")]) for name in _FLAGS if name.replace("_", "") in at]
     return BoxColumns(
         image=image,
         xs=xs,
@@ -200,9 +198,60 @@ def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> Box
         label=label,
         split=split,
         size=size,
-        flags=tuple(flags) if is_open_images else (),
+        flags=_flags(at) if is_open_images else (),
         is_open_images=is_open_images,
         usual_form=BoxForm.LIST_OF_SIZE if at.keys() == _WHEAT else None,
+    )
+
+
+def _plain(names: Sequence[str]) -> dict[str, int]:
+    at: dict[str, int] = {}
+    for i, name in enumerate(names):
+        at.setdefault(re.sub(r"[\s_-]", "", name).lower(), i)
+    return at
+
+
+def _flags(at: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, at[name.replace("_", "")]) for name in _FLAGS if name.replace("_", "") in at)
+
+
+def options_of(columns: BoxColumns, names: Sequence[str]) -> dict[str, str]:
+    """Return what columns mean as the settings of a reading."""
+    given = {"image": columns.image, "label": columns.label, "split": columns.split}
+    options = {role: names[i] for role, i in given.items() if i is not None}
+    several = {"x": columns.xs, "y": columns.ys, "size": columns.size or ()}
+    options |= {role: json.dumps([names[i] for i in some]) for role, some in several.items() if some}
+    return {**options, "form": columns.form.value, **({"kind": "open images"} if columns.is_open_images else {})}
+
+
+def columns_of(url: str, names: Sequence[str], options: Mapping[str, str]) -> BoxColumns:
+    """Return the columns that the settings of a reading name.
+
+    Raises:
+        UnknownNameError: One does not exist.
+    """
+
+    def at(name: str) -> int:
+        if name not in names:
+            msg = f"{url}: there is no column {name!r}; there are {', '.join(map(repr, names))}"
+            raise UnknownNameError(msg)
+        return names.index(name)
+
+    def several(role: str) -> tuple[int, ...]:
+        return tuple(map(at, json.loads(options.get(role, "[]"))))
+
+    size = several("size")
+    is_open_images = "kind" in options
+    return BoxColumns(
+        at(options["image"]),
+        several("x"),
+        several("y"),
+        BoxForm(options["form"]),
+        at(options["label"]) if "label" in options else None,
+        at(options["split"]) if "split" in options else None,
+        (size[0], size[1]) if size else None,
+        _flags(_plain(names)) if is_open_images else (),
+        is_open_images,
     )
 
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import pyarrow as pa
 
-from shardkit.sources.detection.found_files import read_records
 from shardkit.sources.formats.box_tables.columns import BoxColumns
 from shardkit.sources.formats.inferred.reading import Reading
 from shardkit.sources.formats.inferred.trees import kind_of, records
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.storage import os_errors_as
 
 COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax", "width", "height")  # and the class
 
@@ -49,8 +48,11 @@ class BoxRecords(TableFile):
     def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile."""
         del part, wanted
-        read = partial(records, kind=kind_of(self.path), inside=self.inside)
-        for number, record in read_records(self.folder, self.path, read):
+        with os_errors_as("read", self.url), self.folder.open(self.path) as file:
+            yield from self._records(file)
+
+    def _records(self, file: BinaryIO) -> Iterator[Record]:
+        for number, record in records(file, self.url, kind_of(self.path), self.inside):
             image = ImageRecord(number=number)
             if isinstance(record, dict):
                 self.reading.parse(image, record, self.column)

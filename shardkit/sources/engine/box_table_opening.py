@@ -1,0 +1,225 @@
+"""Open tables of boxes: what their columns mean, in which unit boxes are, and where the images are."""
+
+import json
+import math
+import posixpath
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from shardkit.errors import CallError, DataError
+from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.engine.annotation_opening import with_origin
+from shardkit.sources.engine.box_records import COLUMNS, BoxRecords
+from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
+from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
+from shardkit.sources.formats.box_tables.columns import (
+    BoxColumns,
+    BoxForm,
+    columns_of,
+    columns_without_header,
+    find_columns,
+    is_box_table,
+    options_of,
+)
+from shardkit.sources.formats.inferred.format import fields_of
+from shardkit.sources.formats.record import ONE_CLASS
+from shardkit.sources.formats.registry import BOX_RECORDS
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Annotation, Listed, Reading
+from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
+from shardkit.sources.tables.formats.csv_opening import open_csv
+from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.opening import open_table_file
+from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile
+from shardkit.sources.tables.formats.text_files import TextFile
+from shardkit.sources.walking import file_or_folder, parent_of
+from shardkit.storage import Folder
+
+TEXT = (".csv", ".tsv", ".txt")
+_BLANKS = " "
+_FRACTIONS, _PIXELS = "fractions", "pixels"  # the option `unit`
+_EACH = "each"  # the option that has the options of each table, if they differ
+_TRIED = 64  # paths that are looked up
+
+
+@dataclass(slots=True)
+class BoxTableOpening:
+    """Opens tables of boxes.
+
+    Attributes:
+        tree: SOURCE, where the paths of tables start.
+        folder: The folder that keys start at.
+        reading: The reading, which opening completes.
+        paths: The tables.
+        is_whole: Whether SOURCE is a folder that has the images.
+    """
+
+    tree: Folder
+    folder: Folder
+    reading: Reading
+    paths: Sequence[str]
+    is_whole: bool
+
+    def driver(self, origin: Annotation) -> BoxTableDriver:
+        """Return what enumerates the images.
+
+        Raises:
+            CallError: A column does not exist, or there are options for another number of tables.
+            DataError: A table has no boxes, or is no table.
+        """
+        each = json.loads(origin.options[_EACH]) if _EACH in origin.options else [origin.options] * len(self.paths)
+        if len(each) != len(self.paths):
+            msg = (
+                f"{self.tree.url}: the reading has options for {len(each)} tables of boxes, and names {len(self.paths)}"
+            )
+            raise CallError(msg)
+        opened = [self._table(origin, path, options) for path, options in zip(self.paths, each, strict=True)]
+        tables = tuple(table for table, _ in opened)
+        complete = origin
+        if "unit" not in each[0]:
+            by_name = any(table.paths.by_name for table in tables)
+            complete = replace(
+                origin,
+                images=tables[0].paths.place,
+                bases={one.file.path: one.paths.place for one in tables if one.paths.place != tables[0].paths.place},
+                match="end" if by_name else "path",
+                options=options_of_tables([options for _, options in opened]),
+            )
+        gives_splits = self.reading.split is None and any(table.columns.split is not None for table in tables)
+        reading = with_origin(self.reading, origin, complete)
+        self.reading = replace(reading, split=complete) if gives_splits else reading
+        return BoxTableDriver(tables, self.reading.without_annotation, self.is_whole)
+
+    def _table(self, origin: Annotation, path: str, options: Mapping[str, str]) -> tuple[BoxTable, dict[str, str]]:
+        """Return a table, and its complete options."""
+        split = self.reading.split
+        file: TableFile
+        if origin.format == BOX_RECORDS:
+            file = box_records(self.tree, path, options)
+            columns = file.box_columns
+        else:
+            file = open_box_file(self.tree, path, SourceOptions())
+            is_known = "form" in options
+            columns = (
+                columns_of(file.url, file.columns, options)
+                if is_known
+                else find_columns(file.url, file.columns, SourceOptions())
+            )
+        complete = dict(options)
+        if "unit" not in options:
+            columns, is_fraction = decided(file, columns, [*islice(file.all_records(), PREFIX_RECORDS)])
+            complete |= options_of_table(file, columns, is_fraction=is_fraction)
+        if split is not None and split != origin:
+            columns = replace(columns, split=None)
+        table = BoxTable(
+            file=file,
+            paths=self._paths(origin, file, columns, options),
+            split=split.lists.get(path) if isinstance(split, Listed) else None,
+            columns=columns,
+            is_fraction=complete["unit"] == _FRACTIONS,
+            class_file=origin.names,
+            one_class=options.get("one_class", ONE_CLASS),
+        )
+        return table, complete
+
+    def _paths(
+        self, origin: Annotation, file: TableFile, columns: BoxColumns, options: Mapping[str, str]
+    ) -> ImagePaths:
+        base = origin.bases.get(file.path, origin.images)
+        stated = ImagePaths(base, int(options.get("drop", 0)), options.get("ending", ""))
+        if origin.match in {"path", None}:
+            texts = [record.values[columns.image] for record in islice(_good(file.all_records()), _TRIED)]
+            for place in dict.fromkeys((base, parent_of(file.path))) if origin.match is None else ():
+                keys = [posixpath.normpath(f"{place}/{text}".lstrip("/")) for text in texts if isinstance(text, str)]
+                if any(file_or_folder(self.folder, key) is not None for key in keys):
+                    return ImagePaths(place)
+        return stated if origin.match == "path" else ImagePaths("", by_name=True)
+
+
+def _good(records: Any) -> Any:
+    return (record for record in records if record.problem is None)
+
+
+def box_records(folder: Folder, path: str, options: Mapping[str, str]) -> BoxRecords:
+    """Return a file of records of one box each, by the settings of a reading."""
+    column = options.get("class")
+    return BoxRecords(folder, path, (*COLUMNS, column or "class"), options.get("inside"), fields_of(options), column)
+
+
+def options_of_table(file: TableFile, columns: BoxColumns, *, is_fraction: bool) -> dict[str, str]:
+    """Return how a table is read as the settings of a reading."""
+    named = {} if isinstance(file, BoxRecords) else options_of(columns, file.columns)
+    return {**named, "unit": _FRACTIONS if is_fraction else _PIXELS}
+
+
+def options_of_tables(each: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the settings of several tables as those of one reading."""
+    return dict(each[0]) if all(one == each[0] for one in each) else {_EACH: json.dumps([dict(one) for one in each])}
+
+
+def decided(file: TableFile, columns: BoxColumns, first: Sequence[Record]) -> tuple[BoxColumns, bool]:
+    """Return columns with the form of their boxes, and whether boxes are fractions, by the first records.
+
+    Raises:
+        DataError: The values do not tell.
+    """
+    with_box = [one.values for one in first if one.problem is None and has_box(one.values, columns)]
+    columns = _with_list_form(file.url, file.columns[columns.xs[0]], with_box, columns)
+    return columns, _is_fraction(with_box, columns)
+
+
+def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
+    """Open a table of boxes, with a header or in a known form without one.
+
+    Raises:
+        DataError: The file does not exist, or cannot be read as a table.
+    """
+    kind = posixpath.splitext(path)[1].lower()
+    if kind in TEXT and file_or_folder(folder, path) is not None:
+        fields, delimiter = first_fields(folder, path)
+        if columns := columns_without_header(fields):
+            return CsvFile(folder, path, columns, delimiter, num_skipped=0, spaced=False)
+        if is_box_table(fields):
+            if delimiter == _BLANKS:
+                return TextFile(folder, path, tuple(fields), delimiter, num_skipped=1, spaced=False, has_header=True)
+            # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
+            return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
+    return open_table_file(folder, path, options)
+
+
+def first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
+    """Return the fields of the first line of a text table, and its delimiter."""
+    lines = read_lines(folder, path)
+    first = next((line for line in lines if line.text.strip() and not line.problem), None)
+    if first is None:
+        return (), ","
+    found: tuple[Sequence[str], str] = (), ","
+    for delimiter in (",", "\t", ";", "|"):
+        record = next(split_records(iter([first]), delimiter, spaced=False), None)
+        if record is not None and record.problem is None and len(record.values) > len(found[0]):
+            found = [str(value).strip() for value in record.values], delimiter
+    words = first.text.split()
+    return (words, _BLANKS) if path.lower().endswith(".txt") and len(words) > len(found[0]) else found
+
+
+def _is_fraction(rows: Sequence[Sequence[Any]], columns: BoxColumns) -> bool:
+    if columns.is_fraction is not None:
+        return columns.is_fraction
+    sides = [number(side) for values in rows for side in coordinates(values, columns)]
+    # No table of pixels has only boxes within the first two pixels.
+    return bool(sides) and all(abs(side) <= LARGEST_FRACTION for side in sides if math.isfinite(side))
+
+
+def _with_list_form(url: str, name: str, rows: Sequence[Sequence[Any]], columns: BoxColumns) -> BoxColumns:
+    if columns.form is not BoxForm.LIST:
+        return columns
+    form = list_form(rows, columns) or columns.usual_form
+    if form is None:
+        msg = (
+            f"{url}: the four numbers of {name!r} may be xmin, ymin, xmax, ymax or x, y, width, height; write them "
+            "into four columns with these names"
+        )
+        raise DataError(msg)
+    return replace(columns, form=form)

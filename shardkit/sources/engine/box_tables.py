@@ -1,0 +1,235 @@
+"""Tables of boxes, one row per box, or one row without coordinates for an image without boxes: what enumerates images.
+
+All rows of an image are one example, in the table's order; they need not be next to each other. A table of Open Images
+names many more images than people download: those that are not there are counted as skipped, not rejected.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.naming import printable
+from shardkit.options.values import Missing
+from shardkit.reject_reasons import BAD_ANNOTATION
+from shardkit.sources.columns import LINE, LISTING_SCHEMA
+from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.detection.rows import detection_schema, image_row
+from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
+from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
+from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
+from shardkit.sources.formats.record import ONE_CLASS, encodable
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
+from shardkit.sources.name_index import NameIndex
+from shardkit.sources.tables.formats.csv_files import split_records
+from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.walking import children, file_or_folder, join
+from shardkit.storage import Entry, Folder
+
+_OF_SCHEMA = len(LISTING_SCHEMA)
+_SLICE_BYTES = 128 << 20  # 128 MiB of a table: about two million boxes, which take 300 MB while they are listed
+_MAX_SLICES = 64
+_TABLES_SHOWN = 4  # that `describe` names
+
+
+@dataclass(frozen=True, slots=True)
+class BoxTable:
+    """A table of boxes.
+
+    Attributes:
+        file: The table.
+        paths: How its image paths become keys.
+        split: The split of all its images, unless it has a column of splits; None if nothing gives it.
+        columns: What its columns mean.
+        is_fraction: Whether boxes are fractions of the image's sides.
+        class_file: Path of the file with the names of its classes' codes; '' if there is none.
+        one_class: The class of every box of a table without classes.
+    """
+
+    file: TableFile
+    paths: ImagePaths
+    split: str | None
+    columns: BoxColumns
+    is_fraction: bool
+    class_file: str = ""
+    one_class: str = ONE_CLASS
+
+    def describe(self) -> str:
+        """Return how the table is read, without its path."""
+        unit = "fractions of the image's sides" if self.is_fraction else "pixels"
+        label = self.columns.label
+        of_class = (
+            f", all of the class {printable(self.one_class)!r}"
+            if label is None
+            else f", classes of {self.file.columns[label]!r}"
+        )
+        if self.columns.is_open_images:
+            named_by = self.class_file or "their codes, without class-descriptions-boxable.csv"
+            of_class = f", classes named by {named_by}"
+        as_size = ", as x, y, width, height" if self.columns.form is BoxForm.LIST_OF_SIZE else ""
+        return f"{self.file.remark}boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
+
+    def slices(self) -> list[Slice]:
+        """Return the slices of its images that are listed in parallel."""
+        entry = file_or_folder(self.file.folder, self.file.path)
+        num = min(_MAX_SLICES, (entry.num_bytes if entry else 0) // _SLICE_BYTES + 1)
+        return [Slice(index, num) for index in range(num)]
+
+
+@dataclass(frozen=True, slots=True)
+class TableSlice:
+    """A slice of the images of a table, which its number in the source tells."""
+
+    table: int
+    images: Slice
+
+
+@dataclass(frozen=True, slots=True)
+class BoxTableDriver:
+    """Enumerates the images that tables of boxes name.
+
+    Attributes:
+        tables: The tables.
+        policy: What happens to images that no table names.
+        is_whole: Whether images in other folders are counted: if SOURCE is a folder that has the images.
+    """
+
+    tables: tuple[BoxTable, ...]
+    policy: Missing = "reject"
+    is_whole: bool = False
+
+    names_images = True
+    classes = None
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See Driver."""
+        flags = [pa.field(name, pa.int64()) for name, _ in self.tables[0].columns.flags]  # 1, 0, -1 for unknown
+        return (*list(detection_schema(flags))[_OF_SCHEMA:], LINE)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """See Driver."""
+        return tuple(table.file.path for table in self.tables)
+
+    def describe(self) -> str:
+        """See Driver."""
+        read = []
+        for table in self.tables[:_TABLES_SHOWN]:
+            split = f" as {table.split}" if table.split else ""
+            place = f"{table.paths.place or '.'}/"
+            read.append(f"{printable(table.file.path)} with the images in {place}{split}: {table.describe()}")
+        if len(self.tables) > _TABLES_SHOWN:
+            read.append(f"{len(self.tables) - _TABLES_SHOWN:,} tables more")
+        return "; ".join(read)
+
+    def parts(self, folder: Folder) -> Sequence[TableSlice]:
+        """See Driver; slices of each table's images."""
+        del folder
+        return [TableSlice(i, some) for i, table in enumerate(self.tables) for some in table.slices()]
+
+    def divided(self, part: TableSlice) -> Sequence[TableSlice]:
+        """See Driver."""
+        return [part]
+
+    def listed_folders(self, part: TableSlice) -> tuple[()]:
+        """See Driver."""
+        del part
+        return ()
+
+    def sliceable_folder(self, part: TableSlice) -> None:
+        """See Driver."""
+        del part
+
+    def rows(
+        self, folder: Folder, part: TableSlice, complete: Complete, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """See Driver; images sorted by key, then bad records."""
+        table = self.tables[part.table]
+        present = _present(folder, table, part.images) if table.columns.is_open_images else None
+        names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
+        if table.columns.label is None:
+            names = {ONE_CLASS: table.one_class}
+        gathered = Gathered(table.columns, table.file.name, skipped=skipped)
+        gather(
+            table.file.all_records(),
+            gathered,
+            _Keys(table, folder).key,
+            part.images,
+            is_fraction=table.is_fraction,
+            label_of=lambda label: names.get(label, label),
+            present=present,
+        )
+        keys = sorted(gathered.images)
+        for key, objects in zip(keys, gathered.objects(keys, is_fraction=table.is_fraction), strict=True):
+            image, entry = gathered.images[key], (present or {}).get(key)
+            split = table.split if table.columns.split is None else image.split
+            reason, message = image.problem or (BAD_ANNOTATION, objects if isinstance(objects, str) else "")
+            if not message and not isinstance(objects, str):
+                unit = (0, 0) if table.is_fraction else (None, None)
+                row = image_row(key, split, entry, objects, image.size if image.size[0] else unit, image.line)
+                try:
+                    yield complete(row)
+                    continue
+                except BadRecord as error:
+                    reason, message = error.reason, str(error)
+            row = rejected_row(RecordProblem(key, reason, f"{table.file.name}: {message}"), split, entry)
+            yield row._replace(extra=(*(None,) * (len(self.fields) - 1), image.line))
+        yield from (rejected_row(problem, table.split) for problem in gathered.problems)
+
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """See Driver; a key that follows itself is yielded once."""
+        for table in self.tables:
+            key_of, last, image = _Keys(table, folder).key, "", table.columns.image
+            for record in table.file.all_records(frozenset({image})):
+                if record.problem is None:
+                    try:
+                        key = key_of(record.values[image])
+                    except BadRecord:
+                        continue
+                    if key != last:
+                        yield key
+                    last = key
+
+    def unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of images that no table names, next to others that one does; count those in other folders."""
+        keys, why = self.keys(folder), "that no table names"
+        yield from unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=self.is_whole, why=why)
+
+    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the row of an image that no table names, by the reading's rule."""
+        split = self.tables[0].split if len(self.tables) == 1 else None
+        what = "no table names the image; add a record for it"
+        negative: tuple[Any, ...] = ([], *(None,) * (len(self.fields) - 1))
+        yield from without_annotation(self.policy, key, split, entry, what, skipped, negative)
+
+
+def _present(folder: Folder, table: BoxTable, images: Slice) -> dict[str, Entry]:
+    """Return the files of a slice in the folder that the table's images are in, by key."""
+    place = table.paths.place
+    entries = ((join(place, one.name), one) for one in children(folder, place) if not one.is_folder)
+    return {key: entry for key, entry in entries if images.has_key(key)}
+
+
+class _Keys:
+    """Keys of a table's images; rows of one image usually follow each other."""
+
+    def __init__(self, table: BoxTable, folder: Folder) -> None:
+        self._paths = NameIndex(folder) if table.paths.by_name else table.paths
+        self._last: tuple[object, str] | None = None
+
+    def key(self, text: object) -> str:
+        """Return an image's key; see ImagePaths.key."""
+        if self._last is None or self._last[0] != text:
+            self._last = text, self._paths.key(text)
+        return self._last[1]
+
+
+def read_class_names(folder: Folder, path: str) -> dict[str, str]:
+    """Return the names of classes by their code, from lines of ``/m/011k07,Tortoise``, with or without a header."""
+    records = split_records(read_lines(folder, path), ",", spaced=False)
+    good = [one.values for one in records if one.problem is None and len(one.values) >= 2]
+    return {code: encodable(name.strip()) for code, name, *_ in good if str(code).startswith("/")}
