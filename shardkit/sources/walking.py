@@ -221,9 +221,10 @@ def _files_below(
     entries = children(folder, path)
     if are_of_dataset(entries):
         return
+    start = f"{path}/" if path else ""
     for entry in entries:
         if not entry.is_folder:
-            yield join(path, entry.name), entry
+            yield start + entry.name, entry
     for entry in entries:
         if entry.is_folder:
             yield from _files_below(folder, join(path, entry.name), left_out, (*above, here))

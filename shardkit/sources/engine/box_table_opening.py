@@ -53,14 +53,12 @@ class BoxTableOpening:
         folder: The folder that keys start at.
         reading: The reading, which opening completes.
         paths: The tables.
-        is_whole: Whether SOURCE is a folder that has the images.
     """
 
     tree: Folder
     folder: Folder
     reading: Reading
     paths: Sequence[str]
-    is_whole: bool
 
     def driver(self, origin: Annotation) -> BoxTableDriver:
         """Return what enumerates the images.
@@ -90,7 +88,7 @@ class BoxTableOpening:
         gives_splits = self.reading.split is None and any(table.columns.split is not None for table in tables)
         reading = with_origin(self.reading, origin, complete)
         self.reading = replace(reading, split=complete) if gives_splits else reading
-        return BoxTableDriver(tables, self.reading.without_annotation, self.is_whole)
+        return BoxTableDriver(tables, self.reading.without_annotation)
 
     def _table(self, origin: Annotation, path: str, options: Mapping[str, str]) -> tuple[BoxTable, dict[str, str]]:
         """Return a table, and its complete options."""

@@ -1,7 +1,7 @@
 """Find the image of each file of annotations: by the same path below two folders, or by its name in the nearest one."""
 
 import posixpath
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -107,13 +107,15 @@ def scan_group(
                 count_skipped(files.skipped, ending(entry.name))
         return files
     by_stem: dict[str, list[tuple[str, Entry]]] = {}
+    start = len(group.images) + 1 if group.images else 0
     listed = files_below(folder, group.images, left_out) if group.is_deep else _files_in(folder, group.images, files)
     for path, entry in listed:
         if ending(entry.name) in IMAGE_ENDINGS:
-            by_stem.setdefault(_without_ending(path, group.images), []).append((path, entry))
+            by_stem.setdefault(_without_ending(path, start, entry.name), []).append((path, entry))
         elif path not in labels:
             count_skipped(files.skipped, ending(entry.name))
-    own = {_without_ending(path, group.place): path for path in labels}
+    start = len(group.place) + 1 if group.place else 0
+    own = {_without_ending(path, start, entry.name): path for path, entry in labels.items()}
     if not group.is_deep and group.place != group.images:
         for path, entry in _files_in(tree, group.place, files):
             if path not in labels:
@@ -136,16 +138,19 @@ def _others(above: str, stem: str) -> Iterator[str]:
     return (join(above, name) for name in stems_of_file(stem))
 
 
-def _without_ending(path: str, above: str) -> str:
-    return posixpath.splitext(path[len(above) + 1 :] if above else path)[0]
+def _without_ending(path: str, start: int, name: str) -> str:
+    """Return a path from a character on without the ending of its last part."""
+    dot = name.rfind(".")
+    return path[start : len(path) - len(name) + dot] if dot > 0 else path[start:]
 
 
 def _files_in(folder: Folder, path: str, files: GroupFiles) -> Iterator[tuple[str, Entry]]:
+    start = f"{path}/" if path else ""
     for entry in children(folder, path):
         if entry.is_folder:
-            files.folders.append(join(path, entry.name))
+            files.folders.append(start + entry.name)
         else:
-            yield join(path, entry.name), entry
+            yield start + entry.name, entry
 
 
 def matching_files(
@@ -153,14 +158,28 @@ def matching_files(
 ) -> Iterator[tuple[str, Entry]]:
     """Yield path and entry of the files that some globs match, whatever the case of their ending, sorted by folder."""
     for text in globs:
-        glob, place = IgnoreGlob(f"/{text}"), place_of(text)
+        place, fits = place_of(text), _fitting(text)
         is_flat = "/" not in text[len(place) :].strip("/")
         listed = _files_in(tree, place, GroupFiles()) if is_flat else files_below(tree, place)
         for path, entry in listed:
-            stem, kind = posixpath.splitext(path)
-            is_side = entry.name in side_files or (side_files and entry.name.lower().startswith("readme"))
-            if glob.matches(stem + kind.lower()) and not is_side:
+            name = entry.name
+            if fits(path, name) and not (side_files and (name in side_files or name[:6].lower() == "readme")):
                 yield path, entry
+
+
+def _fitting(text: str) -> Callable[[str, str], bool]:
+    """Return the function that tells whether a glob matches a path and its last part, whatever its ending's case."""
+    above, name = posixpath.split(text)
+    kind = name[1:].lower()
+    if above in {place_of(text), join(place_of(text), "**")} and name[:1] == "*" and not is_glob(kind):
+        return lambda _, name: name.endswith(kind) or name.lower().endswith(kind)
+    glob = IgnoreGlob(f"/{text}")
+
+    def fits(path: str, _: str) -> bool:
+        stem, kind = posixpath.splitext(path)
+        return glob.matches(stem + kind.lower())
+
+    return fits
 
 
 class NearestImages:

@@ -41,7 +41,6 @@ class ImageFileOpening:
         folder: The folder that keys start at.
         images: Which files are examples.
         reading: The reading, which opening completes.
-        is_whole: Whether SOURCE is a folder that holds the images.
         lists: The lists that name the examples; None for none.
         by_lists: What they give; None for none.
         files_tree: The folder that the globs of the files start at.
@@ -51,7 +50,6 @@ class ImageFileOpening:
     folder: Folder
     images: ImagePaths
     reading: Reading
-    is_whole: bool
     lists: OfLists | None
     by_lists: SplitFact | None
     files_tree: Folder = field(init=False)
@@ -96,7 +94,6 @@ class ImageFileOpening:
             named_by=_named_by(complete.names, names) if kind.numbers_classes else "",
             lists=self.lists,
             by_lists=self.by_lists,
-            is_whole=self.is_whole,
         )
 
     def _check_files(self, kind: ImageFormat, globs: tuple[str, ...]) -> None:

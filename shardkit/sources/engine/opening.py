@@ -224,29 +224,26 @@ class _Binding:
         if not origin.files:
             msg = f"{origin.format}: name its files, such as {origin.format}:annotations/*.json"
             raise CallError(msg)
+        opening: AnnotationOpening | ImageFileOpening | BoxTableOpening
         if origin.format in IMAGE_FORMATS:
-            return self._image_file_driver(origin)
-        if origin.format in {BOX_TABLE, BOX_RECORDS}:
-            of_tables = BoxTableOpening(self.tree, self.folder, self.reading, self._files(origin.files), self.is_whole)
-            box_tables = of_tables.driver(origin)
-            self.reading = of_tables.reading
-            return box_tables
-        opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
+            lists, by_lists = self._lists_of_examples(origin)
+            opening = ImageFileOpening(self.tree, self.folder, self.images, self.reading, lists, by_lists)
+        elif origin.format in {BOX_TABLE, BOX_RECORDS}:
+            opening = BoxTableOpening(self.tree, self.folder, self.reading, self._files(origin.files))
+        else:
+            opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
         driver = opening.driver(origin)
         self.reading = opening.reading
         return replace(driver, is_whole=self.is_whole)
 
-    def _image_file_driver(self, origin: Annotation) -> ImageFileDriver:
-        split, lists = self.reading.split, None
-        if isinstance(split, Listed) and (named := {*split.lists} - {*origin.files}):
-            lists = self._lists(
-                replace(split, lists={path: split.lists[path] for path in split.lists if path in named})
-            )
-        by_lists = None if split is None or lists is None else self._split_fact(split, lists)
-        opening = ImageFileOpening(self.tree, self.folder, self.images, self.reading, self.is_whole, lists, by_lists)
-        driver = opening.driver(origin)
-        self.reading = opening.reading
-        return driver
+    def _lists_of_examples(self, origin: Annotation) -> tuple[OfLists | None, SplitFact | None]:
+        """Return the lists that name examples, and the split that they give: those that are no files of annotations."""
+        split = self.reading.split
+        named = {*split.lists} - {*origin.files} if isinstance(split, Listed) else set()
+        if not isinstance(split, Listed) or not named:
+            return None, None
+        lists = self._lists(replace(split, lists={path: one for path, one in split.lists.items() if path in named}))
+        return lists, self._split_fact(split, lists)
 
     def _table_driver(self) -> TableDriver | None:
         label = self.reading.label
