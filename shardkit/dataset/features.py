@@ -28,6 +28,9 @@ class Feature(BaseModel):
 IMAGE = "image"
 MASK = "segmentation_mask"
 LABEL, LABELS = "label", "labels"
+# The label of an image that has none on purpose, in its record and its index: a number, or the only one of a list. It
+# is in no class count. TFDS and Hugging Face mark such images of their test splits in the same way.
+NO_LABEL = -1
 OBJECTS = "objects/"  # prefix of the features of objects
 OBJECT_LABELS = f"{OBJECTS}label"
 

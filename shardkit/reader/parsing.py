@@ -69,7 +69,8 @@ def _relabelled(value: Any, dataset: Any, labels: Any) -> Any:
     """Return the table's labels for those of one record or of a batch."""
     if isinstance(value, tf.RaggedTensor):
         return value.with_values(_relabelled(value.values, tf.gather(dataset, value.value_rowids()), labels))
-    return tf.gather_nd(labels, tf.stack([tf.broadcast_to(dataset, tf.shape(value)), value], axis=-1))
+    at = tf.stack([tf.broadcast_to(dataset, tf.shape(value)), tf.maximum(value, 0)], axis=-1)
+    return tf.where(value < 0, value, tf.gather_nd(labels, at))  # NO_LABEL stays
 
 
 def _spec(feature: Feature) -> Any:

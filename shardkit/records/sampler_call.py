@@ -58,8 +58,9 @@ def _make_order(manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder 
     batch: dict[str, Any] = {name: call[name] for name in ("seed", "global_batch_size")}
     selection = {name: call[name] for name in ("where", "fold", "take")}
     is_selected = any(value is not None for value in selection.values())
-    counts = [shard.num_examples for shard in manifest.split(call["split"]).shards if shard.num_examples]
-    if counts and not is_selected and call["sampling"] == "natural":
+    split = manifest.split(call["split"])
+    counts = [shard.num_examples for shard in split.shards if shard.num_examples]
+    if counts and not (is_selected or split.num_unlabelled) and call["sampling"] == "natural":
         # The order of all examples follows from the manifest, and no index is read.
         num_examples, order = sum(counts), natural_order(np.cumsum([0, *counts]), blocks=blocks, **batch)
     else:

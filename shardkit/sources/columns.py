@@ -31,6 +31,9 @@ MASK_COLOURS = pa.field("mask_colours", pa.string())
 # Detection: the image size in pixels that `objects` refer to; 0 if boxes are fractions of the image's sides.
 ANNOTATED_WIDTH = pa.field("annotated_width", pa.int32())
 ANNOTATED_HEIGHT = pa.field("annotated_height", pa.int32())
+# Whether the image has no label on purpose: then it has no class and is stored with the label -1 (`dataset.features`).
+# Any other row without a class and without a reason is rejected. Only where images have one class, or a list of them.
+IS_UNLABELLED = pa.field("is_unlabelled", pa.bool_())
 UNLABELLED = pa.field("unlabelled", pa.null())  # its presence says that examples have no label; holds no values
 FEATURE_PREFIX = "feature:"  # of columns that become features: int64, float32, string, or lists of these
 OBJECTS = "objects"

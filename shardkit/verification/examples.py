@@ -51,10 +51,12 @@ def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec,
         # Without a change the image is the raw file, whose size and hash the index has.
         if deep and not row["changes"]:
             yield from _raw_file_problems(row, image)
-    for label in sorted({label for label in labels or () if not 0 <= label < len(spec.classes)}):
+    is_unlabelled = labels == [features.NO_LABEL] and features.OBJECT_LABELS not in spec.features
+    bad_labels = {label for label in labels or () if not 0 <= label < len(spec.classes)}
+    for label in () if is_unlabelled else sorted(bad_labels):
         yield f"label {label} is none of the manifest's {len(spec.classes)} classes"
     if row is not None and row["label"] is not None and row["label"] < len(spec.classes):
-        name = spec.classes[row["label"]]
+        name = None if row["label"] == features.NO_LABEL else spec.classes[row["label"]]
         if row["label_name"] != name:
             yield f"label {row['label']} is {name!r} in the manifest and {row['label_name']!r} in the index"
     if not spec.stored_as:  # boxes of others are adopted as they are

@@ -1,5 +1,6 @@
 """Compare every byte of a dataset with its manifest, and collect all problems with their file and record."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedReader
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from shardkit import naming
 from shardkit.dataset import tfrecord
+from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.index.file import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, manifest_bytes, parse_manifest
 from shardkit.dataset.manifest.missing import damage_remedy, explain_missing_manifest
@@ -124,7 +126,7 @@ def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
 
 @dataclass(frozen=True, slots=True)
 class ShardCheck:
-    """The result of checking one shard; ``class_counts`` by label, from its index."""
+    """The result of checking one shard; ``class_counts`` by label, with NO_LABEL, from its index."""
 
     problems: list[DatasetProblem]
     class_counts: dict[int, int]
@@ -167,16 +169,14 @@ def _counted(labels: Any) -> tuple[list[int], list[int]]:
 
 def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]) -> list[DatasetProblem]:
     """Compare a split's class counts with those of its indexes."""
-    found = [0] * len(split.class_counts)
-    for check in checks:
-        for label, count in check.class_counts.items():
-            if 0 <= label < len(found):
-                found[label] += count
-    if found == split.class_counts:
-        return []
-    return [
-        DatasetProblem(naming.MANIFEST, None, f"split {split_name!r}: its class_counts are not those of its indexes")
-    ]
+    found = sum((Counter(check.class_counts) for check in checks), Counter())
+    problems = []
+    if [found[label] for label in range(len(split.class_counts))] != split.class_counts:
+        problems.append("class_counts are")
+    if found[NO_LABEL] != split.num_unlabelled:
+        problems.append("num_unlabelled is")
+    found_not = (f"split {split_name!r}: its {what} not that of its indexes" for what in problems)
+    return [DatasetProblem(naming.MANIFEST, None, one) for one in found_not]
 
 
 def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[DatasetProblem], pa.Table | None]:

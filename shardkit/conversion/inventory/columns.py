@@ -106,7 +106,9 @@ class AnnotationEncoder:
             for field, name, encode in self._object_fields:
                 made[name] = encode([one[field] for one in objects])
         elif LABEL_NAMES in row:
-            labels = sorted({self._label_of[name] for name in row[LABEL_NAMES]})
+            # The plan has lists for all images but those without a label.
+            names = row[LABEL_NAMES]
+            labels = [features.NO_LABEL] if names is None else sorted({self._label_of[name] for name in names})
             made[features.LABELS] = example.int64_feature(tuple(labels))
         elif TARGET in row:
             made[features.LABEL] = example.float_feature(row[TARGET])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.conversion.inventory.columns import LABEL_NAMES
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
 from shardkit.conversion.planning.duplicates import drop_duplicates, reject_repeated_keys
@@ -36,7 +37,8 @@ from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.words import shown
 from shardkit.parallel.for_each import JobEnd
-from shardkit.reject_reasons import BAD_SPLIT, BETWEEN_BLOCKS, DUPLICATE
+from shardkit.reject_reasons import BAD_SPLIT, BETWEEN_BLOCKS, DUPLICATE, NO_LABEL
+from shardkit.sources.columns import IS_UNLABELLED
 
 _KINDS_SHOWN = 12  # of skipped files in a message; each class folder without an image is a kind
 _MESSAGE = (
@@ -101,7 +103,7 @@ class NothingNewError(JobEnd):
 
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
     """Return the rows of an inventory, with a reason for those that planning rejects."""
-    table = reject_repeated_keys(inventory.table)
+    table = _reject_unmarked(reject_repeated_keys(inventory.table))
     if options.splits is None or options.splits_of:  # with `splits` alone, the source must have no splits at all
         table = reject_unsplit(table)
     return table
@@ -199,6 +201,24 @@ def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
     return DataError("there are no images in the source; its folders are empty")
 
 
+def _reject_unmarked(inventory: pa.Table) -> pa.Table:
+    """Return the inventory with good rows without a label rejected, unless they have none on purpose."""
+    if IS_UNLABELLED.name not in inventory.column_names:
+        return inventory  # a source of its own rejects them
+    name = LABEL_NAMES if LABEL_NAMES in inventory.column_names else "label_name"
+    is_marked = inventory[IS_UNLABELLED.name].cast(IS_UNLABELLED.type).fill_null(False)  # noqa: FBT003
+    lacks = pc.and_(pc.is_null(inventory[name]), pc.and_(pc.is_null(inventory["reason"]), pc.invert(is_marked)))
+    return _rejected(inventory, lacks, NO_LABEL, "it has no label; give it one, or leave it out")
+
+
+def _rejected(inventory: pa.Table, rows: pa.ChunkedArray, reason: str, message: str) -> pa.Table:
+    """Return the inventory with some rows rejected."""
+    for name, text in (("reason", reason), ("message", message)):
+        values = pc.if_else(rows, text, inventory[name].cast(pa.string()))  # a column without values has no type
+        inventory = inventory.set_column(inventory.schema.get_field_index(name), name, values)
+    return inventory
+
+
 def reject_unsplit(inventory: pa.Table) -> pa.Table:
     """Return the inventory with good rows without a split rejected as ``bad_split``, if other good rows have one."""
     good = pc.is_null(inventory["reason"])
@@ -206,7 +226,4 @@ def reject_unsplit(inventory: pa.Table) -> pa.Table:
     given = pc.drop_null(pc.unique(inventory["split"].filter(good))).to_pylist()
     if not given or not pc.any(unsplit).as_py():
         return inventory
-    for name, text in (("reason", BAD_SPLIT), ("message", _MESSAGE.format(split=min(given)))):
-        values = pc.if_else(unsplit, text, inventory[name].cast(pa.string()))  # a column without values has no type
-        inventory = inventory.set_column(inventory.schema.get_field_index(name), name, values)
-    return inventory
+    return _rejected(inventory, unsplit, BAD_SPLIT, _MESSAGE.format(split=min(given)))

@@ -116,4 +116,6 @@ def _comparable(label: Any) -> Any:
 
 
 def _shown(label: Any) -> str:
+    if label is None:
+        return "none"
     return ", ".join(map(str, label)) if isinstance(label, list) else repr(label)

@@ -14,12 +14,12 @@ from shardkit.conversion.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, 
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, joined_classes, joined_mask_classes
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
-from shardkit.dataset.features import LABEL
+from shardkit.dataset.features import LABEL, NO_LABEL
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.masks import NO_CLASS
 from shardkit.options.words import named
-from shardkit.sources.columns import LAST_CLASS
+from shardkit.sources.columns import IS_UNLABELLED, LAST_CLASS
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")  # '007' is a name
 TARGET_BINS = 10  # regression targets are stratified by decile, as if deciles were classes
@@ -32,9 +32,10 @@ class ExampleLabels:
     Attributes:
         classes: Class names in label order; empty without classes.
         strata: int32[n], the stratum by which an example is split and assigned to shards: its label; of several labels
-            the one that is rarest in the source, or len(classes) without labels; of a regression target its decile; 0
-            if there is none of these.
-        flat: int32[m], the distinct labels of all examples end to end; None unless examples have lists of labels.
+            the one that is rarest in the source, or len(classes) for an empty list; NO_LABEL for an image without a
+            label; of a regression target its decile; 0 if there is none of these.
+        flat: int32[m], the distinct labels of all examples end to end, NO_LABEL for an image without a label; None
+            unless examples have lists of labels.
         starts: int64[n + 1], start of each example's labels in `flat`.
     """
 
@@ -58,18 +59,30 @@ class ExampleLabels:
                 labels = self.strata[some]
             else:
                 labels = self.flat[_ranges(self.starts[some], self.starts[some + 1])]
-            counts += np.bincount(labels, minlength=len(counts))
+            counts += np.bincount(labels[labels != NO_LABEL], minlength=len(counts))
         found: list[int] = counts.tolist()
         return found
 
+    def num_unlabelled(self, members: npt.NDArray[np.integer[Any]]) -> int:
+        """Return the number of images without a label among the given ones."""
+        starts = range(0, len(members), COLUMN_BLOCK)
+        return sum(int((self.strata[members[start : start + COLUMN_BLOCK]] == NO_LABEL).sum()) for start in starts)
+
     def differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-        """Return bool[m], whether the labels of rows[i] and others[i] differ."""
+        """Return bool[m], whether the labels of rows[i] and others[i] differ; no label differs from none."""
+        differ: npt.NDArray[np.bool_] = (self.strata[rows] != NO_LABEL) & (self.strata[others] != NO_LABEL)
         if self.flat is None or self.starts is None:
-            differ: npt.NDArray[np.bool_] = self.strata[rows] != self.strata[others]
+            differ &= self.strata[rows] != self.strata[others]
             return differ
+        rows, others = rows[differ], others[differ]
+        differ[differ] = self._lists_differ(rows, others)
+        return differ
+
+    def _lists_differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        assert self.flat is not None and self.starts is not None  # noqa: S101, PT018 - see differ
         flat, starts = self.flat, self.starts
         lengths = starts[rows + 1] - starts[rows]
-        differ = lengths != starts[others + 1] - starts[others]
+        differ: npt.NDArray[np.bool_] = lengths != starts[others + 1] - starts[others]
         # Of the pairs with equally many labels, compare these one by one: both are sorted.
         alike = np.flatnonzero(~differ)
         ones, twos = rows[alike], others[alike]
@@ -161,11 +174,14 @@ def numbers_of_masks(inventory: pa.Table, options: ConvertOptions) -> list[str]:
 
 
 def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np.int32]:
+    if pa.types.is_null(names.type):
+        return np.full(len(names), NO_LABEL, np.int32)
     # Via the dictionary's codes, because as text the names of a hundred million rows take gigabytes.
     names = (names if pa.types.is_dictionary(names.type) else names.dictionary_encode()).unify_dictionaries()
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in names.chunks])
+    # The code of a missing name is the last: its label is NO_LABEL.
+    codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy() for chunk in names.chunks])
     label_of = pc.index_in(names.chunk(0).dictionary, pa.array(classes, pa.string())).to_numpy()
-    labels: npt.NDArray[np.int32] = label_of.astype(np.int32)[codes]
+    labels: npt.NDArray[np.int32] = np.append(label_of.astype(np.int32), np.int32(NO_LABEL))[codes]
     return labels
 
 
@@ -241,19 +257,29 @@ def _encode_lists(good: Rows, classes: list[str]) -> ExampleLabels:
     row_of = np.repeat(np.arange(len(good)), np.diff(starts))
     distinct = np.unique(row_of * max(1, len(classes)) + labels)
     rows, flat = np.divmod(distinct, max(1, len(classes)))
-    num_distinct = np.bincount(rows, minlength=len(good))
     # Rank classes by frequency, equal ones by label, so that the rarest class of a row is a minimum.
     rank = np.empty(len(classes), np.int64)
     rank[np.lexsort((np.arange(len(classes)), np.bincount(flat, minlength=len(classes))))] = np.arange(len(classes))
     rarest = np.full(len(good), len(classes), np.int64)
     np.minimum.at(rarest, rows, rank[flat])
-    by_rank = np.append(np.argsort(rank), len(classes))
+    strata = np.append(np.argsort(rank), len(classes))[rarest].astype(np.int32)
+    is_unlabelled = unlabelled_rows(good)
+    if len(is_unlabelled):
+        strata[is_unlabelled] = NO_LABEL
+        at = np.searchsorted(rows, is_unlabelled)
+        rows, flat = np.insert(rows, at, is_unlabelled), np.insert(flat, at, NO_LABEL)
+    num_distinct = np.bincount(rows, minlength=len(good))
     return ExampleLabels(
-        classes,
-        by_rank[rarest].astype(np.int32),
-        flat.astype(np.int32),
-        np.concatenate(([0], np.cumsum(num_distinct, dtype=np.int64))),
+        classes, strata, flat.astype(np.int32), np.concatenate(([0], np.cumsum(num_distinct, dtype=np.int64)))
     )
+
+
+def unlabelled_rows(table: pa.Table | Rows) -> npt.NDArray[np.intp]:
+    """Return the rows of an inventory whose images have no label on purpose, ascending."""
+    if IS_UNLABELLED.name not in table.column_names:
+        return np.zeros(0, np.intp)
+    column = pa.chunked_array(table[IS_UNLABELLED.name]).cast(IS_UNLABELLED.type)
+    return np.flatnonzero(column.fill_null(False).to_numpy())  # noqa: FBT003 - the value to fill in
 
 
 def _deciles(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:

@@ -42,7 +42,7 @@ from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
 from shardkit.sources.claims.claim import Claim, UsedFile
-from shardkit.sources.columns import GROUP, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
+from shardkit.sources.columns import GROUP, IS_UNLABELLED, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
 from shardkit.sources.readings.text import to_data
 
 PLAN_VERSION = 3
@@ -56,6 +56,7 @@ _OF_A_WHOLE_DATASET = {
 _NOT_PLANNED = {
     "split",
     "label_name",
+    IS_UNLABELLED.name,
     "mtime_ns",
     "reason",
     "message",
@@ -96,6 +97,7 @@ class SplitPlan:
         name: Name of the split.
         num_bytes: Size of the raw files in bytes.
         class_counts: Number of examples of each class, in label order.
+        num_unlabelled: Number of images that have no label on purpose.
         shard_counts: Number of examples of each shard.
         balance: Balance of the shards, in examples and source bytes.
         reasons: Sentences that explain the number of shards.
@@ -104,6 +106,7 @@ class SplitPlan:
     name: str
     num_bytes: int
     class_counts: list[int]
+    num_unlabelled: int
     shard_counts: list[int]
     balance: Balance
     reasons: tuple[str, ...]
@@ -347,6 +350,7 @@ def _plan_split(
         name=name,
         num_bytes=num_bytes,
         class_counts=labels.counts(rows),
+        num_unlabelled=labels.num_unlabelled(rows),
         shard_counts=count_codes(shards, chosen.num_shards).tolist(),
         balance=balance,
         reasons=chosen.reasons,

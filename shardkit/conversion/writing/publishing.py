@@ -15,6 +15,7 @@ from shardkit.conversion.planning.plan import PLAN_VERSION, Plan
 from shardkit.conversion.planning.planned_dataset import PlannedDataset
 from shardkit.conversion.writing.output.shard_summaries import CountedShard, FinishedShard, summarised_shards
 from shardkit.conversion.writing.rejected import rejected_parquet
+from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import Balance, File, Manifest, Rejected, Split, seal_manifest, write_shard_tables
 from shardkit.dataset.tfds_metadata import tfds_files
@@ -148,9 +149,12 @@ def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:
     """
     least, most = np.full(num_classes, np.iinfo(np.int64).max), np.zeros(num_classes, np.int64)
     total = np.zeros(num_classes, np.int64)
+    num_unlabelled = 0
     for shard in shards:
         class_counts = np.zeros(num_classes, np.int64)
-        class_counts[shard.labels] = shard.label_counts
+        has_label = shard.labels != NO_LABEL
+        class_counts[shard.labels[has_label]] = shard.label_counts[has_label]
+        num_unlabelled += int(shard.label_counts[~has_label].sum())
         least, most, total = np.minimum(least, class_counts), np.maximum(most, class_counts), total + class_counts
     counts = np.array([shard.shard.num_examples for shard in shards])
     num_bytes = np.array([shard.shard.num_bytes for shard in shards])
@@ -158,6 +162,7 @@ def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:
         num_examples=int(counts.sum()),
         num_bytes=int(num_bytes.sum()),
         class_counts=total.tolist(),
+        num_unlabelled=num_unlabelled,
         balance=Balance(
             count_spread=int(np.ptp(counts)),
             class_spread=int((most - least).max(initial=0)),

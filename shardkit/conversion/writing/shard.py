@@ -24,7 +24,7 @@ from shardkit.conversion.writing.output.shard_summaries import FinishedShard
 from shardkit.conversion.writing.planned_rows import PlannedRow, planned_rows, read_image, read_mask
 from shardkit.conversion.writing.publishing import check_finished_shard
 from shardkit.dataset import example, tfrecord
-from shardkit.dataset.features import MASK
+from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index.file import ShardSummary, key_hashes, serialize_index
 from shardkit.errors import (
@@ -151,7 +151,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     length=len(record),
                     key=row.key,
                     label=row.label,
-                    label_name=None if row.label is None else options.classes[row.label],
+                    label_name=None if row.label in {None, NO_LABEL} else options.classes[row.label],
                     labels=labels,
                     height=image.height,
                     width=image.width,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.manifest.parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
@@ -72,8 +73,10 @@ def _label_problems(columns: Mapping[str, pa.ChunkedArray], num_classes: int | N
     highest = np.iinfo(np.int32).max if num_classes is None else num_classes - 1
     why = "" if num_classes is None else f", which is none of the manifest's {num_classes:,} classes"
     found = [columns["label"]] if "label" in columns else []
-    if found and "label_name" in columns and columns["label_name"].null_count != found[0].null_count:
-        yield "the columns 'label' and 'label_name' do not lack the same values"
+    if found and "label_name" in columns:
+        num_named = pc.sum(pc.not_equal(found[0], NO_LABEL)).as_py() or 0
+        if len(columns["label_name"]) - columns["label_name"].null_count != num_named:
+            yield "the columns 'label' and 'label_name' do not lack the same values"
     if "labels" in columns:
         several = pc.list_flatten(columns["labels"])
         if several.null_count:
@@ -82,7 +85,7 @@ def _label_problems(columns: Mapping[str, pa.ChunkedArray], num_classes: int | N
     for labels in found:
         values = (labels.drop_null() if labels.null_count else labels).to_numpy()
         if len(values):
-            yield from _range_problems("label", (int(values.min()), int(values.max())), 0, highest, why)
+            yield from _range_problems("label", (int(values.min()), int(values.max())), NO_LABEL, highest, why)
 
 
 def _pixel_problems(numbers: _Numbers) -> Iterator[str]:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.index.checks import column_problem
 from shardkit.dataset.manifest.parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
@@ -33,9 +35,11 @@ SCHEMA = pa.schema(
         pa.field("length", pa.int64(), nullable=False),  # of the record's data in bytes, without the frame's 16
         pa.field("key", pa.string(), nullable=False),
         pa.field("key_hash", pa.int64(), nullable=False),  # see key_hashes; seeds an example's augmentation
-        pa.field("label", pa.int32()),  # null unless an example has exactly one class
-        pa.field("label_name", pa.dictionary(pa.int32(), pa.string())),
-        pa.field("labels", pa.list_(pa.int32())),  # labels of an example with several, or of its objects; ascending
+        # Null unless an example has exactly one class, or none on purpose (NO_LABEL).
+        pa.field("label", pa.int32()),
+        pa.field("label_name", pa.dictionary(pa.int32(), pa.string())),  # null also for NO_LABEL
+        # Labels of an example with several, or of its objects, ascending; [NO_LABEL] if it has none on purpose.
+        pa.field("labels", pa.list_(pa.int32())),
         pa.field("height", pa.int32(), nullable=False),  # pixels, as stored
         pa.field("width", pa.int32(), nullable=False),
         pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),  # of the stored bytes: JPEG or PNG
@@ -180,9 +184,20 @@ def _summary_problem(summary: ShardSummary, num_rows: int) -> str | None:
 
 
 def indexed_labels(index: pa.Table) -> npt.NDArray[np.int32]:
-    """Return int32[m], the labels of all rows end to end, one or several for each row."""
+    """Return int32[m], the labels of all rows end to end, one or several for each row, with NO_LABEL."""
     several = index["labels"].combine_chunks().flatten()
     return (index["label"].drop_null() if not len(several) else several).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
+
+
+def are_unlabelled(index: pa.Table) -> npt.NDArray[np.bool_]:
+    """Return bool[num_rows], whether the images of an index have no label on purpose."""
+    found: npt.NDArray[np.bool_] = pc.equal(index["label"], NO_LABEL).fill_null(False).to_numpy()  # noqa: FBT003
+    several = index["labels"].combine_chunks()
+    rows = pc.list_parent_indices(several).to_numpy()[several.flatten().to_numpy() == NO_LABEL]
+    if len(rows):
+        found = found.copy()
+        found[rows] = True
+    return found
 
 
 @contextlib.contextmanager

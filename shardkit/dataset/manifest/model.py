@@ -163,6 +163,11 @@ class Manifest(Part):
         return sum(shard.num_with_gps for _, shard in self.shards())
 
     @property
+    def num_unlabelled(self) -> int:
+        """Number of images that have no label on purpose."""
+        return sum(split.num_unlabelled for split in self.splits.values())
+
+    @property
     def history(self) -> list[Generation]:
         """All generations, also of a dataset to which nothing was appended: the first conversion comes first."""
         if self.generations:

@@ -114,12 +114,15 @@ class ShardTable(File):
 class Split(Part):
     """One split; ``class_counts`` in label order.
 
+    ``num_unlabelled`` is the number of images that have no label on purpose; in the file only if there are any.
+
     The file has either ``shards`` or, if the dataset has very many, ``shard_table``; in memory there are always shards.
     """
 
     num_examples: Count
     num_bytes: Count
     class_counts: list[Count]
+    num_unlabelled: Count = 0
     balance: Balance
     shards: list[Shard] = Field(default_factory=list)
     shard_table: ShardTable | None = None
@@ -129,7 +132,7 @@ class Split(Part):
         written = self if self.shard_table is None else self.model_copy(update={"shards": []})
         fields: dict[str, Any] = serialise(written)
         del fields["shard_table" if self.shard_table is None else "shards"]
-        return fields
+        return {name: value for name, value in fields.items() if value or name != "num_unlabelled"}
 
 
 class Source(Part):

@@ -15,8 +15,9 @@ from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.options.words import convert_again
 from shardkit.storage import Folder, unreadable
 
-FORMAT_VERSION = 2  # the newest: with tables of shards
-_LISTING_VERSION = 1  # all shards are listed; what has few of them stays readable for everybody
+# A manifest has the lowest version whose readers understand it, so that most stay readable for everybody: 2 has tables
+# of shards, 3 has images without a label, which readers of version 2 would take for a damaged index.
+FORMAT_VERSION = 3
 _SHOWN = 200  # characters of a value in an error
 
 
@@ -26,7 +27,7 @@ def seal_manifest(fields: dict[str, Any]) -> Manifest:
     Raises:
         ManifestError: The fields contradict each other, so that no reader would accept the manifest.
     """
-    unsealed = Manifest(format_version=_LISTING_VERSION, digest="0" * 64, **fields)
+    unsealed = Manifest(format_version=1, digest="0" * 64, **fields)
     if problem := manifest_problem(unsealed):
         msg = f"the manifest of {unsealed.name!r} was not written, because it would contradict itself: {problem}"
         raise ManifestError(msg)
@@ -35,8 +36,15 @@ def seal_manifest(fields: dict[str, Any]) -> Manifest:
             name: split.model_copy(update={"shard_table": shard_tables.table_of(split.shards)})
             for name, split in unsealed.splits.items()
         }
-        unsealed = unsealed.model_copy(update={"format_version": FORMAT_VERSION, "splits": splits})
+        unsealed = unsealed.model_copy(update={"splits": splits})
+    unsealed = unsealed.model_copy(update={"format_version": _version_of(unsealed)})
     return unsealed.model_copy(update={"digest": digest_of(unsealed)})
+
+
+def _version_of(manifest: Manifest) -> int:
+    if manifest.num_unlabelled:
+        return 3
+    return 2 if manifest.shard_tables else 1
 
 
 def write_shard_tables(root: Folder, manifest: Manifest) -> None:
@@ -129,7 +137,7 @@ def _parsed(raw: bytes, root: Folder, where: str) -> Manifest:
 
 def _take_tables(manifest: Manifest, root: Folder, where: str) -> None:
     tables = manifest.shard_tables
-    if manifest.format_version != (FORMAT_VERSION if tables else _LISTING_VERSION):
+    if manifest.format_version != _version_of(manifest):
         raise _DamageError(
             f"format_version is {manifest.format_version}, and {len(tables)} splits have shard_table; it was changed"
         )

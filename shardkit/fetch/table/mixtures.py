@@ -152,6 +152,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         record=_concatenated(records) if is_selection else None,
         label=_concatenated([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)]),
         is_png=_is_png(tables),
+        has_unlabelled=any(table.has_unlabelled for table in tables),
         relabelling=None if same else maps,
         **columns,
     )

@@ -101,6 +101,7 @@ class RecordTable:
     key_paths: list[str] = field(default_factory=list)
     held: Any = None  # the records in memory, a `memory.HeldRecords`; None if they are not held
     has_copies: bool = False  # whether `paths` are local copies, which never change
+    has_unlabelled: bool = False  # whether the split has images without a label on purpose
 
     @property
     def num_examples(self) -> int:
@@ -199,6 +200,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         is_png=is_png if is_png.any() else None,
         stored_as=manifest.stored_as,
         key_paths=[manifest.path_in_records(shard) for shard in shards],
+        has_unlabelled=manifest.split(split_name).num_unlabelled > 0,
         **columns,
     )
 

@@ -32,7 +32,9 @@ from shardkit.conversion.planning.splits.stratifying import split_atomic_groups
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.dataset.index.shards import read_columns
+from shardkit.dataset.unlabelled import check_labelled
 from shardkit.errors import CallError
+from shardkit.fetch.table.classes import count_unlabelled
 from shardkit.fetch.table.records import RecordTable, take_rows
 
 _Rows = npt.NDArray[np.int64]
@@ -77,6 +79,7 @@ def select(
             raise CallError(f"take must be from 1 to {table.num_examples:,}, the number of examples; found {take!r}")
         # By the hash of the key: a later version of the dataset, with more examples, keeps most of them.
         table = _selected(table, np.sort(np.argsort(table.key_hash, kind="stable")[:take]))
+    check_labelled(table.features, count_unlabelled(table), table.num_examples, where)
     return table
 
 

@@ -18,6 +18,7 @@ from shardkit.sources.columns import (
     CHECKED_FIELDS,
     FEATURE_PREFIX,
     GROUP,
+    IS_UNLABELLED,
     LABEL_NAMES,
     LISTING_SCHEMA,
     MASK_PATH,
@@ -45,11 +46,15 @@ _BOXES = f"{names.OBJECTS}bbox"
 _ARROW_TYPES = {"int64": pa.int64(), "float32": pa.float32(), "bytes": pa.string()}
 
 
-def listing_schema(features: Mapping[str, Feature], *, with_groups: bool, with_adopted: bool, where: str) -> pa.Schema:
+def listing_schema(
+    features: Mapping[str, Feature], *, with_groups: bool, with_adopted: bool, with_unlabelled: bool, where: str
+) -> pa.Schema:
     """Return the columns of a dataset's listing."""
     fields = [*LISTING_SCHEMA, *LOCATION, *CHECKED_FIELDS]
     if with_adopted:
         fields += [STORED_KEY, STORED_MASK]
+    if with_unlabelled:
+        fields.append(IS_UNLABELLED)
     if with_groups:
         fields.append(GROUP)
     return pa.schema([*fields, *annotation_fields(features, where)])
@@ -120,7 +125,8 @@ def annotations(
         found |= dict(zip((ANNOTATED_WIDTH.name, ANNOTATED_HEIGHT.name), size, strict=True))
         found["objects"] = _objects(values, features, classes, size)
     elif names.LABELS in features:
-        found[LABEL_NAMES.name] = [_class(classes, label) for label in values[names.LABELS]]
+        is_unlabelled = list(values[names.LABELS]) == [names.NO_LABEL]
+        found[LABEL_NAMES.name] = None if is_unlabelled else [_class(classes, one) for one in values[names.LABELS]]
     elif names.MASK in features:
         found[MASK_PATH.name] = key
     elif names.LABEL in features and features[names.LABEL].role == "scalar":

@@ -17,6 +17,7 @@ from shardkit.archives.tar_members import buffered
 from shardkit.dataset import example
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import MASK, Feature
+from shardkit.dataset.index.file import are_unlabelled
 from shardkit.dataset.index.shards import read_columns
 from shardkit.dataset.manifest import find_dataset
 from shardkit.dataset.manifest.readopting import made_again
@@ -38,6 +39,7 @@ from shardkit.sources.columns import (
     FORMAT,
     GROUP,
     HAS_GPS,
+    IS_UNLABELLED,
     OFFSET,
     PATH,
     PERCEPTUAL_HASH,
@@ -75,7 +77,11 @@ class ShardkitDataset(Source):
         """See Source."""
         with_adopted = any(member.is_adopted for member in self.members)
         return columns.listing_schema(
-            self.features, with_groups=self.keeps_groups, with_adopted=with_adopted, where=self.folder.url
+            self.features,
+            with_groups=self.keeps_groups,
+            with_adopted=with_adopted,
+            with_unlabelled=any(member.has_unlabelled for member in self.members),
+            where=self.folder.url,
         )
 
     @property
@@ -201,9 +207,10 @@ class ShardkitDataset(Source):
     def _renumbered(self, index: pa.Table, member: Member) -> pa.Table:
         """Return an index with the source's numbers of classes in place of its dataset's."""
         number_of = pa.array([self.class_names.index(name) for name in member.class_names], pa.int32())
-        index = index.set_column(index.schema.get_field_index("label"), "label", number_of.take(index["label"]))
+        labels = _taken(number_of, index["label"])
+        index = index.set_column(index.schema.get_field_index("label"), "label", labels)
         several = index["labels"].combine_chunks()
-        values = number_of.take(several.values)
+        values = _taken(number_of, several.values)
         renumbered = pa.ListArray.from_arrays(several.offsets, values, mask=several.is_null())
         return index.set_column(index.schema.get_field_index("labels"), "labels", renumbered)
 
@@ -226,6 +233,7 @@ class ShardkitDataset(Source):
             columns.KEY_PREFIX.name: pa.repeat(len(member.key_prefix), num),
             columns.RAW_CHANGES.name: index["changes"],
             GROUP.name: index["group"],
+            IS_UNLABELLED.name: pa.array(are_unlabelled(index)),
             (CONTENT_SHA256 if member.has_decoded else columns.RAW_SHA256).name: index["content_sha256"],
         }
         if member.is_adopted:
@@ -274,6 +282,12 @@ class ShardkitDataset(Source):
         except (KeyError, IndexError, ValueError) as error:
             message = f"{path}: record at byte {offset}: its features are not those of the manifest ({error!r})"
             row |= {"reason": BAD_ANNOTATION, "message": f"{message}; run `shardkit verify` on {member.url}"}
+
+
+def _taken(number_of: pa.Array, labels: Any) -> Any:
+    """Return the new number of each label; NO_LABEL has no other."""
+    is_class = pc.greater_equal(labels, 0)
+    return pc.if_else(is_class, number_of.take(pc.if_else(is_class, labels, None)), labels)
 
 
 def _annotated_size(row: Mapping[str, Any]) -> tuple[int, int]:

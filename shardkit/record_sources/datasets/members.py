@@ -22,6 +22,7 @@ class Member:
     key_prefix: str = ""  # what its keys get at their start: '' or the name of its folder and a slash
     is_adopted: bool = False  # others wrote its records
     stored_as: StoredAs = field(default_factory=dict)  # see `dataset.stored_names`
+    has_unlabelled: bool = False  # whether some of its images have no label on purpose
 
 
 @dataclass(frozen=True, slots=True)

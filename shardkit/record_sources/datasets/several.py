@@ -62,6 +62,7 @@ def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Mem
             key_prefix=f"{name}/" if with_prefix else "",
             is_adopted=one.is_adopted,
             stored_as=one.stored_as,
+            has_unlabelled=one.num_unlabelled > 0,
         )
         for one, name in zip(manifests, names, strict=True)
     )

@@ -19,6 +19,7 @@ from shardkit.conversion.planning.checks.positions import num_stored
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
+from shardkit.dataset.features import NO_LABEL
 from shardkit.images.info import LOSSY
 from shardkit.images.traits import FEW_LEVELS
 from shardkit.naming import counted, printable
@@ -246,8 +247,9 @@ def _by_class(step: _Step, labels: ExampleLabels) -> Iterator[Finding]:
     if not step.mask.any() or step.mask.all():
         return
     num_classes = len(labels.classes)
-    totals = np.bincount(labels.strata, minlength=num_classes)[:num_classes]
-    met = np.bincount(labels.strata[step.mask], minlength=num_classes)[:num_classes]
+    has_label = labels.strata != NO_LABEL
+    totals = np.bincount(labels.strata[has_label], minlength=num_classes)[:num_classes]
+    met = np.bincount(labels.strata[step.mask & has_label], minlength=num_classes)[:num_classes]
     is_all = (met >= totals * (1 - _NEARLY)) & (totals > 0)
     is_none = (met <= totals * _NEARLY) & (totals > 0)
     if not is_all.any() or not is_none.any():

@@ -205,7 +205,8 @@ def _are_groups(codes: _Ints, labels: npt.NDArray[np.int32], *, has_number: bool
     num_groups = int(codes.max(initial=-1)) + 1
     if num_groups < 2 or len(rows) < max(_MIN_SHARE * len(codes), _MIN_IMAGES * num_groups):
         return False
-    groups, classes = np.divmod(np.unique(codes[rows] * (int(labels.max()) + 1) + labels[rows]), int(labels.max()) + 1)
+    num_labels = int(labels.max()) + 2  # with NO_LABEL
+    groups, classes = np.divmod(np.unique(codes[rows] * num_labels + labels[rows] + 1), num_labels)
     groups_of_class = np.bincount(classes)
     groups_of_class = groups_of_class[groups_of_class > 0]
     if len(groups_of_class) == 1:

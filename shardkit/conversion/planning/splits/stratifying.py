@@ -27,6 +27,7 @@ from shardkit.conversion.planning.splits.splitting import (
     split_stratified,
     stratified_counts,
 )
+from shardkit.dataset.features import NO_LABEL
 from shardkit.hashing import COLUMN_BLOCK
 
 _LEAST_GAIN = 1e-6  # examples; differences are sums of rounded numbers
@@ -54,10 +55,11 @@ def split_atomic_groups(
         if atomic_groups is None or (atomic_groups < 0).all():
             return split_stratified(hashes, labels.strata, ratios)
         return _split_single_label(hashes, labels.strata, ratios, atomic_groups)
-    num_labels = len(labels.classes) + 1
+    # Empty lists and images without a label are two more labels, so they are stratified too.
+    num_labels = len(labels.classes) + 2
     counts = np.diff(labels.starts)
-    # Examples without a label have one more label, so they are stratified too.
-    flat = np.insert(labels.flat, labels.starts[:-1][counts == 0], num_labels - 1)
+    flat = np.insert(labels.flat, labels.starts[:-1][counts == 0], num_labels - 2)
+    flat[flat == NO_LABEL] = num_labels - 1
     rows = np.repeat(np.arange(len(hashes)), np.maximum(counts, 1))
     totals = np.bincount(flat, minlength=num_labels)
     wanted = totals[:, None] * np.array([float(share) for share in ratios.values()])
