@@ -61,7 +61,8 @@ def splits_of(dataset: Dataset, rows: pa.Table) -> list[str]:
 
 def labels_of(dataset: Dataset, rows: pa.Table) -> list[str]:
     """Return the class names of each row, with commas if there are several."""
-    classes: Sequence[str] = dataset.manifest.classes
+    # The label of an image without one is -1, and so the last name.
+    classes: Sequence[str] = [*dataset.manifest.classes, "no label"]
     single, several = rows["label"].to_pylist(), rows["labels"].to_pylist()
     return [
         ", ".join(classes[number] for number in ([one] if one is not None else many or ()))

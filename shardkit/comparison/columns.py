@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.dataset.features import NO_LABEL
 from shardkit.errors import DataError
 
 Mask = npt.NDArray[np.bool_]
@@ -56,10 +57,11 @@ def label_differs(a: pa.Table, b: pa.Table, numbers: Numbers, num_classes: int) 
     rows_a, labels_a = _labels(a)
     rows_b, labels_b = _labels(b)
     for side, labels, number in (("A", labels_a, num_classes), ("B", labels_b, len(numbers))):
-        if len(outside := labels[(labels < 0) | (labels >= number)]):
+        if len(outside := labels[(labels < NO_LABEL) | (labels >= number)]):
             msg = f"an index of {side} has the label {outside[0]}, which is none of its {number} classes; "
             raise DataError(msg + "run `shardkit verify` on the dataset")
-    return unequal_sets(rows_a, labels_a, rows_b, numbers[labels_b], len(a))
+    in_a = np.append(numbers, NO_LABEL)[labels_b]  # NO_LABEL takes the last one
+    return unequal_sets(rows_a, labels_a - NO_LABEL, rows_b, in_a - NO_LABEL, len(a))
 
 
 def _labels(rows: pa.Table) -> tuple[Numbers, Numbers]:
@@ -78,7 +80,7 @@ def unequal_sets(rows_a: Numbers, values_a: Numbers, rows_b: Numbers, values_b: 
 
     Args:
         rows_a: int64[m], the row of each value of A, in [0, num_rows).
-        values_a: int64[m], the values, from 0.
+        values_a: int64[m], the values, 0 or more.
         rows_b: int64[k], the same for B.
         values_b: int64[k].
         num_rows: Number of rows.

@@ -4,7 +4,8 @@
     FOLDER/classes.txt       class names, one a line, in label order
     FOLDER/extracted.json    types of the features, because JSON has none for empty lists; marks the layout
 
-A feature's column has its name. Classes are names: `label`, or the list `labels`. `segmentation_mask` is the path
+A feature's column has its name. Classes are names: `label`, or the list `labels`; null if the image has no label on
+purpose and `has_unlabelled` of TYPES is true. `segmentation_mask` is the path
 of the mask. `objects` is a list with an object for each box: `bbox` is [ymin, xmin, ymax, xmax] as fractions of height
 and width, `label` its class, and the others are the features below `objects/`.
 """
@@ -21,6 +22,7 @@ from shardkit.errors import DataError
 TABLE, CLASSES, TYPES = "examples.jsonl", "classes.txt", "extracted.json"
 FILE, KEY, SPLIT, GROUP, OBJECTS = "file", "key", "split", "group", "objects"
 BOX, OBJECT_LABEL = "bbox", "label"
+UNLABELLED = "unlabelled"  # folder of images that have no label on purpose, next to those of the classes
 _OWN = {FILE, SPLIT, GROUP, OBJECTS}
 _PREFIX = "feature/"
 
@@ -32,6 +34,7 @@ class ExtractedTypes(BaseModel):
         format_version: Version of the table's form.
         features: The dataset's features.
         splits: Names of the splits that were extracted.
+        has_unlabelled: Whether a label that is null says that the image has none on purpose; in the file only if so.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +42,11 @@ class ExtractedTypes(BaseModel):
     format_version: Literal[1] = 1
     features: dict[str, Feature]
     splits: list[str]
+    has_unlabelled: bool = False
+
+    def to_json(self) -> str:
+        """Return the content of the file."""
+        return self.model_dump_json(indent=1, exclude=None if self.has_unlabelled else {"has_unlabelled"})
 
 
 def parse_types(raw: bytes, where: str) -> ExtractedTypes:

@@ -3,7 +3,7 @@
 They are stored with the label `features.NO_LABEL`, so that they can be labelled later, by people or by a model.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from shardkit.dataset.features import LABEL, LABELS, NO_LABEL
@@ -20,6 +20,22 @@ def unlabelled_condition(features: Iterable[str], *, keeps: bool) -> str:
     if LABELS in set(features):
         return f"{NO_LABEL} {'in' if keeps else 'not in'} {LABELS}"
     return f"{LABEL} {'<' if keeps else '>='} 0"
+
+
+def unlabelled_text(counts: Mapping[str, int], features: Iterable[str]) -> str:
+    """Return the sentence about the images without a label, without a full stop; '' if there are none.
+
+    Args:
+        counts: Their number in each split.
+        features: Names of the dataset's features.
+    """
+    total = sum(counts.values())
+    if not total:
+        return ""
+    splits = ", ".join(f"{count:,} in {split}" for split, count in counts.items() if count)
+    has = "image has" if total == 1 else "images have"
+    condition = unlabelled_condition(features, keeps=False)
+    return f'{total:,} {has} no label on purpose ({splits}) and count for no class; train with where="{condition}"'
 
 
 def check_labelled(features: Iterable[str], num_unlabelled: int, num_examples: int, where: Any) -> None:

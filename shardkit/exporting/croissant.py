@@ -118,7 +118,8 @@ def _description(manifest: Manifest) -> str:
     splits = ", ".join(f"{name} {split.num_examples:,}" for name, split in manifest.splits.items())
     classes = f" of {naming.counted(len(manifest.classes), 'class')}" if manifest.classes else ""
     by = "" if manifest.is_adopted else " written by shardkit"
-    return f"Labelled images{classes} as TFRecord shards{by}; examples: {splits}."
+    unlabelled = f" {manifest.unlabelled_text}." if manifest.num_unlabelled else ""
+    return f"Labelled images{classes} as TFRecord shards{by}; examples: {splits}.{unlabelled}"
 
 
 def _distribution(manifest: Manifest) -> list[dict[str, Any]]:

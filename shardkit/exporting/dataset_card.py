@@ -6,7 +6,7 @@ See huggingface.co/docs/hub/datasets-cards. Values are written as JSON, which is
 import json
 from typing import Any
 
-from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
+from shardkit.dataset.features import LABEL, LABELS, MASK, NO_LABEL, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.exporting.facts import Facts
@@ -65,6 +65,8 @@ def dataset_card(manifest: Manifest, facts: Facts) -> bytes:
         for name, split in manifest.splits.items()
     )
     description = facts.description or f"Labelled images{_of_classes(manifest)}."
+    if manifest.num_unlabelled:
+        description += f"\n\n{manifest.unlabelled_text} (the stored label is {NO_LABEL})."
     largest = max(manifest.splits, key=lambda name: manifest.splits[name].num_examples)
     header = "".join(f"{name}: {printable_json(value, indent=None)}\n" for name, value in _header(manifest, facts))
     builder = _tfds_builder(manifest)

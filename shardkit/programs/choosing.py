@@ -9,6 +9,7 @@ import numpy as np
 
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.unlabelled import unlabelled_condition
 from shardkit.errors import CallError, DataError
 from shardkit.naming import counted
 from shardkit.options.words import shell_command
@@ -62,7 +63,7 @@ def program_for(manifest: Manifest, dataset: str, library: Library = "keras", st
         msg = f"{manifest.root.url}: the dataset has no examples to train on"
         raise DataError(msg)
     train, validation = _splits(manifest)
-    num_examples = manifest.splits[train].num_examples
+    num_examples = manifest.splits[train].num_labelled
     sides = [statistics.height.median, statistics.width.median]
     is_small = max(sides) <= SMALL_SIDE
     batch = _batch_size(num_examples, LARGEST_BATCH if is_small else LARGEST_BATCH // 2)
@@ -72,6 +73,7 @@ def program_for(manifest: Manifest, dataset: str, library: Library = "keras", st
         "TRAIN": train,
         "VALIDATION": validation or train,
         "FOLD": None if validation else (0, 10),
+        "WHERE": unlabelled_condition(manifest.features, keeps=False) if manifest.num_unlabelled else None,
         "LABELS": labels,
         "MEANS": means,
         "DEVIATIONS": deviations,
@@ -82,7 +84,9 @@ def program_for(manifest: Manifest, dataset: str, library: Library = "keras", st
         "BATCH_SIZE": batch,
         "EPOCHS": min(max(EPOCHS[0], math.ceil(STEPS * batch / num_examples)), EPOCHS[1]),
     }
-    facts = [f"{split.num_examples:,} examples in {name}" for name, split in manifest.splits.items()]
+    facts = [f"{split.num_labelled:,} examples in {name}" for name, split in manifest.splits.items()]
+    if manifest.num_unlabelled:
+        facts.append(f"without {counted(manifest.num_unlabelled, 'image')} that have no label")
     facts += [counted(len(manifest.classes), "class")] if manifest.classes else []
     return fill(files("shardkit.programs").joinpath(f"{name}.py").read_text("utf-8"), values, ", ".join(facts))
 
@@ -121,8 +125,8 @@ def _labels(manifest: Manifest, dataset: str) -> str:
 
 def _splits(manifest: Manifest) -> tuple[str, str | None]:
     """Choose the splits for training and validation."""
-    names = [name for name, split in manifest.splits.items() if split.num_examples]
-    train = "train" if "train" in names else max(names, key=lambda name: manifest.splits[name].num_examples)
+    names = [name for name, split in manifest.splits.items() if split.num_labelled]
+    train = "train" if "train" in names else max(names, key=lambda name: manifest.splits[name].num_labelled)
     others = [name for name in names if name != train]
     usual = [name for name in ("validation", "test") if name in others]
     return train, next(iter((*usual, *others)), None)

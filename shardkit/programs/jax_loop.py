@@ -36,6 +36,7 @@ DATASET = "OUT"
 TRAIN = "train"
 VALIDATION = "validation"
 FOLD: tuple[int, int] | None = None  # (0, 10): validate on a tenth of the split, and train on the rest
+WHERE: str | None = None  # a condition on the examples, such as "label >= 0": those with a label
 LABELS = "class"  # of an image: a "class", several "classes", or "numbers"
 MEANS: tuple[float, ...] = ()  # of numbers
 DEVIATIONS: tuple[float, ...] = ()
@@ -154,6 +155,7 @@ def main(arguments: list[str] | None = None) -> None:
         "global_batch_size": flags.batch_size,
         "images": reader.Images(IMAGE_SIZE, crop_scale=CROP_SCALE, flip=FLIP),
         "fold": FOLD,
+        "where": WHERE,
     }
     train_fn = reader.make_dataset_fn(flags.dataset, TRAIN, seed=SEED, **reading)
     validation_fn = reader.make_dataset_fn(flags.dataset, VALIDATION, training=False, **reading)

@@ -36,6 +36,7 @@ DATASET = "OUT"
 TRAIN = "train"
 VALIDATION = "validation"
 FOLD: tuple[int, int] | None = None  # (0, 10): validate on a tenth of the split, and train on the rest
+WHERE: str | None = None  # a condition on the examples, such as "label >= 0": those with a label
 LABELS = "class"  # of an image: a "class", several "classes", or "numbers"
 MEANS: tuple[float, ...] = ()  # of numbers
 DEVIATIONS: tuple[float, ...] = ()
@@ -99,7 +100,8 @@ class Prepared(Dataset[Any]):
     """Tensors of the examples of a split; an index is the number of an example, and a step of the training."""
 
     def __init__(self, dataset: str, split: str, *, training: bool) -> None:
-        self.examples, self.training = shardkit.open(dataset, split, fold=FOLD, training=training), training
+        self.examples = shardkit.open(dataset, split, where=WHERE, fold=FOLD, training=training)
+        self.training = training
 
     def __getitem__(self, place: tuple[int, int]) -> Any:
         """Return the tensors; their random numbers depend on the place alone, not on the process or the machine."""
@@ -125,6 +127,7 @@ def train_batches(dataset: str, prepared: Prepared, batch_size: int, rank: int, 
         worker_index=rank,
         seed=SEED,
         start_step=start_step,
+        where=WHERE,
     )
 
     def places() -> Iterator[list[tuple[int, int]]]:

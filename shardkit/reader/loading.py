@@ -18,7 +18,7 @@ from shardkit.fetch.sources import Sources
 from shardkit.fetch.table.classes import class_weights
 from shardkit.fetch.table.mixtures import Mixture, make_mixture
 from shardkit.fetch.table.records import RecordTable, load_table
-from shardkit.fetch.table.selection import select
+from shardkit.fetch.table.selection import select_labelled
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
 from shardkit.order import BatchLayout, steps_per_epoch
@@ -58,7 +58,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         table = load_table(manifest, given.split)
         if not isinstance(given.cache, Cache):  # copies are verified
             Sources(table).check_first_records()
-        return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
+        return select_labelled(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated

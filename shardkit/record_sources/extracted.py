@@ -24,6 +24,7 @@ from shardkit.sources.columns import (
     ANNOTATED_WIDTH,
     FEATURE_PREFIX,
     GROUP,
+    IS_UNLABELLED,
     LABEL_NAMES,
     LINE,
     LISTING_SCHEMA,
@@ -54,12 +55,15 @@ class ExtractedDataset(Source):
     features: dict[str, Feature]
     class_names: tuple[str, ...]  # in label order
     splits: tuple[str, ...]
+    has_unlabelled: bool = False  # whether images may have no label on purpose
     keeps_splits: bool = True
 
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return pa.schema([*LISTING_SCHEMA, LINE, PATH, GROUP, *annotation_fields(self.features, self.folder.url)])
+        marks = [IS_UNLABELLED] if self.has_unlabelled else []
+        fields = annotation_fields(self.features, self.folder.url)
+        return pa.schema([*LISTING_SCHEMA, LINE, PATH, GROUP, *marks, *fields])
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -102,7 +106,9 @@ class _Reader:
         self._name, self._keeps_splits = source.file.name, source.keeps_splits
         self._columns = source.file.columns
         self._extra = [field.name for field in source.schema][len(LISTING_SCHEMA) :]
-        self._annotations = _annotation_readers(source.features)
+        self._label, self._has_unlabelled = names.label_feature(source.features), source.has_unlabelled
+        self._carried = [_carried(name, source.features[name]) for name in carried(source.features)]
+        self._annotations = _annotation_readers(source.features) + self._carried
 
     def row(self, record: Record) -> ListingRow:
         key = split = label_name = None
@@ -117,7 +123,9 @@ class _Reader:
                 split = split_of_text(_text(table.SPLIT, values[table.SPLIT], BAD_VALUE))
             if values.get(table.GROUP) is not None:
                 found[GROUP.name] = _text(table.GROUP, values[table.GROUP], BAD_VALUE)
-            for read in self._annotations:
+            if self._has_unlabelled and values.get(self._label or "") is None:
+                found[IS_UNLABELLED.name] = True
+            for read in self._annotations if IS_UNLABELLED.name not in found else self._carried:
                 found |= read(values)
             label_name = found.pop("label_name", None)
         except BadRecord as error:
@@ -133,7 +141,7 @@ _Annotations = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def _annotation_readers(features: Mapping[str, Feature]) -> list[_Annotations]:
-    """Return functions from the columns of a record to those of the listing; they may raise BadRecord."""
+    """Return functions from the labels of a record to columns of the listing; they may raise BadRecord."""
     readers: list[_Annotations] = []
     label = names.label_feature(features)
     if label == names.OBJECT_LABELS:
@@ -150,7 +158,7 @@ def _annotation_readers(features: Mapping[str, Feature]) -> list[_Annotations]:
         readers.append(lambda values: {"target": _targets(values.get(names.LABEL), num or 1)})
     elif label is not None:
         readers.append(lambda values: {"label_name": _label(names.LABEL, values.get(names.LABEL), NO_LABEL)})
-    return readers + [_carried(name, features[name]) for name in carried(features)]
+    return readers
 
 
 def _carried(name: str, feature: Feature) -> _Annotations:
@@ -258,7 +266,7 @@ def open_extracted(opening: Opening) -> ExtractedDataset:
         class_names = _lines(_read(folder, table.CLASSES), folder) if has_file else ()
     _refuse_missing(folder, table.TABLE)
     file = JsonLinesFile(folder, table.TABLE, table.columns_of(types.features))
-    return ExtractedDataset(folder, file, types.features, class_names, tuple(types.splits))
+    return ExtractedDataset(folder, file, types.features, class_names, tuple(types.splits), types.has_unlabelled)
 
 
 def _refuse_missing(folder: Folder, name: str) -> None:

@@ -163,11 +163,12 @@ class Example(Mapping[str, Any]):
 
     @property
     def labels(self) -> list[int]:
-        """Labels: one for a class, several for a multi-label example or one for each object; [] without classes."""
+        """Labels: one for a class, several for a multi-label example or one for each object; [] without a class."""
         name = names.label_feature(self._schema.features)
         if name is None or self._schema.features[name].role != "class_label":
             return []
-        return [int(label) for label in self._stored(name)]
+        found = [int(label) for label in self._stored(name)]
+        return [] if found == [names.NO_LABEL] and name != names.OBJECT_LABELS else found
 
     @property
     def targets(self) -> list[float]:
@@ -256,6 +257,14 @@ class Example(Mapping[str, Any]):
         except BadImage as error:
             raise DataError(f"{self.location} ({self.key}): {feature}: {error}") from error
         return image
+
+
+def is_unlabelled(example: Example) -> bool:
+    """Return whether an image of a dataset with labels has none on purpose."""
+    name = names.label_feature(example)
+    if name not in {names.LABEL, names.LABELS} or example._schema.features[name].role != "class_label":  # noqa: SLF001
+        return False
+    return np.array_equal(np.atleast_1d(example[name]), [names.NO_LABEL])
 
 
 def example_figure(example: Example) -> str:

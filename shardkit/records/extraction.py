@@ -25,7 +25,7 @@ from shardkit.dataset import features as names
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError
 from shardkit.naming import printable, split_of_folder
-from shardkit.records.example import Example
+from shardkit.records.example import Example, is_unlabelled
 from shardkit.records.new_folder import new_folder
 from shardkit.records.sequence import Examples
 
@@ -88,8 +88,12 @@ def write_examples(parts: Sequence[Examples], folder: Path) -> Iterator[Path]:
         msg = f"the class {printable(bad)!r} contains a line break, and {table.CLASSES} has a class a line; rename it"
         raise CallError(msg)
     folder.mkdir(parents=True)
-    types = table.ExtractedTypes(features=dict(manifest.features), splits=[one.split for one in parts])
-    (folder / table.TYPES).write_text(types.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    types = table.ExtractedTypes(
+        features=dict(manifest.features),
+        splits=[one.split for one in parts],
+        has_unlabelled=any(manifest.splits[one.split].num_unlabelled for one in parts),
+    )
+    (folder / table.TYPES).write_text(types.to_json() + "\n", encoding="utf-8")
     if manifest.classes:
         lines = "".join(f"{name}\n" for name in manifest.classes)
         (folder / table.CLASSES).write_text(lines, encoding="utf-8", newline="")
@@ -129,6 +133,8 @@ def _values(example: Example) -> dict[str, Any]:
     label = names.label_feature(example)
     if label == names.OBJECT_LABELS:
         found[table.OBJECTS] = _objects(example)
+    elif label is not None and is_unlabelled(example):
+        found[label] = None
     elif label == names.LABELS:
         found[label] = example.label_names
     elif label is not None:
@@ -158,8 +164,10 @@ def _image_path(example: Example, examples: Examples, ending: str, folder: Path)
     parts = example.key.split("/")
     rest = parts[1:] if len(parts) > 1 and split_of_folder(parts[0]) == examples.split else parts
     if examples.manifest.features.get(names.LABEL) == names.CLASS_LABEL:
-        [label] = example.label_names
-        top, repeated = safe_name(label), label
+        top = repeated = table.UNLABELLED
+        if example.label_names:
+            [repeated] = example.label_names
+            top = safe_name(repeated)
     else:
         top = repeated = "images"
     below = folder / top

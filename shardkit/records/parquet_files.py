@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.dataset.features import OBJECTS, Feature
+from shardkit.dataset.features import LABELS, OBJECTS, Feature
 from shardkit.dataset.manifest import Manifest
-from shardkit.records.example import Example
+from shardkit.records.example import Example, is_unlabelled
 from shardkit.records.record import stored_ending
 from shardkit.records.sequence import Examples
 
@@ -70,8 +70,11 @@ def _row_groups(examples: Sequence[Example]) -> Iterator[list[dict[str, Any]]]:
 def _row(example: Example) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for name, value in example.items():
-        if isinstance(value, bytes):
-            kept: Any = {"bytes": value, "path": f"{example.key}.{stored_ending(value)}"}
+        kept: Any
+        if name == LABELS and is_unlabelled(example):
+            kept = None  # -1 is no label for `datasets` only where there is one
+        elif isinstance(value, bytes):
+            kept = {"bytes": value, "path": f"{example.key}.{stored_ending(value)}"}
         else:
             kept = value.tolist() if hasattr(value, "tolist") else value
         if name.startswith(OBJECTS):

@@ -10,7 +10,7 @@ from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.fetch.orders import make_order, natural_order
 from shardkit.fetch.table.records import load_table
-from shardkit.fetch.table.selection import SELECTION_CHECKS, select
+from shardkit.fetch.table.selection import SELECTION_CHECKS, select_labelled
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP, check_worker_index
 from shardkit.order.training import BlockOrder, Order, check_order
@@ -64,7 +64,7 @@ def _make_order(manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder 
         # The order of all examples follows from the manifest, and no index is read.
         num_examples, order = sum(counts), natural_order(np.cumsum([0, *counts]), blocks=blocks, **batch)
     else:
-        table = select(load_table(manifest, call["split"]), training=True, **selection)
+        table = select_labelled(load_table(manifest, call["split"]), training=True, **selection)
         num_examples, sampling = table.num_examples, call["sampling"]
         made = make_order(
             table, manifest.classes, training=True, shares=None, blocks=blocks, sampling=sampling, **batch

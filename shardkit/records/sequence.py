@@ -279,10 +279,13 @@ def _max_corrupt(on_corrupt: Any) -> int | None:
 def _selected(manifest: Manifest, split: str, chosen: dict[str, Any]) -> "RecordTable":
     # Folds load much, which looking at a few examples does not need.
     from shardkit.fetch.table.records import load_table
-    from shardkit.fetch.table.selection import SELECTION_CHECKS, select
+    from shardkit.fetch.table.selection import SELECTION_CHECKS, select, select_labelled
 
     checked = {name: check(name, chosen[name]) for name, check in SELECTION_CHECKS.items()}
-    return select(load_table(manifest, split), **chosen | checked)
+    # Who reads folds trains; `take` alone may be for looking at images, which need no label.
+    chosen |= checked
+    choose = select if chosen["fold"] is None else select_labelled
+    return choose(load_table(manifest, split), **chosen)
 
 
 def _reopened(call: dict[str, Any], digest: str, chosen: range | npt.NDArray[np.int64]) -> Examples:

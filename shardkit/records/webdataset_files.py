@@ -4,7 +4,7 @@ FOLDER/classes.txt          names of the classes in label order
 FOLDER/<split>-000000.tar   a file for each shard, with for each example, by its number in the split:
 
     000000042.jpg, or .png
-    000000042.cls          the class number, if every example has one class
+    000000042.cls          the class number, if every example has one class; no file for an image without a label
     000000042.mask.png     if there are masks
     000000042.json         key, names of the classes, and all other features
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shardkit.dataset import features as names
-from shardkit.records.example import Example
+from shardkit.records.example import Example, is_unlabelled
 from shardkit.records.record import stored_ending
 from shardkit.records.sequence import Examples
 
@@ -57,8 +57,11 @@ def _members(example: Example) -> Iterator[tuple[str, bytes]]:
             yield "mask.png", value
         elif name != names.IMAGE:
             told[name] = value.tolist() if hasattr(value, "tolist") else value
-    if names.label_feature(example) is not None:
+    label = names.label_feature(example)
+    if label is not None:
         told["label_names"] = list(example.label_names)
+        if is_unlabelled(example):
+            told[label] = None
     if names.LABEL in example and example.label_names:
         yield "cls", str(example[names.LABEL]).encode()
     yield "json", json.dumps(told, ensure_ascii=False).encode()

@@ -11,6 +11,7 @@ from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.options_text import options_text
 from shardkit.conversion.planning.splits.grouping import digest_prefixes
+from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.dataset.index.shards import parse_columns, read_columns, read_indexes, shard_errors
 from shardkit.dataset.manifest import Manifest, Shard
@@ -150,7 +151,7 @@ class DatasetCollection:
 
     def _labels(self, row: _Row) -> tuple[str, ...]:
         labels = (row.labels or ()) if row.label is None else (row.label,)
-        return tuple(dict.fromkeys(self.classes[label] for label in labels))
+        return tuple(dict.fromkeys(self.classes[label] for label in labels if label != NO_LABEL))
 
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield the features behind the images of examples."""

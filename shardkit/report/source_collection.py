@@ -20,7 +20,7 @@ from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles, i
 from shardkit.conversion.planning.checks.finding import listing_of
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.planning.splits.grouping import digest_prefixes
-from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
+from shardkit.dataset.features import LABEL, MASK, NO_LABEL, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index.file import key_hashes
 from shardkit.dataset.index.perceptual_hashes import hash_words
 from shardkit.errors import DataError
@@ -168,7 +168,7 @@ class SourceCollection:
             return tuple(row[columns.LABEL_NAMES] or ())
         if columns.TARGET in row:
             return tuple(f"{value:.6g}" for value in row[columns.TARGET])
-        return () if row.get("label") is None else (self.classes[row["label"]],)
+        return () if row.get("label") in {None, NO_LABEL} else (self.classes[row["label"]],)
 
     def _decoded(self, row: Mapping[str, Any]) -> tuple["Image", Annotations, str]:
         """Return the upright picture, its boxes or mask, and its labels as text."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.dataset.example import decode, decode_features
+from shardkit.dataset.index.file import are_unlabelled
 from shardkit.dataset.index.shards import read_columns, shard_errors
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.stored_names import with_own_names
@@ -19,7 +20,10 @@ from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.errors import DataError, RecordError
 from shardkit.storage.concurrent_reads import read_many
 
-_COLUMNS = ["offset", "length", "image_start", "image_bytes", "width", "height", "changes", "labels", "source_bytes"]
+_COLUMNS = [
+    *("offset", "length", "image_start", "image_bytes", "width", "height", "changes", "label", "labels"),
+    "source_bytes",
+]
 
 
 class Span(NamedTuple):
@@ -53,7 +57,7 @@ class IndexStatistics:
         height: The same for the height.
         changes: Number of images that each kind of normalisation changed.
         labels_per_image: Number of labels of an image, for examples with lists of labels; otherwise None.
-        unlabelled: Number of examples with an empty list of labels, by split.
+        unlabelled: Number of examples with an empty list of labels, by split; without those of `num_unlabelled`.
         source_bytes: Size of the raw files in bytes, by split.
         sample: Evenly spaced examples.
     """
@@ -87,7 +91,7 @@ def index_statistics(manifest: Manifest, sample_size: int = 0) -> IndexStatistic
         widths.add(index["width"].to_numpy())
         heights.add(index["height"].to_numpy())
         changes += _changes(index)
-        lengths = pc.list_value_length(index["labels"]).drop_null().to_numpy()
+        lengths = pc.list_value_length(index["labels"].filter(pa.array(~are_unlabelled(index)))).drop_null().to_numpy()
         labels.add(lengths)
         unlabelled[split] += int((lengths == 0).sum())
         source_bytes[split] += int(pc.sum(index["source_bytes"]).as_py() or 0)

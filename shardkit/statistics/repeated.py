@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.dataset.features import NO_LABEL
 from shardkit.images.similar.similar_sets import SimilarSets, similar_sets
 
 MEMBERS_SHOWN = 4
@@ -102,14 +103,22 @@ def near_copies(contents: _Hashes, rows: _Ints, hashes: _Hashes) -> tuple[_Ints,
 
 
 def labels_of(single: pa.ChunkedArray | None, several: pa.ChunkedArray | None) -> tuple[npt.NDArray[np.int32], _Ints]:
-    """Return int32[m], all labels end to end, and int64[n], the number of labels of each example."""
+    """Return int32[m], all labels end to end, and int64[n], the number of labels of each example.
+
+    An image that has no label on purpose has none here.
+    """
     if several is not None and several.null_count < len(several):
         lengths = pc.fill_null(pc.list_value_length(several), 0).to_numpy().astype(np.int64)
-        return pc.list_flatten(several).to_numpy().astype(np.int32), lengths
-    if single is None:
+        labels = pc.list_flatten(several).to_numpy().astype(np.int32)
+    elif single is not None:
+        lengths = pc.is_valid(single).to_numpy().astype(np.int64)
+        labels = single.drop_null().to_numpy().astype(np.int32)
+    else:
         return np.zeros(0, np.int32), np.zeros(0, np.int64)
-    is_valid = pc.is_valid(single).to_numpy().astype(np.int64)
-    return single.drop_null().to_numpy().astype(np.int32), is_valid
+    is_class = labels != NO_LABEL
+    if not is_class.all():
+        lengths[np.repeat(np.arange(len(lengths)), lengths)[~is_class]] = 0
+    return labels[is_class], lengths
 
 
 def label_codes(labels: npt.NDArray[np.int32], num_labels: _Ints) -> _Hashes:

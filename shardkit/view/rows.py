@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.index.shards import parse_columns, read_columns, read_indexes
 from shardkit.dataset.manifest import Manifest
 from shardkit.records import Example
@@ -87,8 +88,9 @@ class Rows:
             # Of one row: of a class in ten thousand, every row of a page is in another shard.
             found = {name: column[0].as_py() for name, column in self._row(shard, row).items()}
             labels = [found["label"]] if found["label"] is not None else found["labels"] or []
-            classes = [names[label] for label in dict.fromkeys(labels)]
-            rows.append({**found, "number": number, "split": self._splits[shard], "classes": classes})
+            classes = [names[label] for label in dict.fromkeys(labels) if label != NO_LABEL]
+            more = {"number": number, "split": self._splits[shard], "classes": classes}
+            rows.append({**found, **more, "is_unlabelled": labels == [NO_LABEL]})
         return rows
 
     def example(self, number: int) -> Example:

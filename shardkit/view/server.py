@@ -145,7 +145,7 @@ class View:
         return {"rows": [self._shown(row, one) for row, one in zip(rows, sets, strict=True)]}
 
     def _shown(self, row: dict[str, Any], one: int | None) -> dict[str, Any]:
-        names = ("number", "key", "split", "classes", "height", "width")
+        names = ("number", "key", "split", "classes", "is_unlabelled", "height", "width")
         return {**{name: row[name] for name in names}, "set": one, **self._decision(row["number"])}
 
     def _decision(self, number: int) -> dict[str, Any]:

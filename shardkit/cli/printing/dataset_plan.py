@@ -51,6 +51,7 @@ def dataset_plan_json(manifest: Manifest) -> dict[str, Any]:
                 "num_examples": split.num_examples,
                 "source_bytes": source_bytes[name],
                 "class_counts": split.class_counts,
+                "num_unlabelled": split.num_unlabelled,
                 "num_shards": len(split.shards),
                 "shard_counts": [shard.num_examples for shard in split.shards],
                 "balance": split.balance.model_dump(mode="json"),

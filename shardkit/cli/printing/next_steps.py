@@ -7,6 +7,7 @@ from shardkit.cli.printing.lines import COMMAND, Verbatim
 from shardkit.dataset.export_list import old_exports
 from shardkit.dataset.features import has_labels
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.unlabelled import unlabelled_condition
 from shardkit.exporting import targets_of
 from shardkit.naming import first_of, printable
 from shardkit.storage import Folder
@@ -33,11 +34,14 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
     split = next((name for name, split in manifest.splits.items() if split.num_examples), None)
     if split is not None:
         lines += [*_command("view", output), *_command("report", output)]
-        batch = min(BATCH, manifest.splits[split].num_examples)
+        chosen = manifest.splits[split]
+        batch, where = min(BATCH, chosen.num_labelled or chosen.num_examples), ""
+        if chosen.num_unlabelled:
+            where = unlabelled_condition(manifest.features, keeps=not chosen.num_labelled)
         if has_labels(manifest.features):
             lines += _command("script", output, into="train.py")
         # Not indented: Python refuses a pasted line that begins with blanks.
-        lines += ["", "In Python, the first batch:", *_snippet(output, split, batch), *_first_batch(manifest)]
+        lines += ["", "In Python, the first batch:", *_snippet(output, split, batch, where), *_first_batch(manifest)]
     return list(map(Verbatim, lines))
 
 
@@ -48,12 +52,13 @@ def _command(name: str, *arguments: str, into: str = "") -> list[str]:
     return [line] if len(line) <= WIDTH else [f"{COMMAND}{name} \\", f"    {given}"]
 
 
-def _snippet(output: str, split: str, batch: int) -> list[str]:
+def _snippet(output: str, split: str, batch: int, where: str) -> list[str]:
     """Return Python lines; the call is on several lines if it is wider than WIDTH."""
-    where, rest = f"{_quoted(output)}, {_quoted(split)}, ", f"global_batch_size={batch}, image_size=(224, 224)"
-    call = [f"batches = reader.make_dataset({where}{rest})"]
+    place = f"{_quoted(output)}, {_quoted(split)}, " + (f"where={_quoted(where)}, " if where else "")
+    rest = f"global_batch_size={batch}, image_size=(224, 224)"
+    call = [f"batches = reader.make_dataset({place}{rest})"]
     if len(call[0]) > WIDTH:
-        lines = [f"    {where}{rest}"] if len(where + rest) <= WIDTH - 4 else [f"    {where}".rstrip(), f"    {rest}"]
+        lines = [f"    {place}{rest}"] if len(place + rest) <= WIDTH - 4 else [f"    {place}".rstrip(), f"    {rest}"]
         call = ["batches = reader.make_dataset(", *lines, ")"]
     return ["from shardkit import reader", *call]
 

@@ -25,6 +25,7 @@ def plan_json(plan: Plan, *, would_stop: bool) -> dict[str, Any]:
                 "num_examples": split.num_examples,
                 "source_bytes": split.num_bytes,
                 "class_counts": split.class_counts,
+                "num_unlabelled": split.num_unlabelled,
                 "num_shards": split.num_shards,
                 "shard_counts": split.shard_counts,
                 "balance": split.balance.model_dump(mode="json"),

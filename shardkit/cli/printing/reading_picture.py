@@ -13,6 +13,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from shardkit.conversion.planning.plan import Plan
+from shardkit.dataset.features import NO_LABEL
 from shardkit.naming import counted, printable
 from shardkit.options.words import words_of
 from shardkit.sources.columns import MASK_PATH
@@ -116,9 +117,13 @@ def _meaning(row: dict[str, Any], plan: Plan, *, has_masks: bool) -> str:
     parts = []
     if row["split_count_distinct"] == 1 and len(plan.splits) > 1:
         parts.append(f"split {plan.splits[row['split_min']].name}")
-    if row["label_count_distinct"] == 1 and len(plan.classes) > 1:
+    if row["label_count_distinct"] == 1 and row["label_min"] == NO_LABEL:
+        parts.append("images without a label")
+    elif row["label_count_distinct"] == 1 and len(plan.classes) > 1:
         name = plan.classes[row["label_min"]]
         parts.append("class" if name == row["top"] else f"class {name!r}")
     elif row["label_count_distinct"]:
-        parts.append(counted(row["label_count_distinct"], "class"))
+        has_unlabelled = row["label_min"] == NO_LABEL
+        parts.append(counted(row["label_count_distinct"] - has_unlabelled, "class"))
+        parts += ["some images without a label"] if has_unlabelled else []
     return ", ".join([*parts, "images with masks"] if has_masks else parts or ["images"])

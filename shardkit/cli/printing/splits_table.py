@@ -11,6 +11,7 @@ from shardkit.conversion.planning.sizing import format_size
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
 from shardkit.dataset.manifest import Balance, Manifest
 from shardkit.dataset.manifest.parts import Generation
+from shardkit.dataset.unlabelled import unlabelled_text
 from shardkit.naming import counted, printable
 
 
@@ -23,6 +24,7 @@ class SplitRow(NamedTuple):
         shard_counts: Number of examples of each shard.
         num_bytes: Size in bytes.
         balance: Balance of the shards.
+        num_unlabelled: Number of images that have no label on purpose.
     """
 
     name: str
@@ -30,13 +32,19 @@ class SplitRow(NamedTuple):
     shard_counts: list[int]
     num_bytes: int
     balance: Balance
+    num_unlabelled: int
 
 
 def rows_of(manifest: Manifest) -> list[SplitRow]:
     """Return the rows of a dataset."""
     return [
         SplitRow(
-            name, split.class_counts, [shard.num_examples for shard in split.shards], split.num_bytes, split.balance
+            name,
+            split.class_counts,
+            [shard.num_examples for shard in split.shards],
+            split.num_bytes,
+            split.balance,
+            split.num_unlabelled,
         )
         for name, split in manifest.splits.items()
     ]
@@ -93,7 +101,8 @@ def balance_lines(
     if most_shards > 1:
         bytes_spread = max(balance.bytes_spread for balance in balances.values())
         lines.append(f"shard sizes within {within} differ by at most {bytes_spread:.2%}")
-    return [*whole, *lines]
+    unlabelled = unlabelled_text({row.name: row.num_unlabelled for row in rows}, features)
+    return [*whole, *lines, *([unlabelled] if unlabelled else [])]
 
 
 def _whole_lines(balances: Mapping[str, Balance], most_shards: int, dataset: str) -> list[str]:

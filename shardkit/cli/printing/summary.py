@@ -95,7 +95,9 @@ def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragr
 def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
     """Return what `plan` prints: how the source is read, the splits, and with `explain` the reasons for both."""
     rows = [
-        SplitRow(split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance)
+        SplitRow(
+            split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance, split.num_unlabelled
+        )
         for split in plan.splits
     ]
     applied = plan.options.applied()

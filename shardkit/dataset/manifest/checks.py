@@ -93,8 +93,7 @@ def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
         " has a number of class_counts that": (len(split.class_counts), len(manifest.classes)),
     }
     if manifest.features.get(names.LABEL) == names.CLASS_LABEL:
-        labelled = split.num_examples - split.num_unlabelled
-        sums[".class_counts have a sum that"] = (sum(split.class_counts), labelled)
+        sums[".class_counts have a sum that"] = (sum(split.class_counts), split.num_labelled)
     elif split.num_unlabelled > (split.num_examples if names.LABELS in manifest.features else 0):
         yield f".num_unlabelled is {split.num_unlabelled:,}, of {naming.counted(split.num_examples, 'example')}"
     yield from (_sum(what, said, found) for what, (said, found) in sums.items() if said != found)

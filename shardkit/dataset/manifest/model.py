@@ -24,6 +24,7 @@ from shardkit.dataset.manifest.parts import (
 )
 from shardkit.dataset.manifest.records_root import check_records_root, records_root_problem, shard_path_problem
 from shardkit.dataset.stored_names import stored_as_problem
+from shardkit.dataset.unlabelled import unlabelled_text
 from shardkit.errors import ManifestError, UnknownNameError
 from shardkit.storage import Folder
 
@@ -166,6 +167,11 @@ class Manifest(Part):
     def num_unlabelled(self) -> int:
         """Number of images that have no label on purpose."""
         return sum(split.num_unlabelled for split in self.splits.values())
+
+    @property
+    def unlabelled_text(self) -> str:
+        """The sentence about images that have no label on purpose; '' if there are none."""
+        return unlabelled_text({name: one.num_unlabelled for name, one in self.splits.items()}, self.features)
 
     @property
     def history(self) -> list[Generation]:

@@ -127,6 +127,11 @@ class Split(Part):
     shards: list[Shard] = Field(default_factory=list)
     shard_table: ShardTable | None = None
 
+    @property
+    def num_labelled(self) -> int:
+        """Number of the other examples."""
+        return self.num_examples - self.num_unlabelled
+
     @model_serializer(mode="wrap")
     def _with_one_list(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written = self if self.shard_table is None else self.model_copy(update={"shards": []})

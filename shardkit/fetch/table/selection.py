@@ -79,6 +79,12 @@ def select(
             raise CallError(f"take must be from 1 to {table.num_examples:,}, the number of examples; found {take!r}")
         # By the hash of the key: a later version of the dataset, with more examples, keeps most of them.
         table = _selected(table, np.sort(np.argsort(table.key_hash, kind="stable")[:take]))
+    return table
+
+
+def select_labelled(table: RecordTable, *, where: Any, **chosen: Any) -> RecordTable:
+    """Return the table of the examples selected for training or evaluation; see `select` and `check_labelled`."""
+    table = select(table, where=where, **chosen)
     check_labelled(table.features, count_unlabelled(table), table.num_examples, where)
     return table
 

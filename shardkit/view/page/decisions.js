@@ -40,7 +40,7 @@ async function change(path, body, from) {
 async function relabel() {
   const from = places(), row = from.length ? await rowAt(from[0]).catch(() => null) : null;
   if (!row || !dataset.can_relabel || list === "rejected") return;
-  $("relabel-key").textContent = from.length > 1 ? `${from.length.toLocaleString("en")} images` : `${row.key}: now ${row.label || row.classes.join(", ")}`;
+  $("relabel-key").textContent = from.length > 1 ? `${from.length.toLocaleString("en")} images` : `${row.key}: now ${row.label || classesOf(row)}`;
   $("new-label").value = "";
   $("relabel").showModal();
   $("new-label").focus();

@@ -13,6 +13,10 @@ const isBare = () => !$("annotated").checked;
 let side = 160, columns = 1, rowHeight = 1, tileWidth = 1;
 let pages = new Map(), tiles = new Map(), lastTop = 0, settle = 0;
 
+function classesOf(row) {
+  return row.is_unlabelled ? "no label" : row.classes.join(", ");
+}
+
 function make(tag, values = {}, ...children) {
   const element = Object.assign(document.createElement(tag), values);
   element.append(...children);
@@ -196,12 +200,12 @@ function fill(tile, row) {
     image.addEventListener("error", () => { if (image.hasAttribute("src")) image.replaceWith(make("p", {className: "reason", textContent: "cannot be shown; open it to see why"})); });
     image.src = `picture/${row.number}?side=${side * devicePixelRatio > 256 ? 512 : 256}${isBare() ? "&bare=1" : ""}`;
     picture.append(image);
-    name.textContent = row.classes.join(", ") || row.split;
+    name.textContent = classesOf(row) || row.split;
     const state = stateOf(row);
     if (state) { tile.classList.add(row.dropped ? "dropped" : "relabelled"); picture.append(make("span", {className: "badge", textContent: state})); }
     const size = `${row.width} × ${row.height}`;
     if (row.set !== null) { tile.classList.toggle("odd", row.set % 2 === 1); name.textContent = `${row.set + 1} · ${name.textContent}`; }
-    tile.setAttribute("aria-label", [row.set === null ? "" : `set ${row.set + 1}`, row.classes.join(", "), row.key, row.split, size, state].filter(Boolean).join(", "));
+    tile.setAttribute("aria-label", [row.set === null ? "" : `set ${row.set + 1}`, classesOf(row), row.key, row.split, size, state].filter(Boolean).join(", "));
     tile.title = `${row.key}\n${row.split}, ${size}`;
   }
   key.append(make("bdi", {textContent: row.key}));

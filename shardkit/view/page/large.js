@@ -23,7 +23,7 @@ async function showLarge() {
     failed.textContent = await ask(`picture/${row.number}?side=1600&bare=1`).catch((error) => error.message);
   };
   $("frame").style.setProperty("--ratio", row.width / row.height);
-  $("large-title").textContent = row.classes.join(", ") || row.key;
+  $("large-title").textContent = classesOf(row) || row.key;
   showState(row);
   const found = await ask(`api/example/${row.number}`).catch((error) => ({boxes: [], mask: [], record: [["key", row.key], ["problem", error.message]]}));
   if (at !== chosen) return;
