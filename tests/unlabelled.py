@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.record_sources.datasets.layout import ShardkitDataset
 from shardkit.sources.columns import IS_UNLABELLED, LABEL_NAMES
-from shardkit.sources.datasets.layout import ShardkitDataset
 from shardkit.sources.listing import Source
 from shardkit.sources.opening import open_source
 

@@ -170,13 +170,11 @@ def _counted(labels: Any) -> tuple[list[int], list[int]]:
 def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]) -> list[DatasetProblem]:
     """Compare a split's class counts with those of its indexes."""
     found = sum((Counter(check.class_counts) for check in checks), Counter())
-    problems = []
-    if [found[label] for label in range(len(split.class_counts))] != split.class_counts:
-        problems.append("class_counts are")
-    if found[NO_LABEL] != split.num_unlabelled:
-        problems.append("num_unlabelled is")
-    found_not = (f"split {split_name!r}: its {what} not that of its indexes" for what in problems)
-    return [DatasetProblem(naming.MANIFEST, None, one) for one in found_not]
+    counts = [found[label] for label in range(len(split.class_counts))]
+    wrong = ["class_counts are not those"] if counts != split.class_counts else []
+    wrong += ["num_unlabelled is not that"] if found[NO_LABEL] != split.num_unlabelled else []
+    said = (f"split {split_name!r}: its {what} of its indexes" for what in wrong)
+    return [DatasetProblem(naming.MANIFEST, None, one) for one in said]
 
 
 def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[DatasetProblem], pa.Table | None]:
@@ -190,7 +188,7 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
         return [DatasetProblem(path, None, "its sha256 is not the manifest's; a byte was changed")], None
     problems = []
     try:
-        table, summary = parse_index(raw, where=path, num_classes=shard.num_classes)
+        table, summary = parse_index(raw, where=path, labels=shard.labels)
     except DataError as error:
         return [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))], None
     wanted = ShardSummary(

@@ -25,7 +25,7 @@ _Numbers = Mapping[str, npt.NDArray[np.integer]]
 
 
 def column_problem(
-    table: pa.Table, fields: Mapping[str, Kind], num_bytes: int, num_classes: int | None = None
+    table: pa.Table, fields: Mapping[str, Kind], num_bytes: int, labels: range | None = None
 ) -> str | None:
     """Return the first thing that is wrong with some columns of an index; None if nothing is.
 
@@ -33,12 +33,12 @@ def column_problem(
         table: All rows of the index, with some or all of the columns.
         fields: Type of each column of an index, and whether its values may be missing.
         num_bytes: Size of the shard in bytes.
-        num_classes: Number of classes of the dataset, which bounds the labels; None if it is not known.
+        labels: The labels that the manifest allows; None if they are not known.
     """
-    return next(_problems(table, fields, num_bytes, num_classes), None)
+    return next(_problems(table, fields, num_bytes, labels), None)
 
 
-def _problems(table: pa.Table, fields: Mapping[str, Kind], num_bytes: int, num_classes: int | None) -> Iterator[str]:
+def _problems(table: pa.Table, fields: Mapping[str, Kind], num_bytes: int, labels: range | None) -> Iterator[str]:
     columns = dict(zip(table.column_names, table.columns, strict=True))
     for name, column in columns.items():
         kind, is_nullable = fields[name]
@@ -57,7 +57,7 @@ def _problems(table: pa.Table, fields: Mapping[str, Kind], num_bytes: int, num_c
         span = int(values.min()), int(values.max())
         yield from _range_problems(name, span, _LOWEST[name], highest.get(name, num_bytes))
     yield from _pixel_problems(numbers)
-    yield from _label_problems(columns, num_classes)
+    yield from _label_problems(columns, labels)
     if {"offset", "length"} <= columns.keys() and (problem := coverage_problem(table, num_bytes)):
         yield problem
     yield from _place_problems(numbers, num_bytes)
@@ -69,14 +69,10 @@ def _range_problems(name: str, span: tuple[int, int], low: int, high: int, why: 
             yield f"the {name} of a record is {value}{why or f', which is not in [{low}, {high}]'}"
 
 
-def _label_problems(columns: Mapping[str, pa.ChunkedArray], num_classes: int | None) -> Iterator[str]:
-    highest = np.iinfo(np.int32).max if num_classes is None else num_classes - 1
-    why = "" if num_classes is None else f", which is none of the manifest's {num_classes:,} classes"
+def _label_problems(columns: Mapping[str, pa.ChunkedArray], allowed: range | None) -> Iterator[str]:
+    span = range(NO_LABEL, 1 << 31) if allowed is None else allowed
+    why = "" if allowed is None else f", which is none of the manifest's {allowed.stop:,} classes"
     found = [columns["label"]] if "label" in columns else []
-    if found and "label_name" in columns:
-        num_named = pc.sum(pc.not_equal(found[0], NO_LABEL)).as_py() or 0
-        if len(columns["label_name"]) - columns["label_name"].null_count != num_named:
-            yield "the columns 'label' and 'label_name' do not lack the same values"
     if "labels" in columns:
         several = pc.list_flatten(columns["labels"])
         if several.null_count:
@@ -85,7 +81,11 @@ def _label_problems(columns: Mapping[str, pa.ChunkedArray], num_classes: int | N
     for labels in found:
         values = (labels.drop_null() if labels.null_count else labels).to_numpy()
         if len(values):
-            yield from _range_problems("label", (int(values.min()), int(values.max())), NO_LABEL, highest, why)
+            yield from _range_problems("label", (int(values.min()), int(values.max())), span.start, span.stop - 1, why)
+    if "label" in columns and "label_name" in columns:
+        num_named = pc.sum(pc.not_equal(columns["label"], NO_LABEL)).as_py() or 0
+        if len(columns["label_name"]) - columns["label_name"].null_count != num_named:
+            yield "the columns 'label' and 'label_name' do not lack the same values"
 
 
 def _pixel_problems(numbers: _Numbers) -> Iterator[str]:

@@ -132,7 +132,7 @@ def parse_summary(raw: bytes, *, where: str) -> ShardSummary:
 
 
 def parse_index(
-    raw: bytes, *, where: str, columns: list[str] | None = None, num_classes: int | None = None
+    raw: bytes, *, where: str, columns: list[str] | None = None, labels: range | None = None
 ) -> tuple[pa.Table, ShardSummary]:
     """Return the rows of an index, or some of their columns, and the summary of its shard.
 
@@ -142,7 +142,7 @@ def parse_index(
         raw: Content of the file.
         where: Name of the file for errors.
         columns: Names of the columns; None for all.
-        num_classes: Number of classes of the dataset, which bounds the labels; None if it is not known.
+        labels: The labels that the manifest allows; None if they are not known.
 
     Raises:
         DataError: The file is not an index, or its numbers cannot be those of the shard in its summary.
@@ -161,7 +161,7 @@ def parse_index(
     if missing:
         raise DataError(f"{where}: the index lacks the column {missing[0]!r}; {convert_again()}")
     with _readable(where):
-        problem = _summary_problem(summary, len(table)) or column_problem(table, _KINDS, summary.num_bytes, num_classes)
+        problem = _summary_problem(summary, len(table)) or column_problem(table, _KINDS, summary.num_bytes, labels)
     if problem:
         raise DataError(f"{where}: {problem}; the index is damaged, restore it or {convert_again()}")
     return table, summary

@@ -114,7 +114,7 @@ def parse_columns(root: Folder, shard: Shard, raw: bytes, columns: list[str] | N
         DataError: The index belongs to another shard or conversion, or is damaged.
     """
     where = f"{root.url}/{shard.index.path}"
-    table, summary = parse_index(raw, where=where, columns=columns, num_classes=shard.num_classes)
+    table, summary = parse_index(raw, where=where, columns=columns, labels=shard.labels)
     said = (summary.sha256, summary.num_examples, summary.num_bytes)
     if said != (shard.sha256, shard.num_examples, shard.num_bytes):
         again = _made_again(root, shard)

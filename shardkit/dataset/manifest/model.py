@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, PrivateAttr, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from shardkit import naming
-from shardkit.dataset.features import Feature
+from shardkit.dataset.features import NO_LABEL, Feature
 from shardkit.dataset.manifest.parts import (
     Count,
     File,
@@ -89,10 +89,11 @@ class Manifest(Part):
         problem: str | None = None
         for name, split in self.splits.items():
             split.shards.extend(read.get(name, ()))
+            labels = range(NO_LABEL if split.num_unlabelled else 0, len(self.classes))
             for number, shard in enumerate(split.shards):
                 if found := shard_path_problem(shard.path, self.records_root):
                     problem = problem or f"splits.{name}.shards.{number}.path: {found}"
-                shard.set_num_classes(len(self.classes))
+                shard.set_labels(labels)
         return problem
 
     @property

@@ -74,16 +74,16 @@ class Shard(Part):
     num_with_gps: Count = 0
 
     # Bounds the labels in the index. The manifest sets it, so that whoever reads an index has it.
-    _num_classes: int | None = PrivateAttr(default=None)
+    _labels: range | None = PrivateAttr(default=None)
 
     @property
-    def num_classes(self) -> int | None:
-        """Number of classes of the shard's dataset; None if the shard is not part of a manifest."""
-        return self._num_classes
+    def labels(self) -> range | None:
+        """The labels that its split may have; None if the shard is not part of a manifest."""
+        return self._labels
 
-    def set_num_classes(self, num_classes: int) -> None:
-        """Set the number of classes of the shard's dataset; called by the manifest."""
-        self._num_classes = num_classes
+    def set_labels(self, labels: range) -> None:
+        """Set the labels that its split may have; called by the manifest."""
+        self._labels = labels
 
     @model_serializer(mode="wrap")
     def _without_zero(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
