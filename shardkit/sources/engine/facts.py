@@ -154,7 +154,7 @@ class LabelFact:
     Attributes:
         source: Where it comes from.
         place: What to say where a label is missing.
-        unlabelled: Globs of the images that have no label on purpose.
+        unlabelled: Globs of the images whose path gives no label, whatever it is.
     """
 
     source: ByKey
@@ -169,8 +169,8 @@ class LabelFact:
         values = self.source.values(folder)
 
         def label(key: str) -> str | None:
-            name: str | None = values(key)
-            if name is None and not any(glob.matches(key) for glob in self.unlabelled):
+            name: str | None = None if any(glob.matches(key) for glob in self.unlabelled) else values(key)
+            if name is None:
                 raise BadRecord(NO_LABEL, self.place)
             return name
 

@@ -133,7 +133,26 @@ class _Binding:
             self.is_strict,
             remark,
             classes,
+            unlabelled=self._unlabelled(),
         )
+
+    def _unlabelled(self) -> tuple[IgnoreGlob, ...]:
+        """Return the globs of the images that have no label on purpose.
+
+        Raises:
+            CallError: The label of such an image cannot be marked as missing.
+        """
+        globs, label = self.reading.images.unlabelled, self.reading.label
+        others = {"boxes": self.reading.boxes, "a mask": self.reading.mask}
+        found = [what for what, origin in others.items() if origin is not None]
+        found += ["numbers for regression"] if label and label.kind == "number" else [] if label else ["no label"]
+        if globs and found:
+            msg = (
+                f"{self.tree.url}: `images: unlabelled` marks images without a class among images that have one or "
+                f"several, and these have {found[0]}; leave such images out with `exclude`"
+            )
+            raise CallError(msg)
+        return tuple(map(IgnoreGlob, globs))
 
     def _used(self) -> tuple[str, ...]:
         """Return the globs of the files of all facts, below SOURCE."""
@@ -155,7 +174,9 @@ class _Binding:
     def _add_label(self) -> None:
         label = self.reading.label
         if label is not None:
-            unlabelled = tuple(map(IgnoreGlob, self.reading.images.unlabelled))
+            # A path always has a name; a record may have none.
+            is_of_path = isinstance(label.origin, PathPart | PathRegex | Constant)
+            unlabelled = self._unlabelled() if is_of_path else ()
             source = self._by_key(label.origin, "label")
             if label.names and isinstance(label.origin, PathPart | PathRegex):
                 source = named = NamedNumbers.open(self.tree, label, source)

@@ -12,7 +12,7 @@ from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import Use, UsedFile
-from shardkit.sources.columns import LISTING_SCHEMA, OBJECTS
+from shardkit.sources.columns import IS_UNLABELLED, LABEL_NAMES, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.box_tables import BoxTableDriver
@@ -26,6 +26,7 @@ from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
 from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.formats.record import RecordTable
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Reading, files_of
@@ -53,6 +54,7 @@ class ReadingSource(Source):
         remark: What the user should know besides, beginning with ';'; '' for nothing.
         class_names: Class names in label order, if the reading has them.
         is_kept: Whether a later delivery can be read by the reading, so that a dataset keeps it.
+        unlabelled: Globs of images that have no label on purpose, if nothing gives them one.
     """
 
     folder: Folder
@@ -67,6 +69,7 @@ class ReadingSource(Source):
     remark: str = ""
     class_names: tuple[str, ...] | None = None
     is_kept: bool = True
+    unlabelled: tuple[IgnoreGlob, ...] = ()
 
     @property
     def reading(self) -> Reading | None:
@@ -76,7 +79,9 @@ class ReadingSource(Source):
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return pa.schema([*LISTING_SCHEMA, *self.driver.fields, *(field for one in self.facts for field in one.fields)])
+        of_facts = (field for one in self.facts for field in one.fields)
+        marks = [IS_UNLABELLED] if self.unlabelled else []
+        return pa.schema([*LISTING_SCHEMA, *self.driver.fields, *of_facts, *marks])
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -194,9 +199,10 @@ class ReadingSource(Source):
         columns = Listing(self.schema, plain).table().set_column(at, self.schema.field(at), objects)
         return Listing(self.schema, columns=columns, classes=dict(table.classes))
 
-    def _complete(self) -> Complete:
-        """Return the function that adds all facts to a row."""
+    def _complete(self, *, has_label: bool = True) -> Complete:
+        """Return the function that adds all facts to a row; without `has_label`, those of an image without a label."""
         label, split = (self._values_of(column) for column in ("label_name", "split"))
+        label = label if has_label else None
         of_columns = [fact.values(self.folder) for fact in self.facts if not fact.column]
         images = self.images if self.images.are_chosen else None
 
@@ -220,7 +226,7 @@ class ReadingSource(Source):
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of examples and of bad records; count what the reading excludes."""
-        for row in rows:
+        for row in self._with_unlabelled(rows) if self.unlabelled else rows:
             if row.reason is None:
                 yield row
             elif row.reason == LEFT_OUT:
@@ -230,6 +236,28 @@ class ReadingSource(Source):
             else:
                 yield row if row.split is not None or self.driver.names_images else self._with_split(row)
         skipped.pop(MASKS, None)  # each is of an image, or rejected
+
+    def _with_unlabelled(self, rows: Iterator[ListingRow]) -> Iterator[ListingRow]:
+        """Yield rows, with a mark in place of the reason for those that have no label on purpose."""
+        complete, num_own = self._complete(has_label=False), len(self.driver.fields)
+        at = self.driver.fields.index(LABEL_NAMES) if LABEL_NAMES in self.driver.fields else None
+        for row in rows:
+            has_no_class = at is not None and row.reason is None and not row.extra[at]
+            if not (has_no_class or row.reason == NO_LABEL) or not self._is_unlabelled(row.key):
+                yield row
+                continue
+            own = [*row.extra[:num_own], *(None,) * (num_own - len(row.extra))]
+            if at is not None:
+                own[at] = None
+            try:
+                plain = complete(row._replace(reason=None, message=None, extra=tuple(own)))
+            except BadRecord as error:
+                yield row._replace(reason=error.reason, message=str(error))
+                continue
+            yield plain._replace(extra=(*plain.extra, True))
+
+    def _is_unlabelled(self, key: str) -> bool:
+        return any(glob.matches(key) for glob in self.unlabelled)
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
@@ -242,9 +270,10 @@ class ReadingSource(Source):
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)
             return
+        keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"
         if isinstance(self.driver, AnnotationDriver | ImageFileDriver | BoxTableDriver):
-            if self.is_strict and self.value.images.unnamed == "reject":
-                for path, entry in self._others(NamedImages(self.driver.keys(self.folder)), skipped):
+            if self.is_strict and rejects:
+                for path, entry in self._others(NamedImages(keys), skipped):
                     yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped))
                 return
             yield from self.driver.unnamed(self.folder, skipped)
@@ -252,7 +281,6 @@ class ReadingSource(Source):
                 pass  # only other files count
             return
         which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
-        keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"
         num = 0
         if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.tables.are_lists:
             covered = {one.text.strip("/") for one in self.images.exclude} | {*filter(None, [self.images.excluded])}
@@ -261,8 +289,9 @@ class ReadingSource(Source):
             num = count_unnamed(self.folder, keys)
         else:
             for path, entry in self._others(NamedImages(keys), skipped):
-                num += not rejects
-                if rejects:
+                if not rejects and not self._is_unlabelled(path):
+                    num += 1
+                else:
                     message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
                     yield self._with_split(
                         ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)

@@ -1,5 +1,6 @@
 """The roles of a table's columns, and how a record becomes a row of the listing."""
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT
+from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
 from shardkit.sources.listing import BadRecord, ListingRow, ending, is_ignored
 from shardkit.sources.tables.column_names import is_discard, split_of_text
@@ -111,7 +112,7 @@ class Columns:
             file_name: Name of the table in messages.
             key_of: Function that maps the image column's value to the key; may raise BadRecord.
         """
-        image, annotation = self.image, self.annotation_reader()
+        image, annotation, others = self.image, self.annotation_reader(), self._others_reader()
         nulls = (None,) * len(self.fields)
 
         def row(record: Record) -> ListingRow:
@@ -127,7 +128,11 @@ class Columns:
                 place = f"{file_name}, line {line}"
                 # If the record names no image, its line is the key and need not be in the message.
                 message = f"{place}: {error}" if key else str(error)
-                extra = (line, *nulls)
+                extra: tuple[Any, ...] = (line, *nulls)
+                if error.reason == NO_LABEL:  # the reading may say that it has none on purpose
+                    with contextlib.suppress(BadRecord):
+                        more = others(values)
+                        extra = (line, *nulls[len(more) :], *more)
                 return ListingRow(key or place, split, None, UNMEASURED, 0, error.reason, message, extra)
             return ListingRow(key, split, label_name, UNMEASURED, 0, None, None, (line, *more))
 
@@ -147,13 +152,22 @@ class Columns:
 
     def annotation_reader(self) -> AnnotationReader:
         """Return the function that reads labels, groups and features."""
-        names, labels = self.names, self.labels
-        features = [(i, type_, converter(type_, holds_text=self.holds_text)) for i, type_ in self.features]
+        labels, others = self.labels, self._others_reader()
         one_class = labels.field is None
 
         def annotation(values: Sequence[Any]) -> tuple[str | None, list[Any]]:
             label = labels.read(values)
-            more = [] if one_class else [label]
+            return (label, others(values)) if one_class else (None, [label, *others(values)])
+
+        return annotation
+
+    def _others_reader(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """Return the function that reads groups and features."""
+        names = self.names
+        features = [(i, type_, converter(type_, holds_text=self.holds_text)) for i, type_ in self.features]
+
+        def others(values: Sequence[Any]) -> list[Any]:
+            more: list[Any] = []
             if self.group is not None:
                 more.append(self._group(values[self.group]))
             for i, type_, read in features:
@@ -161,9 +175,9 @@ class Columns:
                     more.append(read(values[i]))
                 except ValueError:  # noqa: PERF203 - a try block in which nothing is raised is free
                     raise unfit_value(names[i], values[i], type_) from None
-            return (label if one_class else None), more
+            return more
 
-        return annotation
+        return others
 
     def split_of(self, values: Sequence[Any]) -> str | None:
         """Return the split that a record names; None without a column of splits.
