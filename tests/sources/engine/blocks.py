@@ -78,7 +78,7 @@ def _shown(row: dict[str, Any], folder: Folder) -> str:
     if folder.stat(row["key"]) is None:
         return "MISSING"  # as the check finds
     names = ("label_name", "label_names", "target", "split", "group")
-    values = [row.get(name) for name in names]
+    values = [-1 if row.get("is_unlabelled") else None, *(row.get(name) for name in names)]
     if row.get("objects") is not None:
         values.append("+".join(one["label_name"] for one in row["objects"]) or "negative")
     values += [value for name, value in row.items() if name.startswith(("feature:", "mask_path"))]
