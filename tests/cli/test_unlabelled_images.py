@@ -127,6 +127,7 @@ def test_an_image_outside_of_the_globs_that_has_no_label_is_rejected(tmp_path):
 )
 def test_only_images_of_classes_can_lack_them(changes, what, tmp_path):
     source = write_tags(tmp_path / "tags")
+    write_tree(source / "masks", {"0.png": picture(0, width=4, height=4)})
     (source / "0.txt").write_text("0 0.5 0.5 0.5 0.5\n")
     reading = config(tmp_path / "out", tags_reading("3.png") | changes)
     refused = call("plan", source, "--config", reading)
