@@ -10,10 +10,10 @@ masks/{stem}_m.png              a file of each image
 """
 
 import re
-from collections.abc import Collection
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
+from shardkit.sources.formats.registry import FORMATS, IMAGE_FORMATS
 from shardkit.sources.readings.values import (
     Annotation,
     Column,
@@ -28,20 +28,6 @@ from shardkit.sources.readings.values import (
 
 _NUMBER = re.compile(r"-?[0-9]+")
 _FORMAT = re.compile(r"([a-z][a-z0-9-]*)(?::(.*))?", re.DOTALL)
-# In the order of the page; a test compares them with the formats that exist.
-FORMATS: Collection[str] = (
-    "coco",
-    "voc",
-    "yolo",
-    "kitti",
-    "labelme",
-    "label-studio",
-    "cvat",
-    "box-json",
-    "box-text",
-    "box-table",
-    "wider-face",
-)
 _FORMS = (
     "path:0 (a folder's name), name:REGEX (in the file's name), TABLE:COLUMN, LIST=VALUE,…, FORMAT:FILES such as "
     "coco:annotations/*.json, or a template such as masks/{stem}.png"
@@ -68,7 +54,7 @@ def parse_origin(text: str, where: str, fact: str) -> Origin:
     if separator and kind in {"name", "tree"} and rest:
         return PathRegex(compiled(rest, where), of="name" if kind == "name" else "path")
     found = _FORMAT.fullmatch(text)
-    if found and found[1] in FORMATS:
+    if found and (fact == "boxes" or found[1] in FORMATS or found[1] in IMAGE_FORMATS):
         return Annotation(found[1], tuple(filter(None, (found[2] or "").split(";"))))
     if fact == "mask" or "{" in text:
         return Paired(text)

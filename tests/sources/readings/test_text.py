@@ -68,6 +68,7 @@ def test_readings_that_differ_have_other_digests() -> None:
         ("a.csv;b.csv:x,y", "label", Column(("x", "y"), ("a.csv", "b.csv"))),
         ("train.txt=train,val.txt=validation", "split", Listed({"train.txt": "train", "val.txt": "validation"})),
         ("coco:annotations/*.json", "boxes", Annotation("coco", ("annotations/*.json",))),
+        ("darwin:annotations/*.json", "boxes", Annotation("darwin", ("annotations/*.json",))),
         ("voc", "boxes", Annotation("voc", ())),
         ("masks/{stem}_m.png", "mask", Paired("masks/{stem}_m.png")),
         ("=cat", "label", Constant("cat")),
