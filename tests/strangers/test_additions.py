@@ -9,7 +9,7 @@ from . import all_folders  # noqa: F401 - it registers them
 from .reading import read
 from .tree import FOLDERS, Tree
 
-FEW = 60  # every 60th folder
+FEW = 90  # every 90th folder
 ADDITIONS = {}
 
 
