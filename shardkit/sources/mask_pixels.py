@@ -1,5 +1,6 @@
 """Judge whether images are masks by the pixels of a few of them."""
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -52,6 +53,15 @@ def are_black_and_white(folder: Folder, paths: Iterable[str]) -> bool:
     images = list(itertools.islice(paths, NUM_SAMPLED))
     found = [_last_of_two(_read(folder, path)) for path in images]
     return bool(found) and None not in found and 1 in found
+
+
+def greatest_number(folder: Folder, paths: Iterable[str], colours: str) -> int:
+    """Return the greatest class number in the first few of some masks; -1 if they have none. See `check_mask`."""
+    found = -1
+    for path in itertools.islice(paths, NUM_SAMPLED):
+        with contextlib.suppress(BadImage):
+            found = max(found, check_mask(_read(folder, path), colours).last_class)
+    return found
 
 
 def are_coloured(folder: Folder, paths: Iterable[str]) -> bool:

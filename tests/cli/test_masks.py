@@ -136,3 +136,90 @@ def test_a_template_that_is_the_image_itself_is_refused(tmp_path):
     refused = call("convert", source, tmp_path / "out", "--mask", "{dir}/{stem}")
     assert refused.exit_code == 2
     assert "stands for the image itself" in said(refused)
+
+
+LINES = "background\nrose\nlily\ntulip\n"
+NAMES = ["background", "rose", "lily", "tulip"]
+BY_NUMBER = {  # file: its text
+    "classes.json": '{"1": "rose", "2": "lily", "3": "tulip"}',
+    "label_map.json": '{"background": 0, "rose": 1, "lily": 2, "tulip": 3}',
+    "masks/classes.txt": "0 background\n1 rose\n2 lily\n3 tulip\n",
+}
+
+
+def with_names(folder, file, text, values=(1, 3), names="abcd"):
+    images = {f"images/{one}.jpg": photograph(ord(one)) for one in names}
+    masks = {f"masks/{one}.png": drawing(ord(one), values) for one in names}
+    return write_tree(folder, images | masks | {file: text.encode()})
+
+
+def class_names(folder):
+    return json.loads((folder / "manifest.json").read_text())["classes"]
+
+
+@pytest.mark.parametrize("file", BY_NUMBER)
+def test_a_file_that_names_the_numbers_of_masks_is_used_and_remembered(file, tmp_path):
+    source, out = with_names(tmp_path / "s", file, BY_NUMBER[file]), tmp_path / "out"
+    converted = call("convert", source, out)
+    assert converted.exit_code == 0, converted.output
+    assert f"class names by {file}" in said(converted)
+    names = ["0", *NAMES[1:]] if file == "classes.json" else NAMES
+    assert class_names(out) == names
+    assert f"palette: {file}" in call("info", out, "--reading").stdout
+    appended = call("append", out, with_names(tmp_path / "may", file, BY_NUMBER[file], (2, 0), "xyz"))
+    assert appended.exit_code == 0, appended.output
+    assert class_names(out) == names
+
+
+def test_a_list_of_names_for_masks_is_named_as_unused_and_used_by_the_printed_option_or_a_reading(tmp_path):
+    source, out = with_names(tmp_path / "s", "classes.txt", LINES), tmp_path / "out"
+    converted = call("convert", source, out)
+    assert class_names(out) == ["0", "1", "2", "3"]
+    note = "note: classes.txt names classes, and is not used: its lines have no numbers; "
+    assert note in said(converted)
+    option = said(converted).partition(note)[2].partition(" takes them for classes 0 to 3")[0]
+    named = call("convert", source, tmp_path / "named", *shlex.split(option))
+    assert named.exit_code == 0, named.output
+    assert "is not used" not in said(named)
+    (tmp_path / "r.yaml").write_text("reading:\n  mask: {pair: 'masks/{stem}.png', palette: classes.txt}\n")
+    stated = call("convert", source, tmp_path / "stated", "--config", tmp_path / "r.yaml")
+    assert stated.exit_code == 0, stated.output
+    assert class_names(tmp_path / "named") == class_names(tmp_path / "stated") == NAMES
+    assert shards(tmp_path / "named") == shards(tmp_path / "stated")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "values", "why"),
+    [
+        ("classes.txt", "rose\nlily\ntulip\n", (1, 3), "it names the numbers up to 2, and the masks have 3"),
+        ("classes.json", '{"1": "rose", "2": "lily"}', (1, 3), "it names the numbers up to 2, and the masks have 3"),
+        ("classes.txt", "0 none\n1 rose\n", (255, 0), "the masks are black and white; --classes FILE names"),
+    ],
+)
+def test_names_that_do_not_fit_the_numbers_of_masks_are_named_as_unused(file, text, values, why, tmp_path):
+    source, out = with_names(tmp_path / "s", file, text, values), tmp_path / "out"
+    converted = call("convert", source, out)
+    assert converted.exit_code == 0, converted.output
+    assert f"note: {file} names classes, and is not used: {why}" in said(converted)
+    assert "rose" not in class_names(out)
+
+
+def test_a_mask_with_a_number_that_a_reading_does_not_name_is_refused(tmp_path):
+    source, out = with_names(tmp_path / "s", "classes.txt", "rose\nlily\ntulip\n"), tmp_path / "out"
+    (tmp_path / "r.yaml").write_text("reading:\n  mask: {pair: 'masks/{stem}.png', palette: classes.txt}\n")
+    refused = call("convert", source, out, "--config", tmp_path / "r.yaml")
+    assert refused.exit_code == 1, refused.output
+    assert "classes.txt: it names classes 0 to 2, and the masks have number 3; write the number before" in said(refused)
+    assert not (out / "manifest.json").exists()
+
+
+def test_a_class_and_a_mask_of_one_image_are_listed_and_refused_until_a_dataset_stores_both(tmp_path):
+    pictures = {f"{one}/{one}{i}.jpg": photograph(i) for one in "ab" for i in range(3)}
+    masks = {f"{one}/{one}{i}_m.png": drawing(i) for one in "ab" for i in range(3)}
+    source = write_tree(tmp_path / "s", pictures | masks)
+    facts = ["--label", "path:0", "--mask", "{dir}/{stem}_m.png"]
+    refused = call("convert", source, tmp_path / "out", *facts)
+    assert refused.exit_code == 2, refused.output
+    assert "label from path:0" in said(refused)
+    assert "mask from {dir}/{stem}_m.png" in said(refused)
+    assert not (tmp_path / "out" / "manifest.json").exists()

@@ -17,7 +17,7 @@ from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
 from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
-from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white
+from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Paired, Reading
 from shardkit.sources.unlisted_images import NamedImages
 from shardkit.storage import Folder
@@ -95,7 +95,7 @@ def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Readin
 
     Raises:
         CallError: Images without a mask are to be negatives.
-        DataError: There is no mask, or the palette cannot be read.
+        DataError: There is no mask, or the palette cannot be read or does not name a number of them.
     """
     origin, paths = reading.mask, images.masks
     assert isinstance(origin, Paired) and paths is not None  # noqa: S101, PT018 - the caller looked
@@ -120,6 +120,13 @@ def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Readin
         msg = (
             f"{tree.url}/{origin.file}: it names other classes ({', '.join(map(printable, of_file.names))}) than "
             f"the reading ({', '.join(map(printable, reading.classes))}); make them agree"
+        )
+        raise DataError(msg)
+    greatest = greatest_number(folder, first, "") if of_file.is_counted else -1
+    if greatest >= len(of_file.names):
+        msg = (
+            f"{tree.url}/{origin.file}: it names classes 0 to {len(of_file.names) - 1}, and the masks have number "
+            f"{greatest}; write the number before each name, such as '1 cat', or add the missing names"
         )
         raise DataError(msg)
     return replace(reading, classes=of_file.names), MaskFact(paths, of_file.colours, leaves_out)

@@ -6,17 +6,22 @@ labelmap.txt        Animal:64,128,64::                 CVAT's export of masks
 classes.json        {"classes": [{"title": "Animal", "color": "#408040"}]}   Supervisely
 objectInfo150.txt   1<tab>0.1576<tab>…<tab>wall        ADE20K; grey masks, 0 is none of the classes
 config_v1.2.json    {"labels": [{"readable": "Bird"}]} Mapillary Vistas; the masks have class numbers and a palette
+classes.json        {"1": "rose", "2": "lily"}         names of numbers
+classes.txt         rose / lily                        names of the numbers from 0, or 1 rose / 2 lily
 """
 
 import json
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.formats.record import encodable
 from shardkit.sources.lists.records import read_fields
+from shardkit.sources.tables.number_names import names_by_number
 from shardkit.sources.walking import file_or_folder, read_label_file
 from shardkit.storage import Folder
 
@@ -27,6 +32,7 @@ _HEX = re.compile(r"#([0-9A-Fa-f]{6})")
 _COLOURS_FIRST = re.compile(r"(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})[\s,]+(.*\S)")
 _NAME_FIRST = re.compile(r"(.*\S)\s*[:,]\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*(?::.*)?")
 _MAX_CLASSES = 256  # a stored mask has 8 bits
+_FIRST = 20  # lines that tell whether a file has colours
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +42,12 @@ class Palette:
     Attributes:
         names: Names by class number.
         colours: Colours by class number, as six hexadecimal digits each; '' if masks hold class numbers.
+        is_counted: Whether lines without numbers have the names of class 0, 1, ….
     """
 
     names: tuple[str, ...] = ()
     colours: str = ""
+    is_counted: bool = False
 
 
 def read_palette(folder: Folder, path: str) -> Palette:
@@ -53,16 +61,29 @@ def read_palette(folder: Folder, path: str) -> Palette:
     if entry is None or entry.is_folder:
         msg = f"{folder.url}: there is no file {printable(path)}, which the reading names"
         raise CallError(msg)
-    if path.endswith(".json"):
-        palette = _of_json(folder, path)
-    elif posixpath.basename(path) == ADE:
+    names, first = names_by_number(folder, path)
+    if posixpath.basename(path) == ADE:
         palette = _of_ade(folder, path)
+    elif path.endswith(".json"):
+        palette = Palette(_numbered(names, first)) if names else _of_json(folder, path)
+    elif names and not _are_colours(folder, path):
+        palette = Palette(_numbered(names, first), is_counted=first is None)
     else:
         palette = _with_colours(folder, path)
     if not palette.names:
         msg = f"{folder.url}/{path}: it names no classes of masks; correct it, or leave it out of the reading"
         raise DataError(msg)
     return palette
+
+
+def _numbered(names: Sequence[str], first: int | None) -> tuple[str, ...]:
+    """Return class names in the order of numbers; a number without a name is its name."""
+    return tuple(name or str(number) for number, name in enumerate(("",) * (first or 0) + (*names,)))
+
+
+def _are_colours(folder: Folder, path: str) -> bool:
+    lines = [one.values[0] for one in islice(read_fields(folder, path, "\n"), _FIRST)]
+    return any(_COLOURS_FIRST.fullmatch(line) or _NAME_FIRST.fullmatch(line) for line in lines)
 
 
 def _of_ade(folder: Folder, path: str) -> Palette:

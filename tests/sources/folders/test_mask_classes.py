@@ -37,7 +37,7 @@ FILES = {
 def found(tmp_path, name, lines):
     write_tree(tmp_path, {name: "".join(f"{line}\n" for line in lines).encode()})
     folder = open_folder(str(tmp_path))
-    assert find_palette(folder, PARTS) == (name, ())
+    assert find_palette(folder, PARTS) == (name, (), "")
     return read_palette(folder, name)
 
 

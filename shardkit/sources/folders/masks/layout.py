@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
+from shardkit.naming import printable
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
@@ -21,6 +22,7 @@ from shardkit.sources.folders.masks.class_names import find_palette
 from shardkit.sources.folders.masks.pairs import CAMVID, find_pairs
 from shardkit.sources.folders.masks.part import COLOUR_FILES
 from shardkit.sources.folders.masks.reading import reading_of
+from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS
 from shardkit.storage import Folder
 
@@ -49,18 +51,21 @@ def open_masks(opening: Opening) -> ReadingSource:
     refuse_rivals(opening, found)
     if opening.options.layout is None:
         refuse_classes(opening, found)
-    palette, classes = find_palette(folder, found)
-    if found[0].masks == CAMVID[1] and palette not in COLOUR_FILES:
+    palette, classes, note = find_palette(folder, found)
+    note = "" if opening.options.classes is not None else note
+    is_file = palette not in {TWO_COLOURS, NUMBERS}
+    has_colours = is_file and bool(read_palette(folder, palette).colours)
+    if found[0].masks == CAMVID[1] and not has_colours:
         msg = (
             f"{folder.url}: the masks of CamVid are in colours; add {COLOUR_FILES[0]}, which its authors distribute, "
             "with a line such as '64 128 64 Animal' for each class"
         )
         raise DataError(msg)
     remark = "; black is class 0, and white is class 1" if palette == TWO_COLOURS else ""
-    if palette not in {TWO_COLOURS, NUMBERS}:
-        remark = f"; {'the colours of the masks' if palette in COLOUR_FILES else 'class names'} by {palette}"
+    if is_file:
+        remark = f"; {'the colours of the masks' if has_colours else 'class names'} by {printable(palette)}"
     if found[0].is_cityscapes:
         remark = "; the images of test are left out, because Cityscapes publishes only dummies of their masks"
     reading = reading_of(folder, found, palette, classes)
     reading = replace(reading, without_annotation=opening.options.without_annotation or "reject")
-    return open_reading(opening, reading, name=LAYOUTS["masks"].title, is_strict=False, remark=remark)
+    return open_reading(opening, reading, name=LAYOUTS["masks"].title, is_strict=False, remark=remark + note)
