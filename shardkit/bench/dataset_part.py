@@ -76,7 +76,8 @@ def choose_part(manifest: Manifest, split: str, min_examples: int) -> DatasetPar
 
 
 def restricted(manifest: Manifest, split: str, num_shards: int) -> Manifest:
-    """Return a manifest with only the first shards of a split that are not empty, for reading."""
+    """Return a manifest with only the first shards of a split that are not empty, for reading; labels are not used."""
     found = manifest.split(split)
     shards = [shard for shard in found.shards if shard.num_examples][:num_shards]
-    return manifest.model_copy(update={"splits": {split: found.model_copy(update={"shards": shards})}})
+    part = found.model_copy(update={"shards": shards, "num_unlabelled": 0})
+    return manifest.model_copy(update={"splits": {split: part}})

@@ -8,7 +8,7 @@ import re
 import warnings
 from dataclasses import replace
 
-from shardkit.dataset.features import OBJECT_LABELS
+from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, UnknownNameError
 from shardkit.fetch.damaged_records import DamagedRecords
@@ -18,7 +18,7 @@ from shardkit.fetch.sources import Sources
 from shardkit.fetch.table.classes import class_weights
 from shardkit.fetch.table.mixtures import Mixture, make_mixture
 from shardkit.fetch.table.records import RecordTable, load_table
-from shardkit.fetch.table.selection import select_labelled
+from shardkit.fetch.table.selection import select, select_labelled
 from shardkit.naming import split_of_folder
 from shardkit.options.words import shell_command
 from shardkit.order import BatchLayout, steps_per_epoch
@@ -58,7 +58,9 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         table = load_table(manifest, given.split)
         if not isinstance(given.cache, Cache):  # copies are verified
             Sources(table).check_first_records()
-        return select_labelled(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
+        has_labels = given.features is None or not {LABEL, LABELS}.isdisjoint(given.features)
+        choose = select_labelled if has_labels else select
+        return choose(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 import shardkit
+from shardkit.bench.dataset_part import restricted
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
 from shardkit.testing import picture, write_tree
@@ -152,8 +153,22 @@ def test_training_stops_and_says_the_condition_that_leaves_them_out(dataset):
     assert trained.num_examples == 15
     predicted = reader.make_dataset_fn(str(dataset), "train", where="label < 0", training=False, **options)
     assert all(key.startswith("pool/") for key in predicted.keys())  # noqa: SIM118 - a method, not a mapping
+    pretraining = reader.make_dataset_fn(str(dataset), "train", global_batch_size=4, features=("image", "key"))
+    assert pretraining.num_examples == 21
     with pytest.raises(CallError, match="where='label >= 0'"):
         reader.make_dataset_fn(str(dataset), "train", fold=(0, 3), **options)
+
+
+def test_a_printed_program_leaves_them_out_and_a_benchmark_reads_them(dataset, tagged):
+    from shardkit import reader
+
+    program = call("script", dataset).output
+    assert 'WHERE: str | None = "label >= 0"' in program
+    assert "15 examples in train, 5 examples in validation, without 8 images that have no label" in program
+    assert 'WHERE: str | None = "-1 not in labels"' in call("script", tagged).output
+    for one in (dataset, tagged):
+        part = restricted(read_manifest(str(one)), "train", 1)
+        assert reader.make_dataset_fn(part, "train", global_batch_size=4).num_examples > 4
 
 
 def test_the_sampler_stops_likewise_and_its_condition_is_that_of_lists(dataset, tagged):

@@ -185,4 +185,4 @@ def test_the_manifest_of_a_newer_format_is_refused_by_its_number(dataset, tmp_pa
     for command in ("verify", "info"):
         result = call(command, tmp_path / "copy")
         assert result.exit_code == 1
-        assert "manifest format 99 is newer than this shardkit's 2; install a newer one" in result.output
+        assert "manifest format 99 is newer than this shardkit's 3; install a newer one" in result.output

@@ -124,6 +124,7 @@ def test_the_values_at_the_head_are_those_of_the_dataset(datasets):
         "TRAIN": "train",
         "VALIDATION": "validation",
         "FOLD": None,
+        "WHERE": None,
         "LABELS": "numbers",
         "IMAGE_SIZE": (64, 64),
         "CROP_SCALE": (0.8, 1.0),

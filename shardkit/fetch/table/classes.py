@@ -34,10 +34,10 @@ def count_unlabelled(table: RecordTable) -> int:
         DataError: An index is missing or damaged.
         MachineError: An index cannot be read.
     """
-    if table.has_class:
-        return int(np.count_nonzero(table.label == NO_LABEL))
     if not table.has_unlabelled:
         return 0
+    if table.has_class:
+        return int(np.count_nonzero(table.label == NO_LABEL))
     return sum(int(np.count_nonzero(labels == NO_LABEL)) for labels in _labels_of_shards(table))
 
 

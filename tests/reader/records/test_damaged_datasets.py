@@ -95,7 +95,7 @@ def edit_manifest(*, seal=False, **fields):
         (damage_index(500), DataError, "train-00001-of-00003.index.parquet: the index is not the one"),
         (damage_index(-5), DataError, "train-00001-of-00003.index.parquet: the index is not the one"),
         (remove_manifest, ManifestError, "manifest.json: there is no manifest here"),
-        (edit_manifest(format_version=99), ManifestError, "manifest format 99 is newer than this shardkit's 2"),
+        (edit_manifest(format_version=99), ManifestError, "manifest format 99 is newer than this shardkit's 3"),
         (edit_manifest(name="other"), ManifestError, "manifest.json: the digest does not match the content"),
         (edit_manifest(seal=True), ManifestError, "path '../elsewhere.tfrecord' may not be used"),
     ],
