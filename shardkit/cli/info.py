@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     "--json",
     "as_json",
     is_flag=True,
-    help="Print JSON: the manifest without the lists of shards, or the list of --rejected.",
+    help="Print JSON: the manifest without the lists of shards, the list of --rejected, or the --reading.",
 )
 @click.option("--rejected", is_flag=True, help="List the rejected images: key, reason and message.")
 @click.option("--command", is_flag=True, help="Print the commands that made the dataset, to run them again.")
@@ -37,7 +37,7 @@ def info(dataset: str, as_json: bool, rejected: bool, command: bool, reading: bo
             _show_unfinished(dataset, as_json=as_json)
             raise
     if reading:
-        _show_reading(manifest)
+        _show_reading(manifest, as_json=as_json)
         return
     if command:
         from shardkit.dataset.made_by import commands_of
@@ -71,12 +71,13 @@ def info(dataset: str, as_json: bool, rejected: bool, command: bool, reading: bo
     terminal.show(summary)
 
 
-def _show_reading(manifest: "Manifest") -> None:
+def _show_reading(manifest: "Manifest", *, as_json: bool) -> None:
     """Print how a dataset's source was read.
 
     Raises:
         CallError: The dataset does not remember it.
     """
+    from shardkit.cli.terminal import echo_json
     from shardkit.errors import CallError
     from shardkit.sources.readings.text import as_config, from_data
 
@@ -84,7 +85,10 @@ def _show_reading(manifest: "Manifest") -> None:
         layout = manifest.source.layout
         msg = f"{manifest.root.url}: the dataset does not remember how its source was read, only the layout: {layout}"
         raise CallError(msg)
-    click.echo(as_config(from_data(manifest.source.reading, manifest.root.url)), nl=False)
+    if as_json:
+        echo_json(manifest.source.reading)
+    else:
+        click.echo(as_config(from_data(manifest.source.reading, manifest.root.url)), nl=False)
 
 
 def _show_unfinished(path: str, *, as_json: bool) -> None:

@@ -63,6 +63,7 @@ def test_the_dataset_remembers_its_reading_and_prints_it(clinic, tmp_path):
     out = tmp_path / "out"
     assert call("convert", clinic, out, *SAID).exit_code == 0
     printed = call("info", out, "--reading")
+    assert json.loads(call("info", out, "--reading", "--json").stdout) == yaml.safe_load(printed.stdout)["reading"]
     (tmp_path / "again.yaml").write_text(printed.stdout)
     again = tmp_path / "again"
     assert call("convert", clinic, again, "--config", tmp_path / "again.yaml", "--splits", "50/50").exit_code == 0
