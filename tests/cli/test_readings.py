@@ -79,6 +79,10 @@ def test_what_is_recognised_is_remembered_and_read_the_same_by_its_reading(tmp_p
     (tmp_path / "pets.yaml").write_text(call("info", tmp_path / "out", "--reading").stdout)
     assert call("convert", source, tmp_path / "again", "--config", tmp_path / "pets.yaml").exit_code == 0
     assert shards(tmp_path / "again") == shards(tmp_path / "out")
+    same = call("convert", source, tmp_path / "out", "--config", tmp_path / "pets.yaml")
+    assert (same.exit_code, "nothing to do" in same.stderr) == (0, True), same.output
+    other = call("convert", source, tmp_path / "out", "--label", "=pet")
+    assert (other.exit_code, "or the options that select and read them" in other.stderr) == (1, True), other.output
 
 
 def test_append_reads_the_delivery_as_the_dataset_was_read(clinic, tmp_path):

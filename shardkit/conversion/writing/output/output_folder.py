@@ -19,6 +19,7 @@ from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.options.call import Call
 from shardkit.options.words import convert_again, named
 from shardkit.sources.listing import ending
+from shardkit.sources.readings.values import STATED
 from shardkit.storage import TEMPORARY, Folder, open_folder
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
@@ -301,7 +302,8 @@ def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
         elif name == "name":
             said.append(f"{named('name')} was {before} and is {after}")
         elif name == "layout":
-            said.append(f"the layout was {before} and is {after}")
+            if STATED not in {before, after}:  # else the source's fingerprint tells whether they are read differently
+                said.append(f"the layout was {before} and is {after}")
         elif name == PLAN_VERSION_KEY:
             said.append("another version of shardkit planned it")
         else:
