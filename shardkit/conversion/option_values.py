@@ -267,7 +267,7 @@ def _source_options(
             what = named(next(name for name in EXPLICIT if given.get(name)))
             msg = f"{source} is a dataset, which says how it is read; leave out {what}"
             raise CallError(msg)
-        kept = {name: given[name] for name in ("group_by", "readmit") if name in given}
+        kept = {name: given[name] for name in ("group_by", "readmit", "drop_repeated_boxes") if name in given}
         is_base = base is not None and replace(reading, ignore=base.ignore) == base
         return SourceOptions(reading=reading, remembered=by if is_base else None, also=tuple(also), **kept)
     options = {one.name: given[one.name] for one in fields(SourceOptions) if one.name in given}

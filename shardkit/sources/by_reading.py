@@ -25,6 +25,7 @@ from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_
 from shardkit.sources.recognising.archives_in_folders import only_archive, with_archives
 from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
 from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems
+from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 
@@ -99,6 +100,8 @@ def _opened(opening: Opening, reading: Reading) -> Source:
         source = RememberedSource(source.folder, source, remembered)
     if isinstance(tree, ArchiveFolder | MountedFolder):
         source = with_archive_problems(source, tree)
+    if opening.options.drop_repeated_boxes:
+        source = WithoutRepeatedBoxes(source.folder, source)
     return IgnoringSource(source.folder, source, globs) if globs else source
 
 

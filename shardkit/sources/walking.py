@@ -61,6 +61,11 @@ def join(*parts: str) -> str:
     return "/".join(part for part in parts if part)
 
 
+def is_within(path: str, folder: str) -> bool:
+    """Return whether a path is the folder or below it."""
+    return not folder or path == folder or path.startswith(f"{folder}/")
+
+
 def parent_of(path: str) -> str:
     """Return the folder of a path."""
     return path.rpartition("/")[0]

@@ -134,6 +134,26 @@ def test_label_files_without_image_are_not_said_to_be_images(tmp_path):
     assert read_manifest(str(tmp_path / "out")).splits["train"].num_examples == 8
 
 
+def test_a_folder_of_coco_is_remembered_and_the_next_delivery_is_read_by_it(tmp_path):
+    source, out = coco(tmp_path / "s", [BOX | {"id": i, "image_id": i + 1} for i in range(8)]), tmp_path / "out"
+    said = convert(source, out)
+    assert "read as COCO: boxes from instances.json, with the images in images/" in said
+    (tmp_path / "r.yaml").write_text(call("info", out, "--reading").output)
+    convert(source, tmp_path / "again", "--config", str(tmp_path / "r.yaml"))
+    assert numbers(tmp_path / "again") == numbers(out)
+    more = coco(tmp_path / "more", [BOX | {"id": 9, "image_id": 9}], num_images=9)
+    for number in range(8):
+        (more / f"images/{number:02}.png").unlink()
+    appended = call("append", out, more, "--max-rejected", "8")
+    assert appended.exit_code == 0, appended.output
+    assert f"as {out} remembers" in appended.output
+    assert numbers(out) == [[i] for i in (*range(8), 9)]
+    (more / "instances.json").rename(more / "boxes.json")
+    refused = call("append", out, more)
+    assert refused.exit_code == 2
+    assert "there is no file instances.json, which the reading names" in " ".join(refused.output.split())
+
+
 def test_boxes_that_a_flag_names_are_read_totally(tmp_path):
     source, out = coco(tmp_path / "s", [BOX | {"id": i, "image_id": i + 1} for i in range(8)]), tmp_path / "out"
     (source / "instances.json").rename(source / "boxes.json")

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,7 @@ class NamingFile:
 
 
 def naming_files(
-    folder: Folder, excluded: str | None, names: ImageNames, *, only_lists: bool = False
+    folder: Folder, excluded: str | None, names: ImageNames, *, only_lists: bool = False, used: Collection[str] = ()
 ) -> list[NamingFile]:
     """Return the files in a folder, and in some folders below, that name images.
 
@@ -92,8 +92,10 @@ def naming_files(
         excluded: Path below it that is not searched; None for none.
         names: The images of the folder.
         only_lists: Whether to leave out files that are large or unusual for lists of splits.
+        used: Files that the source reads: those of annotations are left out.
     """
     paths: Iterable[str] = candidates(folder, excluded, FILES)
+    paths = (path for path in paths if path not in used or ending(path) != ".json")
     if only_lists:
         paths = (path for path in paths if ending(path) in _OF_SPLITS and _num_bytes(folder, path) <= _MAX_BYTES)
     paths = itertools.islice(paths, MAX_FILES)

@@ -3,6 +3,7 @@
 import itertools
 import posixpath
 import re
+from collections.abc import Collection
 
 from shardkit.sources.claims.captions import is_caption
 from shardkit.sources.claims.claim import Claim
@@ -28,16 +29,25 @@ _NUMBER = re.compile(rb"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])")
 _NUM_SIDES = 4
 
 
-def claims_of_single_images(folder: Folder, excluded: str | None, names: ImageNames) -> list[Claim]:
+def claims_of_single_images(
+    folder: Folder, excluded: str | None, names: ImageNames, used: Collection[str] = ()
+) -> list[Claim]:
     """Return a claim for each folder with files that are called like the images.
 
     Args:
         folder: The folder that is searched.
         excluded: Path below it that is not searched; None for none.
-        names: The images of the folder.
+        names: The images of the folder, which is listed if there are such files.
+        used: Files that the source reads.
     """
     claims = []
-    groups = [*files_by_kind(folder, excluded, _ENDINGS)]
+    groups = [
+        (path, others)
+        for path, files in files_by_kind(folder, excluded, _ENDINGS)
+        if (others := [name for name in files if join(path, name) not in used])
+    ]
+    if not groups:
+        return []
     names.look_for([stem for _, files in groups for name in files[:_NUM_FILES] for stem in _stems(name)])
     for path, files in groups:
         some = files[:_NUM_FILES]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO, TypeVar
 
+from shardkit.options.values import Match
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.opening import open_reading
@@ -37,11 +38,12 @@ def has_texts(folder: Folder, path: str, kind: ImageFormat) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, how its paths become keys, and the split in its name; None for none."""
+    """A file, how its paths become keys, the split in its name, and how the paths match; None for none."""
 
     path: str
     paths: ImagePaths
     split: str | None = None
+    match: Match | None = "path"
 
 
 def open_found_files(
@@ -77,19 +79,20 @@ def open_found_files(
     given |= {"ending": paths.ending} if paths.ending else {}
     given |= {"field": field} if field is not None else {}
     by_name = any(file.paths.by_name for file in files)
+    match: Match | None = None if by_name else next((file.match for file in files if file.match != "path"), "path")
     bases = {file.path: file.paths.place for file in files if file.paths.place != paths.place}
     origin = Annotation(
         name,
         tuple(file.path for file in files),
         paths.place,
         {} if by_name else bases,
-        None if by_name else "path",
+        match,
         options=given,
     )
     splits = {file.path: file.split for file in files if file.split is not None}
     reading = Reading(
         images=Images("" if root.url == opening.folder.url else root.url, unnamed="near"),
-        label=None if field is None else Labels(origin, kind="classes" if has_several else None),
+        label=None if field is None else Labels(origin, kind="classes" if has_several else "class"),
         boxes=origin if field is None else None,
         split=Listed(splits) if splits else origin if gives_splits else None,
         without_annotation=opening.options.without_annotation or "reject",

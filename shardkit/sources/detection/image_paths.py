@@ -73,6 +73,10 @@ class ImagePaths:
             raise BadRecord(BAD_PATH, msg)
         return path
 
+    def without_folders(self, text: str) -> str:
+        """Return a path without its first folders, if it has some that are dropped."""
+        return "/".join(_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
+
     def remark(self) -> str:
         """Return what the user should know about how paths are read; '' for nothing."""
         if self.by_name:

@@ -10,11 +10,11 @@ from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.images import ImagePaths as Images
 from shardkit.sources.engine.matching import find_matching
-from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.registry import FORMATS
 from shardkit.sources.readings.values import Annotation, Listed, Reading
-from shardkit.sources.walking import parent_of
+from shardkit.sources.walking import is_within, join, parent_of
 from shardkit.storage import Folder
 
 _FIRST = 1000  # records that decide how all are read
@@ -51,7 +51,7 @@ class AnnotationOpening:
         kind = FORMATS[origin.format]
         options = {**origin.options, **({} if reading.boxes is not None else {"boxes": "none"})}
         splits = reading.split.lists if isinstance(reading.split, Listed) else {}
-        plain = [NamingFile(one, self._paths(origin, one), None, splits.get(one), options) for one in self.paths]
+        plain = [self._file(origin, one, splits.get(one), options) for one in self.paths]
         files = tuple(self._named(kind, origin, file) for file in plain)
         origin = self._complete(origin, files)
         driver = AnnotationDriver(
@@ -61,7 +61,9 @@ class AnnotationOpening:
             self.images,
             splits_of_folders=options.get(SPLITS) == "folders",
             policy=reading.without_annotation,
+            unnamed_images=reading.images.unnamed,
             class_names=self._classes(kind, files),
+            owns_images=_own_images(kind, files),
         )
         return driver if reading.boxes is not None else self._with_field(driver, origin)
 
@@ -80,6 +82,10 @@ class AnnotationOpening:
         self.reading = with_origin(self.reading, origin, complete)
         return complete
 
+    def _file(self, origin: Annotation, path: str, split: str | None, options: Options) -> NamingFile:
+        paths = self._paths(origin, path)
+        return NamingFile(path, paths, None, split, {**options, ROOT: join(self.folder.url, paths.place)})
+
     def _paths(self, origin: Annotation, path: str) -> ImagePaths:
         base = origin.bases.get(path, origin.images)
         base = parent_of(path) if base == "." else base
@@ -89,7 +95,7 @@ class AnnotationOpening:
         """Return a file with how it names images, if the reading does not say it is by paths."""
         if origin.match == "path" and not origin.fold:
             return file
-        texts = {"": [*islice(self._names(kind, file), _FIRST)]}
+        texts = {"": [*map(file.paths.without_folders, islice(self._names(kind, file), _FIRST))]}
         bases = dict.fromkeys([file.paths.place, parent_of(file.path)])
         found = find_matching(texts, lambda: self.images.paths(self.folder), bases, origin.match, fold=origin.fold)[""]
         if not found.count:
@@ -110,7 +116,7 @@ class AnnotationOpening:
     def _classes(self, kind: Format, files: Iterable[NamingFile]) -> tuple[str, ...] | None:
         """Return the class names in the order of the files' numbers; None if files give none, or disagree."""
         names: dict[int, str] = {}
-        if self.reading.boxes is not None and type(kind).tables is not Format.tables:
+        if type(kind).tables is not Format.tables:
             return None  # tables have them, and are not read twice
         for file in files:
             with self.tree.open(file.path) as opened:
@@ -121,12 +127,23 @@ class AnnotationOpening:
 
     def _with_field(self, driver: AnnotationDriver, origin: Annotation) -> AnnotationDriver:
         """Return the driver of the classes of whole images."""
+        label = self.reading.label
+        if FIELD in origin.options and label is not None and label.kind is not None:
+            return replace(driver, attribute=origin.options[FIELD], has_several=label.kind == "classes")
         first: list[ImageRecord] = []
         for file in driver.files:
             first += islice(driver.records(file), _FIRST)
         url = f"{self.tree.url}/{driver.files[0].path}"
         self.reading, chosen, has_several = field_of_images(self.reading, origin, first, url)
         return replace(driver, attribute=chosen, has_several=has_several)
+
+
+def _own_images(kind: Format, files: Sequence[NamingFile]) -> bool:
+    """Return whether the images of each file are below a folder that has no image of another file."""
+    places = [file.paths.place for file in files]
+    shared = sum(is_within(one, other) for one in places for other in places) > len(places)
+    may_lead_out = any(places) and not kind.names_are_below
+    return not shared and not may_lead_out and all(file.matching is None for file in files)
 
 
 def with_origin(reading: Reading, old: Annotation, new: Annotation) -> Reading:

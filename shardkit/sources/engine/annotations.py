@@ -1,7 +1,7 @@
 """Annotations with many images in a file: the records that name the images, as what enumerates examples."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import Missing
-from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJECTS, UNMEASURED
 from shardkit.sources.detection.image_paths import ImagePaths
-from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
-from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.detection.rows import annotated_rows, detection_schema
+from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.images import ImagePaths as Images
 from shardkit.sources.engine.matching import ImageNames, Matching
-from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
+from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord, RecordTable
 from shardkit.sources.listing import (
@@ -25,9 +25,13 @@ from shardkit.sources.listing import (
     RecordProblem,
     count_skipped,
     encodable_path,
+    ending,
     rejected_row,
+    unicode_problem,
 )
+from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.tables.column_names import split_of_text
+from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _OF_SCHEMA = len(LISTING_SCHEMA)
@@ -53,7 +57,7 @@ class NamingFile:
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotationDriver:
+class AnnotationDriver(Driver):
     """Enumerates the records of files that name many images each.
 
     Attributes:
@@ -66,8 +70,11 @@ class AnnotationDriver:
         splits_of_folders: Whether the last folder of an image's path that is called like a split gives it, if nothing
             else does.
         policy: What happens to images that no record names.
+        unnamed_images: Which of them are listed.
         class_names: Class names in label order; None if the files do not order them.
         is_whole: Whether images in other folders are counted, too: if SOURCE is a folder that has the images.
+        owns_images: Whether no two files may name images of one folder, so that each part knows which images nothing
+            names: no file is read twice.
     """
 
     tree: Folder
@@ -78,8 +85,11 @@ class AnnotationDriver:
     has_several: bool = False
     splits_of_folders: bool = False
     policy: Missing = "reject"
+    unnamed_images: Unnamed = "reject"
     class_names: tuple[str, ...] | None = None
     is_whole: bool = False
+
+    owns_images: bool = False
 
     names_images = True
 
@@ -117,19 +127,6 @@ class AnnotationDriver:
         del folder
         return self.files
 
-    def divided(self, part: NamingFile) -> Sequence[NamingFile]:
-        """See Driver."""
-        return [part]
-
-    def listed_folders(self, part: NamingFile) -> tuple[()]:
-        """See Driver."""
-        del part
-        return ()
-
-    def sliceable_folder(self, part: NamingFile) -> None:
-        """See Driver."""
-        del part
-
     def records(self, file: NamingFile) -> Iterator[ImageRecord]:
         """Yield the records of a file."""
         url = f"{self.tree.url}/{file.path}"
@@ -149,47 +146,58 @@ class AnnotationDriver:
         if file.matching is None:
             return file.paths.key
         names = ImageNames(self.images.paths(folder), file.matching)
-        return lambda text: (names.find(text) if text.strip() else None) or file.paths.key(text)
+        plain = file.paths.without_folders
+        return lambda text: (names.find(plain(text)) if text.strip() else None) or file.paths.key(text)
 
     def rows(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
-        """See Driver; in the file's order, without looking up whether images exist."""
-        key_of = self._key_of(folder, part)
+        """See Driver; in the file's order, then the images that it does not name in the folders that are its own."""
+        key_of, images = self._key_of(folder, part), NamedFiles(folder)
         for record in self.records(part):
-            yield from self._rows_of(record, part, key_of, complete, skipped)
+            yield from self._rows_of(record, part, key_of, images, complete, skipped)
+        yield from self._unnamed_of(folder, part, images, skipped)
 
-    def tables(
+    def object_tables(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
-    ) -> Iterator[tuple[list[ListingRow], RecordTable]]:
-        """Yield rows with the number of their record in a table in place of their objects, and the table."""
+    ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]] | None:
+        """See Driver."""
+        return self._tables(folder, part, complete, skipped, num_rows) if self.has_tables else None
+
+    def _tables(
+        self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
+    ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]]:
         key_of, url = self._key_of(folder, part), f"{self.tree.url}/{part.path}"
+        images = NamedFiles(folder)
         with os_errors_as("read", url), self.tree.open(part.path) as opened:
             for table in self.format.tables(opened, url, part.options, num_rows) or ():
                 rows: list[ListingRow] = []
                 for number, record in enumerate(table.records):
-                    if record is None:
-                        continue
-                    of_record = self._rows_of(record, part, key_of, complete, skipped)
-                    rows += (one._replace(extra=(number, *one.extra[1:])) if one.extra else one for one in of_record)
+                    if record is not None:
+                        rows += self._rows_of(record, part, key_of, images, complete, skipped, number)
                 yield rows, table
+        yield self._unnamed_of(folder, part, images, skipped), None
 
     @property
     def has_tables(self) -> bool:
-        """Whether `tables` gives the rows."""
-        return self.attribute is None and type(self.format).tables is not Format.tables
+        """Whether `object_tables` gives the rows."""
+        return type(self.format).tables is not Format.tables
 
     def _rows_of(
         self,
         record: ImageRecord,
         part: NamingFile,
         key_of: Callable[[str], str],
+        images: NamedFiles,
         complete: Complete,
         skipped: dict[str, int],
+        number: int | None = None,
     ) -> Iterator[ListingRow]:
-        """Yield the row of a record's image, and those of its bad objects."""
+        """Yield the row of a record's image, and those of its bad objects; with `number` in place of its objects."""
         if record.is_skipped:
             count_skipped(skipped, f"{self.format.noun}s that nobody annotated")
+            with contextlib.suppress(BadRecord):
+                images.named.add(key_of(record.image))
             return
         name = f"{encodable_path(part.path)}, {self.format.noun} {record.number}"
         try:
@@ -200,9 +208,10 @@ class AnnotationDriver:
                 if record.bad:
                     problem = RecordProblem(name, record.reason, record.bad)
                 yield rejected_row(problem, part.split)
-            yield from annotated_rows(None, record, part.path, skipped)
+            for row in annotated_rows(None, record, part.path, skipped):
+                yield row._replace(split=part.split)
             return
-        row = self._row(part, record, key, name)
+        row = self._row(part, record, key, name, images.find(key) if self.owns_images else None, number)
         if row.reason is None:
             try:
                 row = complete(row)
@@ -210,28 +219,37 @@ class AnnotationDriver:
                 row = rejected_row(RecordProblem(key, error.reason, f"{name}: {error}"), row.split)
         if row.reason is not None:
             yield row._replace(extra=(*(None for _ in self.fields[1:]), record.number))
+        elif number is not None:
+            yield row
         else:
             yield from annotated_rows(row, record if self.attribute is None else ImageRecord(), part.path, skipped)
 
-    def _row(self, file: NamingFile, record: ImageRecord, key: str, name: str) -> ListingRow:
+    def _row(
+        self, file: NamingFile, record: ImageRecord, key: str, name: str, entry: Entry | None, number: int | None
+    ) -> ListingRow:
         """Return the row of a record's image; a rejected one takes its boxes with it."""
         split = file.split
         try:
             split = split_of_text(record.split) or split or self._split_of_folders(key)
         except BadRecord as error:
             return rejected_row(RecordProblem(key, error.reason, f"{name}: {error}"), split)
+        if self.owns_images and entry is None:
+            message = f"{printable(file.path)} names the image, but it is not there; restore it, or remove its record"
+            return rejected_row(unicode_problem(key) or RecordProblem(key, MISSING, message), split)
         if record.bad:
             return rejected_row(RecordProblem(key, record.reason, f"{name}: {record.bad}"), split)
         if len(record.objects) > MAX_OBJECTS:
             message = f"{name} has more than {MAX_OBJECTS:,} boxes; split the image into tiles"
             return rejected_row(RecordProblem(key, BAD_ANNOTATION, message), split)
+        size = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
         if self.attribute is None:
-            return image_row(key, split, None, record.objects, record.size, record.number)
+            objects = record.objects if number is None else number
+            return ListingRow(key, split, None, *size, extra=(objects, *record.size, record.number))
         labels = record.attributes.get(self.attribute, [])
         if self.has_several:
-            return ListingRow(key, split, None, UNMEASURED, 0, extra=(labels, record.number))
+            return ListingRow(key, split, None, *size, extra=(labels, record.number))
         if len(labels) == 1:
-            return ListingRow(key, split, labels[0], UNMEASURED, 0, extra=(record.number,))
+            return ListingRow(key, split, labels[0], *size, extra=(record.number,))
         message = f"{name} has {len(labels) or 'no'} classes of {self.attribute!r}; give it one"
         return rejected_row(RecordProblem(key, BAD_LABEL if labels else NO_LABEL, message), split)
 
@@ -239,16 +257,52 @@ class AnnotationDriver:
         folders = key.split("/")[-2::-1] if self.splits_of_folders else ()
         return next(filter(None, map(split_of_folder, folders)), None)
 
-    def unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of images that no record names, next to others that one does; count those in other folders."""
-        yield from unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
+    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+        """See Driver; the parts list the images below the folders that are theirs alone."""
+        if not self.owns_images:
+            if mode == "reject":
+                return None
+            return unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
+        places = {file.paths.place for file in self.files}
+        if mode == "reject":
+            return self._images_outside(folder, places, skipped)
+        if self.is_whole:
+            count_others(folder, [""], places, skipped)
+        return iter(())
 
-    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the row of an image that no record names, by the reading's rule."""
-        splits = {file.split for file in self.files}
+    def _images_outside(self, folder: Folder, places: set[str], skipped: dict[str, int]) -> Iterator[ListingRow]:
+        for path, entry in () if "" in places else self.images.files(folder, skip=places):
+            yield from self._unnamed_row(None, path, entry, skipped)
+
+    def _unnamed_of(
+        self, folder: Folder, part: NamingFile, images: NamedFiles, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """Yield the rows of the images that a file does not name, next to those that it names or in all its folder."""
+        if not self.owns_images:
+            return
+        is_near = self.unnamed_images != "reject"
+        for path, entry in images.others() if is_near else self.images.files(folder, part.paths.place):
+            if is_image(path) and path not in images.named:
+                yield from self._unnamed_row(part, path, entry, skipped)
+            elif is_near and not is_image(path) and path not in self.used:
+                count_skipped(skipped, ending(path))
+        if is_near and self.is_whole:
+            count_others(folder, [part.paths.place, *images.inner], images.places, skipped)
+
+    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
+        """See Driver."""
+        del which
+        return self._unnamed_row(None, key, entry, skipped)
+
+    def _unnamed_row(
+        self, part: NamingFile | None, key: str, entry: Entry, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """Yield the row of an image that no record names, by the reading's rule; `part` is the file of its folder."""
+        splits = {file.split for file in ([part] if part else self.files)}
         split = splits.pop() if len(splits) == 1 else self._split_of_folders(key)
-        which = printable(self.files[0].path) if len(self.files) == 1 else "no file"
-        what = f"{which} {'does not name' if len(self.files) == 1 else 'names'} the image; add a record for it"
+        part = self.files[0] if len(self.files) == 1 else part
+        which = f"{printable(part.path)} does not name" if part else "no file names"
         nulls = (None,) * (len(self.fields) - 1)
         negative: tuple[Any, ...] = ([], *nulls) if self.attribute is None or self.has_several else ()
+        what = f"{which} the image; add a record for it"
         yield from without_annotation(self.policy, key, split, entry, what, skipped, negative)

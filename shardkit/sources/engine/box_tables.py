@@ -16,13 +16,14 @@ from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.columns import LINE, LISTING_SCHEMA
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.formats.record import ONE_CLASS, encodable
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.name_index import NameIndex
+from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.tables.formats.csv_files import split_records
 from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.records import TableFile
@@ -88,7 +89,7 @@ class TableSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTableDriver:
+class BoxTableDriver(Driver):
     """Enumerates the images that tables of boxes name.
 
     Attributes:
@@ -130,19 +131,6 @@ class BoxTableDriver:
         """See Driver; slices of each table's images."""
         del folder
         return [TableSlice(i, some) for i, table in enumerate(self.tables) for some in table.slices()]
-
-    def divided(self, part: TableSlice) -> Sequence[TableSlice]:
-        """See Driver."""
-        return [part]
-
-    def listed_folders(self, part: TableSlice) -> tuple[()]:
-        """See Driver."""
-        del part
-        return ()
-
-    def sliceable_folder(self, part: TableSlice) -> None:
-        """See Driver."""
-        del part
 
     def rows(
         self, folder: Folder, part: TableSlice, complete: Complete, skipped: dict[str, int]
@@ -194,13 +182,16 @@ class BoxTableDriver:
                         yield key
                     last = key
 
-    def unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of images that no table names, next to others that one does; count those in other folders."""
+    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+        """See Driver."""
+        if mode == "reject":
+            return None
         keys, why = self.keys(folder), "that no table names"
-        yield from unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=self.is_whole, why=why)
+        return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=self.is_whole, why=why)
 
-    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the row of an image that no table names, by the reading's rule."""
+    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
+        """See Driver."""
+        del which
         split = self.tables[0].split if len(self.tables) == 1 else None
         what = "no table names the image; add a record for it"
         negative: tuple[Any, ...] = ([], *(None,) * (len(self.fields) - 1))

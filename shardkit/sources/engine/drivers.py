@@ -1,15 +1,19 @@
 """What enumerates the examples of a reading; `TreeDriver` lists the images of folders."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from shardkit.naming import printable
+from shardkit.options.words import named
+from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.folders.image_tree import image_rows
+from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import ListingRow, count_skipped, is_ignored
+from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import ancestors, are_of_dataset, children, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder
 
@@ -52,17 +56,45 @@ class Driver(Protocol):
     def rows(self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of a part, with the facts of their keys; count what is left out."""
 
+    def object_tables(
+        self, folder: Folder, part: Any, complete: Complete, skipped: dict[str, int], num_rows: int
+    ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]] | None:
+        """Yield rows with the number of their record in a table in place of their objects, and the table; then others.
+
+        None if `rows` gives the rows of the part.
+        """
+        del folder, part, complete, skipped, num_rows
+        return None
+
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys that its records name."""
 
+    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+        """Yield the rows of the images that neither its records name nor its parts list; None to compare all `keys`."""
+        del folder, mode, skipped
+        return None
+
+    def unnamed_row(
+        self, key: str, entry: Entry, skipped: dict[str, int], which: str = "no record names"
+    ) -> Iterator[ListingRow]:
+        """Yield the row of such an image, if it has one; `which` says that no record names it, before the object."""
+        del skipped
+        message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
+        yield ListingRow(key, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
+
     def listed_folders(self, part: Any) -> Sequence[str]:
         """See Source."""
+        del part
+        return ()
 
     def sliceable_folder(self, part: Any) -> str | None:
         """See Source."""
+        del part
+        return None
 
     def divided(self, part: Any) -> Sequence[Any]:
         """See Source."""
+        return [part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +111,7 @@ class TreePart:
 
 
 @dataclass(frozen=True, slots=True)
-class TreeDriver:
+class TreeDriver(Driver):
     """Lists the images of folders.
 
     Attributes:
@@ -134,10 +166,6 @@ class TreeDriver:
     def sliceable_folder(self, part: TreePart) -> str:
         """See Driver."""
         return part.path
-
-    def divided(self, part: TreePart) -> list[TreePart]:
-        """See Driver."""
-        return [part]
 
     def rows(self, folder: Folder, part: TreePart, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """See Driver; files sorted by name, folder by folder."""

@@ -1,7 +1,7 @@
 """Annotations with a file for each image: pairs of an image and its file, as what enumerates examples."""
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,7 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.columns import LISTING_SCHEMA
 from shardkit.sources.detection.rows import rejected_file
-from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import SplitFact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, scan_group
 from shardkit.sources.engine.image_file_rows import FileReader
@@ -28,6 +28,7 @@ from shardkit.sources.listing import (
     ending,
     rejected_row,
 )
+from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, slice_bounds
@@ -53,7 +54,7 @@ class FilesPart:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageFileDriver:
+class ImageFileDriver(Driver):
     """Enumerates the images that files of annotations are for, and those that lack one.
 
     Attributes:
@@ -119,19 +120,6 @@ class ImageFileDriver:
             num = num_slices(len(files.pairs))
             parts += [FilesPart(number, index, num, files.num_files) for index in range(_REST, num)]
         return parts
-
-    def divided(self, part: FilesPart) -> Sequence[FilesPart]:
-        """See Driver."""
-        return [part]
-
-    def listed_folders(self, part: FilesPart) -> tuple[()]:
-        """See Driver."""
-        del part
-        return ()
-
-    def sliceable_folder(self, part: FilesPart) -> None:
-        """See Driver."""
-        del part
 
     def _scan(self, folder: Folder, group: FileGroup) -> GroupFiles:
         return scan_group(self.reader.tree, folder, group, self.images, self.reader.format.side_files)
@@ -250,7 +238,11 @@ class ImageFileDriver:
                 if key is not None:
                     yield key
 
-    def unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
+        """See Driver."""
+        return None if mode == "reject" else self._unnamed(folder, skipped)
+
+    def _unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of images that no file is for, next to others; count those in other folders."""
         if self.groups[0].images is None:
             yield from unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
@@ -263,8 +255,9 @@ class ImageFileDriver:
         for kind, count in count_unlisted_images(folder, _UNNAMED, below=["", *inner], covered=covered).items():
             count_skipped(skipped, kind, count)
 
-    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the row of an image that no file is for, by the reading's rule."""
+    def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
+        """See Driver."""
+        del which
         row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
         what = f"no {self.reader.format.ending} file of {self.reader.format.title} is for the image; add one"
         yield from self.reader.unannotated(row, entry, what, skipped)

@@ -1,6 +1,6 @@
 """Which files of a reading are images that may be examples."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from shardkit.naming import printable
@@ -8,7 +8,7 @@ from shardkit.sources.engine.mask_paths import MASKS, MaskPaths
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import unicode_problem
 from shardkit.sources.walking import files_below, is_image
-from shardkit.storage import Folder
+from shardkit.storage import Entry, Folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,16 @@ class ImagePaths:
     excluded: str | None = None
     masks: MaskPaths | None = None
 
+    def files(self, folder: Folder, below: str = "", skip: Collection[str] = ()) -> Iterator[tuple[str, Entry]]:
+        """Yield the images of a folder that are below a path in it, but not below some other paths."""
+        skip = (*skip, *filter(None, [self.excluded]))
+        for path, entry in files_below(folder, below, skip):
+            if is_image(entry.name) and self.why_left_out(path) is None:
+                yield path, entry
+
     def paths(self, folder: Folder, below: str = "") -> Iterator[str]:
         """Yield the paths of the images of a folder that are below a path in it."""
-        for path, entry in files_below(folder, below, () if self.excluded is None else (self.excluded,)):
-            if is_image(entry.name) and not unicode_problem(path) and self.why_left_out(path) is None:
-                yield path
+        yield from (path for path, _ in self.files(folder, below) if not unicode_problem(path))
 
     @property
     def globs_of_masks(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The source of a reading: one class, whatever the reading says."""
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,17 +9,13 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.claims.claim import Use, UsedFile
 from shardkit.sources.columns import IS_UNLABELLED, LABEL_NAMES, LISTING_SCHEMA, OBJECTS
 from shardkit.sources.engine.accounting import Accounting, check_accounts
-from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.box_tables import BoxTableDriver
 from shardkit.sources.engine.drivers import Complete, Driver, RestPart
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
 from shardkit.sources.engine.file_groups import is_glob
-from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.mask_paths import MASKS
@@ -169,34 +165,35 @@ class ReadingSource(Source):
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""
         skipped: dict[str, int] = {}
-        if isinstance(self.driver, AnnotationDriver) and self.driver.has_tables and not isinstance(part, RestPart):
-            for some, table in self.driver.tables(self.folder, part, self._complete(), skipped, batch_rows):
-                yield self._with_objects(some, table, skipped)
-            yield Listing(self.schema, skipped=skipped)
-            return
         if isinstance(part, RestPart):
             rows = self._rest(skipped)
-        else:
+        elif (tables := self.driver.object_tables(self.folder, part, self._complete(), skipped, batch_rows)) is None:
             rows = self.driver.rows(self.folder, part, self._complete(), skipped)
-        num = len(self.schema) - len(LISTING_SCHEMA)
-        # Rejected rows lack the columns of the facts that were not looked up.
-        padded = (
-            row._replace(extra=(*row.extra, *(None,) * (num - len(row.extra)))) if 0 < len(row.extra) < num else row
-            for row in self._chosen(rows, skipped)
-        )
-        yield from batched(self.schema, padded, batch_rows, skipped)
+        else:
+            rows = iter(())
+            for some, table in tables:
+                if table is None:
+                    rows = iter(some)
+                else:
+                    yield self._with_objects(some, table, skipped)
+        yield from batched(self.schema, self._padded(self._chosen(rows, skipped)), batch_rows, skipped)
 
-    def _with_objects(self, rows: list[ListingRow], table: RecordTable, skipped: dict[str, int]) -> Listing:
+    def _padded(self, rows: Iterator[ListingRow]) -> Iterator[ListingRow]:
+        """Yield rows with all columns: rejected ones lack those of the facts that were not looked up."""
+        num = len(self.schema) - len(LISTING_SCHEMA)
+        for row in rows:
+            is_short = 0 < len(row.extra) < num
+            yield row._replace(extra=(*row.extra, *(None,) * (num - len(row.extra)))) if is_short else row
+
+    def _with_objects(self, rows: Iterable[ListingRow], table: RecordTable, skipped: dict[str, int]) -> Listing:
         """Return rows with the objects of a table, whose numbers they have in their place."""
-        at, num = self.schema.get_field_index(OBJECTS), len(self.schema) - len(LISTING_SCHEMA)
-        chosen = list(self._chosen(iter(rows), skipped))
-        numbers = [row.extra[0] if row.reason is None else None for row in chosen]
-        plain = [
-            row._replace(extra=(None, *row.extra[1:], *(None,) * (num - len(row.extra)))) if row.extra else row
-            for row in chosen
-        ]
-        objects = table.objects.take(pa.array(numbers, pa.int64()))
-        columns = Listing(self.schema, plain).table().set_column(at, self.schema.field(at), objects)
+        chosen = [*self._padded(self._chosen(iter(rows), skipped))]
+        if table.objects is None:
+            return Listing(self.schema, chosen, classes=dict(table.classes))
+        at = self.schema.get_field_index(OBJECTS)
+        numbered = Listing(self.schema.set(at, pa.field(OBJECTS, pa.int64())), chosen).table()
+        objects = table.objects.take(numbered[at].combine_chunks())
+        columns = numbered.set_column(at, self.schema.field(at), objects)
         return Listing(self.schema, columns=columns, classes=dict(table.classes))
 
     def _complete(self, *, has_label: bool = True) -> Complete:
@@ -270,17 +267,17 @@ class ReadingSource(Source):
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)
             return
-        keys, rejects = self.driver.keys(self.folder), self.value.images.unnamed == "reject"
-        if isinstance(self.driver, AnnotationDriver | ImageFileDriver | BoxTableDriver):
-            if self.is_strict and rejects:
-                for path, entry in self._others(NamedImages(keys), skipped):
-                    yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped))
-                return
-            yield from self.driver.unnamed(self.folder, skipped)
-            for _ in self._others(NamedImages(()), skipped) if self.is_strict else ():
-                pass  # only other files count
+        mode = self.value.images.unnamed
+        if (rows := self.driver.unnamed(self.folder, mode, skipped)) is not None:
+            if self.is_strict:
+                accounting = Accounting(self.used, self.root)
+                for path, entry in self._files():
+                    if not is_image(entry.name):
+                        accounting.count(path, skipped)
+            yield from rows
             return
         which = f"{printable(self.driver.used[0])} does not name" if self.has_one_file else "no record names"
+        keys, rejects = self.driver.keys(self.folder), mode == "reject"
         num = 0
         if not self.is_strict and not rejects and isinstance(self.driver, TableDriver) and self.driver.tables.are_lists:
             covered = {one.text.strip("/") for one in self.images.exclude} | {*filter(None, [self.images.excluded])}
@@ -291,20 +288,15 @@ class ReadingSource(Source):
             for path, entry in self._others(NamedImages(keys), skipped):
                 if not rejects and not self._is_unlabelled(path):
                     num += 1
-                else:
-                    message = f"{which} it; add a record for it, or leave it out with {named('ignore')}"
-                    yield self._with_split(
-                        ListingRow(path, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
-                    )
+                    continue
+                yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped, which))
         if num:
             count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
 
     def _others(self, named: NamedImages, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
         """Yield the images that no record names; count other files."""
         accounting = Accounting(self.used, self.root)
-        for path, entry in files_below(
-            self.folder, "", () if self.images.excluded is None else (self.images.excluded,)
-        ):
+        for path, entry in self._files():
             if is_image(entry.name):
                 if path not in named:
                     if kind := self.images.why_left_out(path):
@@ -315,6 +307,9 @@ class ReadingSource(Source):
                 accounting.count(path, skipped)
             elif not accounting.is_used(path):
                 count_skipped(skipped, ending(path))
+
+    def _files(self) -> Iterator[tuple[str, Entry]]:
+        return files_below(self.folder, "", () if self.images.excluded is None else (self.images.excluded,))
 
     def _with_split(self, row: ListingRow) -> ListingRow:
         """Return a rejected row with the split of its path, if it has one."""

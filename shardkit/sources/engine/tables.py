@@ -12,7 +12,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.columns import LINE, UNMEASURED
-from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
@@ -177,7 +177,7 @@ def _is_absolute(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class TableDriver:
+class TableDriver(Driver):
     """Enumerates the records of tables.
 
     Attributes:
@@ -216,15 +216,6 @@ class TableDriver:
         if not isinstance(part.piece, int):
             return [part]
         return [PiecePart(part.file, piece) for piece in self.tables.files[part.file].divided(part.piece)]
-
-    def listed_folders(self, part: PiecePart) -> tuple[()]:
-        """See Driver."""
-        del part
-        return ()
-
-    def sliceable_folder(self, part: PiecePart) -> None:
-        """See Driver."""
-        del part
 
     def rows(
         self, folder: Folder, part: PiecePart, complete: Complete, skipped: dict[str, int]

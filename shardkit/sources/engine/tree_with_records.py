@@ -34,7 +34,7 @@ class TreeWithRecords(TreeDriver):
         """See Driver."""
         return part.path if isinstance(part, TreePart) else None
 
-    def divided(self, part: TreePart | PiecePart) -> Sequence[TreePart | PiecePart]:  # type: ignore[override]
+    def divided(self, part: TreePart | PiecePart) -> Sequence[TreePart | PiecePart]:
         """See Driver."""
         return self.records.divided(part) if self.records and isinstance(part, PiecePart) else [part]
 

@@ -1,6 +1,6 @@
 """Images that no record names: an image without annotation is no negative, unless the reading says so."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from shardkit.options.values import Missing
@@ -15,8 +15,10 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images
-from shardkit.sources.walking import folders_in, is_image, join, list_if_allowed, parent_of
+from shardkit.sources.walking import children, folders_in, is_image, join, list_if_allowed, parent_of
 from shardkit.storage import Entry, Folder
+
+UNNAMED = "that no annotation names"
 
 
 def unnamed_images(
@@ -26,7 +28,7 @@ def unnamed_images(
     skipped: dict[str, int],
     *,
     is_whole: bool,
-    why: str = "that no annotation names",
+    why: str = UNNAMED,
 ) -> Iterator[ListingRow]:
     """Yield the rows of images that no record names, next to others that one does; count those in other folders.
 
@@ -39,16 +41,61 @@ def unnamed_images(
         why: End of the phrase for these.
     """
     named_images = NamedImages(keys)
-    places = sorted(set(map(parent_of, named_images)))
-    for place in places:
+    places = set(map(parent_of, named_images))
+    for place in sorted(places):
         for entry in list_if_allowed(folder, place):
             key = join(place, entry.name)
             if not entry.is_folder and is_image(entry.name) and key not in named_images:
                 yield from rows_of(key, entry, skipped)
     if is_whole:
         inner = [join(place, name) for place in places for name in folders_in(folder, place)]
-        for kind, count in count_unlisted_images(folder, why, below=["", *inner], covered=places).items():
-            count_skipped(skipped, kind, count)
+        count_others(folder, ["", *inner], places, skipped, why)
+
+
+class NamedFiles:
+    """The files of the folders that hold named images; each folder is listed once.
+
+    Attributes:
+        named: Keys of the named images.
+        inner: Paths of the folders in these folders.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        """Begin with no folder; `folder` is that of the keys."""
+        self._folder = folder
+        self._files: dict[str, dict[str, Entry]] = {}
+        self.named: set[str] = set()
+        self.inner: list[str] = []
+
+    @property
+    def places(self) -> set[str]:
+        """Paths of the folders."""
+        return {*self._files}
+
+    def find(self, key: str) -> Entry | None:
+        """Return the file of a named image; None if it is not there."""
+        self.named.add(key)
+        place, _, name = key.rpartition("/")
+        if place not in self._files:
+            entries = children(self._folder, place)
+            self._files[place] = {one.name: one for one in entries if not one.is_folder}
+            self.inner += [join(place, one.name) for one in entries if one.is_folder]
+        return self._files[place].get(name)
+
+    def others(self) -> Iterator[tuple[str, Entry]]:
+        """Yield the other files."""
+        for place, files in sorted(self._files.items()):
+            for name, entry in files.items():
+                if (path := join(place, name)) not in self.named:
+                    yield path, entry
+
+
+def count_others(
+    folder: Folder, below: Sequence[str], covered: Collection[str], skipped: dict[str, int], why: str = UNNAMED
+) -> None:
+    """Count the images in some folders and below them, except in covered ones."""
+    for kind, count in count_unlisted_images(folder, why, below=below, covered=covered).items():
+        count_skipped(skipped, kind, count)
 
 
 def without_annotation(

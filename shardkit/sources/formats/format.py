@@ -8,6 +8,7 @@ import pyarrow as pa
 from shardkit.sources.formats.record import ImageRecord, RecordTable
 
 Options: TypeAlias = Mapping[str, str]  # of a reading's `Annotation`
+ROOT = "root"  # the option that opening adds: URL of the folder that images' paths start at, for absolute ones
 
 
 class Format(Protocol):
@@ -22,6 +23,7 @@ class Format(Protocol):
         noun: What messages call a record.
         note: What the user should know about what is read; '' for nothing.
         has_many: Whether one file has many images; else each file is about one.
+        names_are_below: Whether names of images never lead above the folder that they start at.
         object_fields: Further fields of each object.
     """
 
@@ -30,6 +32,7 @@ class Format(Protocol):
     has_many: bool
     noun: str = "record"
     note: str = ""
+    names_are_below: bool = False
     object_fields: tuple[pa.Field, ...] = ()
 
     def sniff(self, head: bytes) -> bool:

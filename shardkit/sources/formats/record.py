@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -94,13 +94,13 @@ class RecordTable(NamedTuple):
     """Records whose objects are a column.
 
     Attributes:
-        records: The records, whose objects are counted only; None for one that is reported otherwise.
-        objects: The objects of each, as the column of a listing.
+        records: The records, to be read once, whose objects are counted only; None for one that is reported otherwise.
+        objects: The objects of each, as the column of a listing; None for classes of whole images.
         classes: Names of classes by the numbers that give their order.
     """
 
-    records: Sequence[ImageRecord | None]
-    objects: pa.Array
+    records: Iterable[ImageRecord | None]
+    objects: pa.Array | None
     classes: Mapping[int, str]
 
 

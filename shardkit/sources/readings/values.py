@@ -14,6 +14,7 @@ from shardkit.options.values import Match, Missing
 
 # A class; several; the column of several with a 1, or columns with a 1; or numbers for regression.
 LabelKind = Literal["class", "classes", "one-hot", "indicators", "number"]
+Unnamed = Literal["reject", "near", "ignore"]
 Fact = Literal["label", "split", "group", "boxes", "mask", "feature"]
 
 DETECTED = "detected"  # in place of a reading: that which a dataset remembers is not used
@@ -30,15 +31,15 @@ class Images:
         include: Globs of the examples.
         exclude: Globs of images that are none, and are counted.
         unlabelled: Globs of images without a label on purpose: stored with label -1.
-        unnamed: What happens to images that no record of the files of labels or splits names: rejected; left out and
-            counted (`ignore`); or rejected near images that one names, and counted in other folders (`near`).
+        unnamed: What happens to images that no record of the files of labels, boxes or splits names: rejected; left
+            out and counted (`ignore`); or rejected near images that one names, and counted in other folders (`near`).
     """
 
     root: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
-    unnamed: Literal["reject", "ignore", "near"] = "reject"
+    unnamed: Unnamed = "reject"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,9 @@ def accounted(source: Source, opening: Opening) -> Source:
     """
     is_known = source.label_files is not None
     names = ImageNames(opening.folder, opening.excluded)
-    files = naming_files(opening.folder, opening.excluded, names, only_lists=not is_known)
-    of_images = claims_of_single_images(opening.folder, opening.excluded, names) if is_known else []
+    used = {below(opening.folder, url) for url in source.label_files or ()}
+    files = naming_files(opening.folder, opening.excluded, names, only_lists=not is_known, used=used)
+    of_images = claims_of_single_images(opening.folder, opening.excluded, names, used) if is_known else []
     of_images = [one for one in of_images if not _is_used(one.path, source, opening)]
     are_folders_labels = source.label_files == ()
     if are_folders_labels and opening.options.layout is None:

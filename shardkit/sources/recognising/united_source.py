@@ -111,9 +111,10 @@ class UnitedSource(Source):
 
     def describe(self) -> str:
         """See Source."""
+        said = f"read as {self.layout}: "
         read = [
             f"{printable(one.name)}/{f' as {one.split}' if one.split else ''}: "
-            f"{one.source.describe().removeprefix(f'{self.folder.url}/{one.name}: ')}"
+            f"{one.source.describe().removeprefix(f'{self.folder.url}/{one.name}: ').rpartition(said)[2]}"
             for one in self.members[:_DESCRIBED]
         ]
         others = len(self.members) - _DESCRIBED

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
-from shardkit.sources.detection.coco import layout as coco
 from shardkit.sources.detection.coco.layout import is_coco
 from shardkit.sources.detection.image_paths import split_of
+from shardkit.sources.engine import annotations
 from shardkit.sources.json_stream import array_items
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
@@ -118,7 +118,7 @@ BAD_IMAGES = {
     "lone surrogate": ({"id": 2, "file_name": "\ud800.jpg"}, "instances.json, image 2", "bad_name"),
     "not there": ({"id": 2, "file_name": "b.jpg"}, "b.jpg", "missing"),
     "below a file": ({"id": 2, "file_name": "a.jpg/b.jpg"}, "a.jpg/b.jpg", "missing"),
-    "too long for any file system": ({"id": 2, "file_name": "b" * 5000 + "/b.jpg"}, "b" * 5000 + "/b.jpg", "missing"),
+    "too long": ({"id": 2, "file_name": "b" * 5000 + "/b.jpg"}, "instances.json, record 2", "bad_path"),
     "record twice": (IMAGE, "instances.json, image 1, number 2", "duplicate_id"),
     "no id": ({"file_name": "b.jpg"}, "instances.json, image number 2", "bad_annotation"),
     "a text": ("b.jpg", "instances.json, image number 2", "bad_annotation"),
@@ -329,7 +329,7 @@ def test_images_that_are_nowhere_are_refused_with_what_was_tried(tmp_path):
 )
 def test_images_in_a_folder_of_any_name_are_found_if_there_is_one(files, place, tmp_path):
     root = write_tree(tmp_path / "s", {"train.json": document(), **dict.fromkeys(files, b"x")})
-    assert [part.images for part in opened(root).files] == [place]
+    assert opened(root).reading.boxes.images == place
 
 
 def test_missing_first_images_do_not_hide_where_the_others_are(tmp_path):
@@ -344,7 +344,7 @@ def test_files_of_other_tasks_are_left_out_and_named(tmp_path):
         tmp_path / "s", {"val2017/a.jpg": b"x", **{f"annotations/{name}.json": document() for name in names}}
     )
     source = opened(root)
-    assert [(part.path, part.split) for part in source.files] == [("annotations/instances_val2017.json", "validation")]
+    assert source.reading.split.lists == {"annotations/instances_val2017.json": "validation"}
     assert "images in" in source.describe()
     assert "left out annotations/captions_val2017.json, annotations/image_info_test2017.json" in source.describe()
 
@@ -585,12 +585,12 @@ def test_of_a_file_as_source_no_other_folder_is_looked_into(tmp_path):
 
 
 def test_an_image_of_too_many_annotations_is_rejected_by_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(coco, "MAX_OBJECTS", 3)
+    monkeypatch.setattr(annotations, "MAX_OBJECTS", 3)
     images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
     boxes = [{**BOX, "id": 10 * image + i, "image_id": image} for image, num in ((1, 4), (2, 3)) for i in range(num)]
     found = read(tmp_path, document(images, boxes), ("1.jpg", "2.jpg"))
     by_key = {row["key"]: row for row in found.rows}
     [bad, good] = [row for key, row in sorted(by_key.items()) if key.endswith(".jpg")]
     assert bad["reason"] == "bad_annotation"
-    assert "4 annotations of the image, more than 3" in bad["message"]
+    assert "record 1 has more than 3 boxes; split the image" in bad["message"]
     assert len(good["objects"]) == 3

@@ -97,7 +97,7 @@ def test_images_are_found_by_the_end_of_their_url(image, path, tmp_path):
 def test_a_url_is_not_followed_out_of_the_source(tmp_path):
     tasks = [task("/data/upload/1/a.jpg", region()), task("/data/local-files/?d=../../../b.jpg", region())]
     found = read_source(tree(tmp_path / "one/s", tasks, "a.jpg", "../../b.jpg"))
-    assert list(found.boxes) == ["a.jpg", "b.jpg"]  # the check finds that s/b.jpg does not exist
+    assert (list(found.boxes), found.problems) == (["a.jpg"], [("b.jpg", "missing")])  # there is no s/b.jpg
     assert image_path("http://[bad/a.jpg") == "http://[bad/a.jpg"
 
 

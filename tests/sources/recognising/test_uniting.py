@@ -50,7 +50,7 @@ def test_each_folder_of_splits_is_read_on_its_own(tmp_path):
     write_tree(tmp_path, {**coco("a/train"), **coco("a/test", 10), "a/README.md": "Two exports.", "a/get.sh": "wget"})
     result = call("convert", tmp_path / "a", tmp_path / "out", "--ignore", "/test/images/2.jpg", "--max-rejected", "1")
     assert result.exit_code == 0, result.stderr
-    assert f"{tmp_path}/a: read each folder on its own as COCO; test/ as test: read annotations/" in result.stderr
+    assert f"{tmp_path}/a: read each folder on its own as COCO; test/ as test: boxes from annotations/" in result.stderr
     assert keys(tmp_path / "out") == {
         "train": ["train/images/1.jpg", "train/images/2.jpg"],
         "test": ["test/images/1.jpg"],

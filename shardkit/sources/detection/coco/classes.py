@@ -6,25 +6,17 @@ iNaturalist has COCO's format without boxes. Read as boxes, its images would all
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any, NoReturn
 
-import pyarrow as pa
-
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.reject_reasons import BAD_LABEL, DUPLICATE_ID, MISSING, NO_LABEL
-from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA
-from shardkit.sources.detection.coco.files import AnnotationFiles, CocoFile
-from shardkit.sources.formats.coco.columns import CocoColumns, JoinedAnnotations
+from shardkit.sources.detection.coco.files import AnnotationFiles
 from shardkit.sources.json_stream import BLOCK
-from shardkit.sources.listing import ListingRow, RecordProblem, rejected_row
 from shardkit.sources.walking import children, join, parent_of, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
-CLASSES_SCHEMA = pa.schema([*LISTING_SCHEMA, LINE])
-SEVERAL_SCHEMA = pa.schema([*LISTING_SCHEMA, LABEL_NAMES, LINE])
 Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
 _ARRAY = re.compile(rb'"annotations"\s*:\s*\[')
 _CATEGORIES = re.compile(r'"categories"\s*:\s*\[')
@@ -154,42 +146,3 @@ def refuse_kind(folder: Folder, path: str) -> NoReturn:
         "the folder or the file of object annotations as SOURCE, such as instances_train2017.json"
     )
     raise DataError(msg)
-
-
-def class_rows(
-    columns: CocoColumns,
-    part: CocoFile,
-    folders: Folders,
-    rows: range,
-    joined: JoinedAnnotations,
-    *,
-    has_several: bool,
-) -> Iterator[ListingRow]:
-    """Yield rows of some images, each with the class, or the classes, of its annotations."""
-    for i in rows:
-        name = columns.image_names[i]
-        if not name:
-            continue  # reported when it was read
-        entry = folders[parent_of(name)].get(name.rpartition("/")[2])
-        key = join(part.images, name)
-        chosen = joined.order[joined.starts[i] : joined.starts[i + 1]].tolist()
-        several: list[str] | None = None
-        labels = dict.fromkeys(columns.categories[columns.category_ids[one]] for one in chosen)
-        if entry is None:
-            message = f"{part.path} names the image, but it is not there; restore it, or remove its record"
-            row = rejected_row(RecordProblem(key, MISSING, message), part.split)
-        elif problem := columns.repeated_id(i):
-            row = rejected_row(RecordProblem(key, DUPLICATE_ID, f"{part.path}: {problem}"), part.split, entry)
-        elif not labels:
-            message = f"{part.path} has no annotation of the image; add one, or remove its record"
-            row = rejected_row(RecordProblem(key, NO_LABEL, message), part.split, entry)
-        elif has_several:
-            several = sorted(labels)
-            row = ListingRow(key, part.split, None, entry.num_bytes, entry.mtime_ns)
-        elif len(labels) > 1:
-            shown = " and ".join(repr(printable(label)) for label in list(labels)[:2])
-            message = f"{part.path} gives the image several classes, such as {shown}; keep one annotation"
-            row = rejected_row(RecordProblem(key, BAD_LABEL, message), part.split, entry)
-        else:
-            row = ListingRow(key, part.split, next(iter(labels)), entry.num_bytes, entry.mtime_ns)
-        yield row._replace(extra=(*((several,) if has_several else ()), columns.image_lines[i]))

@@ -2,21 +2,30 @@
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.options.words import named
-from shardkit.sources.detection.coco.moved_images import are_moved
-from shardkit.sources.detection.image_paths import nearby_places, paths_by_names, places_of, split_of
+from shardkit.sources.detection.found_files import FoundFile
+from shardkit.sources.detection.image_paths import ImagePaths, nearby_places, paths_by_names, places_of, split_of
 from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.formats.coco.columns import CocoColumns
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import ending
-from shardkit.sources.name_index import NameIndex
+from shardkit.sources.name_index import NameIndex, agreeing_most, written_path
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import HEAD_BYTES, file_or_folder, files_in, folders_in, join, looks_like, read_head
+from shardkit.sources.walking import (
+    HEAD_BYTES,
+    file_or_folder,
+    files_in,
+    folders_in,
+    is_within,
+    join,
+    looks_like,
+    read_head,
+)
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _IMAGES = rb'"images"\s*:\s*\['
@@ -27,28 +36,10 @@ _FEATURES_OF_OTHERS = rb'"(format_version|shapes|_via_settings|slots|label_id)"\
 _KEYPOINTS, _PANOPTIC = "person_keypoints_", "panoptic_"
 _OTHER_TASKS = ("captions_", "image_info_", _PANOPTIC, _KEYPOINTS, "stuff_")
 _OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split folder; the first: Roboflow
+_WITH_FOLDER = 2  # parts of a path: a folder and the name
 _MAX_FOLDERS = 8  # next to each other, whose files are listed
 _TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
 _TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
-
-
-@dataclass(frozen=True, slots=True)
-class CocoFile:
-    """An annotation file.
-
-    Attributes:
-        path: Path below the folder of annotation files.
-        split: The split in its name or its folder's name; None for neither.
-        images: Path of its images' folder, below the folder of images.
-        owns_images: Whether no other file has images in that folder, or in a folder above or below it.
-        is_moved: Whether its images are found by the ends of their paths; see `moved_images`.
-    """
-
-    path: str
-    split: str | None
-    images: str
-    owns_images: bool
-    is_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +126,7 @@ def _looks_like_coco(folder: Folder, path: str) -> bool:
 
 def find_image_folders(
     folder: Folder, paths: Sequence[str], options: SourceOptions, *, may_leave: bool
-) -> tuple[Folder, tuple[CocoFile, ...]]:
+) -> tuple[Folder, tuple[FoundFile, ...]]:
     """Return the folder that all image paths start at, and the files with their images' folders.
 
     Args:
@@ -154,19 +145,15 @@ def find_image_folders(
         root, prefix = open_folder(above), posixpath.basename(folder.url)
     is_root = options.root is not None
     found = [_images_of(folder, path, root, prefix, is_root=is_root) for path in paths]
-    places = [place or "" for place in found]
-    if prefix and all(place == prefix or place.startswith(f"{prefix}/") for place in places):
-        root, places = folder, [place[len(prefix) + 1 :] for place in places]
-    files = []
-    for path, place, given in zip(paths, places, found, strict=True):
-        is_shared = sum(is_within(place, other) or is_within(other, place) for other in places) > 1
-        files.append(CocoFile(path, split_of(path), place, not is_shared, is_moved=given is None))
-    return root, tuple(files)
+    if prefix and all(is_within(one.paths.place, prefix) for one in found):
+        below = (replace(one.paths, place=one.paths.place[len(prefix) + 1 :]) for one in found)
+        return folder, tuple(replace(one, paths=paths) for one, paths in zip(found, below, strict=True))
+    return root, tuple(found)
 
 
-def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root: bool) -> str | None:
-    """Return the folder that the paths of a file's images start at; None if only the ends of the paths are here."""
-    url, tried = f"{folder.url}/{path}", places_of(path, prefix, is_root=is_root)
+def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root: bool) -> FoundFile:
+    """Return how the paths of a file lead to its images."""
+    url, tried, split = f"{folder.url}/{path}", places_of(path, prefix, is_root=is_root), split_of(path)
     with os_errors_as("read", url), folder.open(path) as file:
         columns = image_columns(file, url, root.url, _TRIED_IMAGES)
     names, problems = list(filter(None, columns.image_names)), columns.problems
@@ -179,16 +166,35 @@ def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root:
     if not names:
         msg = f"{url}: its `images` name no file; is it a file of COCO's object annotations?"
         raise DataError(msg)
-    found = next((place for place in tried if _has_one(root, place, names)), None)
-    if found is None:
-        found = _elsewhere(root, tried, join(prefix, path), names)
-    if found is not None or are_moved(root, names, split_of(path)):
-        return found
+    place = next((place for place in tried if _has_one(root, place, names)), None)
+    if place is None:
+        place = _elsewhere(root, tried, join(prefix, path), names)
+    if place is not None:
+        return FoundFile(path, ImagePaths(place), split)
+    if (moved := next(filter(None, (_moved(NameIndex(root), name, split) for name in names)), None)) is not None:
+        return FoundFile(path, moved, split, "end")
     msg = (
         f"{url}: its first image {names[0]!r} is in none of {', '.join(join(root.url, place) for place in tried)}; "
         f"give the folder of the images with {named('root')}"
     )
     raise DataError(msg)
+
+
+def _moved(index: NameIndex, name: str, split: str | None) -> ImagePaths | None:
+    """Return how a path leads to the one image with the same name and last folder; None if none, or several, may be it.
+
+    The first folders of the path are not here: ``images/v1/patch8/1.jpg`` is ``train/patch8/1.jpg``, of a file of that
+    split.
+    """
+    found = []
+    for path in index.find_all(name):
+        _, num_parts = agreeing_most([path], written_path(name))
+        others = path.split("/")[:-num_parts]
+        splits = [(at, one) for at, folder in enumerate(others) if (one := split_of_folder(folder))]
+        if (num_parts >= _WITH_FOLDER or "/" not in name) and (not split or not splits or splits[-1][1] == split):
+            place = "/".join(others[splits[-1][0] :]) if split and splits else ""
+            found.append(ImagePaths(place, len(written_path(name).strip("/").split("/")) - num_parts))
+    return found[0] if len(found) == 1 else None
 
 
 def image_columns(file: BinaryIO, url: str, root_url: str, count: int | None = None) -> CocoColumns:
@@ -219,8 +225,3 @@ def _elsewhere(root: Folder, tried: Sequence[str], path: str, names: Sequence[st
     plain = [name for name in names if "/" not in name]
     found = paths_by_names(NameIndex(root), plain) if plain and not near else None
     return None if found is None or found.by_name else found.place
-
-
-def is_within(path: str, folder: str) -> bool:
-    """Return whether a path is the folder or below it."""
-    return not folder or path == folder or path.startswith(f"{folder}/")

@@ -22,7 +22,8 @@ from shardkit.sources.claims.claim import UsedFile
 from shardkit.sources.columns import LINE, LISTING_SCHEMA, MASK_COLOURS, MASK_PATH
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco.classes import Folders, scanned
-from shardkit.sources.detection.coco.files import CocoFile, find_image_folders
+from shardkit.sources.detection.coco.files import find_image_folders
+from shardkit.sources.detection.found_files import FoundFile
 from shardkit.sources.formats.coco.columns import CocoColumns, category_of
 from shardkit.sources.formats.coco.values import identity
 from shardkit.sources.json_stream import array_items
@@ -47,7 +48,7 @@ class PanopticFile:
         masks: Path of the folder of its masks.
     """
 
-    file: CocoFile
+    file: FoundFile
     masks: str
 
 
@@ -117,7 +118,7 @@ class CocoPanoptic(CountingSource):
     def describe(self) -> str:
         """See Source."""
         read = [
-            f"{one.file.path} with the images in {one.file.images or '.'}/ and the masks in {one.masks or '.'}/"
+            f"{one.file.path} with the images in {one.file.paths.place or '.'}/ and the masks in {one.masks or '.'}/"
             + (f" as {one.file.split}" if one.file.split else "")
             for one in self.files
         ]
@@ -135,14 +136,14 @@ class CocoPanoptic(CountingSource):
         named = set[str]()
         for one in self.files:
             columns, _ = self._read(one.file, with_segments=False)
-            named.update(join(one.file.images, name) for name in columns.image_names)
+            named.update(join(one.file.paths.place, name) for name in columns.image_names)
         return count_unlisted_images(self.folder, _UNLISTED, covered={one.masks for one in self.files}, named=named)
 
     def rows(self, part: PanopticFile, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """See CountingSource; images in the file's order, then bad records."""
         del skipped
         columns, segments = self._read(part.file)
-        images, _ = scanned(self.folder, part.file.images, columns.image_names)
+        images, _ = scanned(self.folder, part.file.paths.place, columns.image_names)
         masks, _ = scanned(self.folder, part.masks, segments.masks.values())
         numbers = {category: number for number, (category, _) in enumerate(self.categories)}
         for i, name in enumerate(columns.image_names):
@@ -151,9 +152,9 @@ class CocoPanoptic(CountingSource):
                 yield row._replace(extra=(*(row.extra or (None, None)), columns.image_lines[i]))
         yield from (rejected_row(problem, part.file.split) for problem in columns.problems)
 
-    def _read(self, file: CocoFile, *, with_segments: bool = True) -> tuple[CocoColumns, _Segments]:
+    def _read(self, file: FoundFile, *, with_segments: bool = True) -> tuple[CocoColumns, _Segments]:
         url = f"{self.files_folder.url}/{file.path}"
-        columns, segments = CocoColumns(file.path, join(self.folder.url, file.images)), _Segments()
+        columns, segments = CocoColumns(file.path, join(self.folder.url, file.paths.place)), _Segments()
         counts = dict.fromkeys(("images", "annotations"), 0)
         with os_errors_as("read", url), self.files_folder.open(file.path) as opened:
             for name, record in array_items(opened, url, counts if with_segments else {"images"}):
@@ -178,7 +179,7 @@ def _row(
     numbers: dict[int, int],
 ) -> ListingRow:
     name = columns.image_names[image]
-    key, split, path = join(part.file.images, name), part.file.split, part.file.path
+    key, split, path = join(part.file.paths.place, name), part.file.split, part.file.path
     entry = images[parent_of(name)].get(posixpath.basename(name))
     if entry is None:
         message = f"{path} names the image, but it is not there; restore it, or remove its record"

@@ -1,6 +1,6 @@
 """COCO as a format: the records of images, with their annotations as objects and as classes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 import numpy as np
@@ -9,8 +9,13 @@ import pyarrow as pa
 
 from shardkit.reject_reasons import DUPLICATE_ID
 from shardkit.sources.columns import objects_field
-from shardkit.sources.formats.coco.columns import CocoColumns, annotation_name, category_of, read_coco
-from shardkit.sources.formats.format import Format, Options
+from shardkit.sources.formats.coco.columns import (
+    CocoColumns,
+    annotation_name,
+    category_of,
+    read_coco,
+)
+from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord, Object, RecordTable
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.walking import looks_like
@@ -22,6 +27,7 @@ OBJECT_FIELDS = (
     pa.field("segmentation", pa.string()),  # the source's JSON without blanks: polygons or RLE; '' for none
 )
 _COUNTED: Object = {}  # stands for an object that is in a column
+_ROWS = 1000  # of a table
 CATEGORY = "category"  # the attribute of images whose annotations are classes
 _ARRAYS = rb'"(images|annotations|categories)"\s*:\s*\['
 
@@ -32,6 +38,7 @@ class _Coco(Format):
     name = "coco"
     title = "COCO"
     has_many = True
+    names_are_below = True
     object_fields = OBJECT_FIELDS
 
     def sniff(self, head: bytes) -> bool:
@@ -40,8 +47,7 @@ class _Coco(Format):
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
         """See Format; annotations are not parsed into columns."""
-        del options
-        columns = CocoColumns(name)
+        columns = CocoColumns(name, options.get(ROOT, ""))
         for line, (_, record) in enumerate(array_items(file, name, {"images"}), 1):
             columns.add_image(record, line)
             yield from filter(None, columns.image_names)
@@ -50,39 +56,34 @@ class _Coco(Format):
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
         """See Format; several ids of one name are one class."""
-        del options
+        if options.get("classes") == "names":
+            return {}
         found = (category_of(record) for _, record in array_items(file, name, {"categories"}))
         return by_number({number: name for number, name in found if type(number) is int and isinstance(name, str)})
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; the bad records of the file follow in a record without image."""
-        columns = read_coco(file, name, name, has_boxes=options.get("boxes") != "none")
-        joined = columns.joined()
-        for i in range(len(columns.image_names)):
-            chosen = joined.order[joined.starts[i] : joined.starts[i + 1]].tolist()
-            record = _record(columns, i, chosen)
-            if record.image:
-                record.objects = [_object(columns, one) for one in chosen] if columns.has_boxes else []
-                yield record
-        yield from _problems(columns)
+        """See Format; objects are counted only."""
+        for table in self.tables(file, name, options, _ROWS):
+            yield from filter(None, table.records)
 
     def tables(self, file: BinaryIO, name: str, options: Options, rows: int) -> Iterator[RecordTable]:
-        """See Format."""
-        columns = read_coco(file, name, name)
+        """See Format; the bad records of the file follow in records without image."""
+        columns = read_coco(file, name, name, options.get(ROOT, ""), has_boxes=options.get("boxes") != "none")
         joined, type_ = columns.joined(), objects_field(OBJECT_FIELDS).type
+        starts = joined.starts.tolist()
         classes = {} if options.get("classes") == "names" else by_number(columns.categories)
         for start in range(0, len(columns.image_names), rows):
             stop = min(start + rows, len(columns.image_names))
-            records: list[ImageRecord | None] = []
-            for i in range(start, stop):
-                record = _record(columns, i, ())
-                record.objects = [_COUNTED] * int(joined.starts[i + 1] - joined.starts[i])
-                records.append(record if record.image else None)
-            chosen = joined.order[joined.starts[start] : joined.starts[stop]]
-            counts = np.diff(joined.starts[start : stop + 1])
-            yield RecordTable(records, objects_of(columns, type_, chosen, counts), classes)
-        for record in _problems(columns):
-            yield RecordTable([record], pa.array([None], type_), classes)
+            records = (_record(columns, i, joined.order[starts[i] : starts[i + 1]]) for i in range(start, stop))
+            objects = None
+            if columns.has_boxes:
+                chosen = joined.order[joined.starts[start] : joined.starts[stop]]
+                objects = objects_of(columns, type_, chosen, np.diff(joined.starts[start : stop + 1]))
+            yield RecordTable(records, objects, classes)
+        problems = [one._replace(key=one.key.removeprefix(f"{columns.url}, ")) for one in columns.problems]
+        for start in range(0, len(problems), rows):
+            some = ImageRecord(problems=problems[start : start + rows])
+            yield RecordTable([some], pa.array([None], type_) if columns.has_boxes else None, classes)
 
 
 def by_number(categories: Mapping[int, str]) -> dict[int, str]:
@@ -93,35 +94,21 @@ def by_number(categories: Mapping[int, str]) -> dict[int, str]:
     return {number: label for label, number in classes.items()}
 
 
-def _record(columns: CocoColumns, i: int, chosen: Sequence[int]) -> ImageRecord:
-    labels = dict.fromkeys(columns.categories[columns.category_ids[one]] for one in chosen)
+def _record(columns: CocoColumns, i: int, annotations: npt.NDArray[np.int64]) -> ImageRecord | None:
+    if not columns.image_names[i]:
+        return None
+    labels: dict[str, None] = {}
+    if not columns.has_boxes:
+        labels = dict.fromkeys(columns.categories[columns.category_ids[one]] for one in annotations)
     return ImageRecord(
         columns.image_names[i],
         columns.image_sizes[i],
+        [_COUNTED] * len(annotations) if columns.has_boxes else [],
         attributes={CATEGORY: [*labels]} if labels else {},
         number=columns.image_lines[i],
         bad=columns.repeated_id(i) or "",
         reason=DUPLICATE_ID,
     )
-
-
-def _problems(columns: CocoColumns) -> Iterator[ImageRecord]:
-    problems = [one._replace(key=one.key.removeprefix(f"{columns.url}, ")) for one in columns.problems]
-    if problems:
-        yield ImageRecord(problems=problems)
-
-
-def _object(columns: CocoColumns, i: int) -> Object:
-    x, y, width, height = columns.boxes[4 * i : 4 * i + 4]
-    return {
-        "bbox": [y, x, y + height, x + width],
-        "label_name": columns.categories[columns.category_ids[i]],
-        "name": annotation_name(columns.ids[i]),
-        "area": columns.areas[i],
-        "id": columns.ids[i],
-        "is_crowd": bool(columns.crowd[i]),
-        "segmentation": columns.segmentations[i],
-    }
 
 
 def objects_of(
@@ -133,7 +120,7 @@ def objects_of(
         columns: The file.
         type_: The type of the column.
         chosen: Indexes of the annotations of all rows, one row after the other.
-        counts: Number of annotations of each row; -1 for null.
+        counts: Number of annotations of each row.
     """
     boxes = np.frombuffer(columns.boxes, np.float64).reshape(-1, 4)[chosen]
     corners = np.stack([boxes[:, 1], boxes[:, 0], boxes[:, 1] + boxes[:, 3], boxes[:, 0] + boxes[:, 2]], axis=1)
@@ -148,9 +135,9 @@ def objects_of(
         pa.array(np.frombuffer(columns.crowd, np.uint8)[chosen].astype(np.bool_)),
         pa.array([columns.segmentations[i] for i in chosen.tolist()], pa.string()),
     ]
-    offsets = np.concatenate([[0], np.cumsum(np.maximum(counts, 0))]).astype(np.int32)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     structs = pa.StructArray.from_arrays(fields, fields=list(type_.value_type))
-    return pa.ListArray.from_arrays(pa.array(offsets), structs, type=type_, mask=pa.array(counts < 0))
+    return pa.ListArray.from_arrays(pa.array(offsets), structs, type=type_)
 
 
 COCO = _Coco()

@@ -120,7 +120,7 @@ def test_an_append_accepts_too_and_an_unknown_code_is_no_code(tmp_path, monkeypa
     coco(tmp_path / "new", [(3, WIDE, WIDE), (6, WIDE, WIDE), (8, WIDE, WIDE)])
     assert call("convert", "old", "out").exit_code == 0
     (tmp_path / "new" / "images").rename(tmp_path / "new" / "more")
-    result = call("append", "out", "new")
+    result = call("append", "out", "new", "--reading", "detected")
     assert result.exit_code == 2
     [line] = [one.strip() for one in result.stderr.splitlines() if "--accept" in one]
     assert call(*shlex.split(line, comments=True)[1:]).exit_code == 0
