@@ -57,6 +57,7 @@ def open_found_files(
     field: str | None = None,
     has_several: bool = False,
     gives_splits: bool = False,
+    gives_masks: bool = False,
     remark: str = "",
 ) -> ReadingSource:
     """Return the source of files of one format.
@@ -71,6 +72,7 @@ def open_found_files(
         field: What gives the classes of images; None for boxes.
         has_several: Whether an image may have several classes.
         gives_splits: Whether records give splits.
+        gives_masks: Whether records give masks in place of boxes.
         remark: What the user should know besides, beginning with ';'.
     """
     paths = files[0].paths
@@ -93,7 +95,8 @@ def open_found_files(
     reading = Reading(
         images=Images("" if root.url == opening.folder.url else root.url, unnamed="near"),
         label=None if field is None else Labels(origin, kind="classes" if has_several else "class"),
-        boxes=origin if field is None else None,
+        boxes=origin if field is None and not gives_masks else None,
+        mask=origin if gives_masks else None,
         split=Listed(splits) if splits else origin if gives_splits else None,
         without_annotation=opening.options.without_annotation or "reject",
     )

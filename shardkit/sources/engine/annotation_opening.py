@@ -9,6 +9,7 @@ from shardkit.naming import first_of, printable
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
 from shardkit.sources.engine.images import ImagePaths as Images
+from shardkit.sources.engine.mask_annotations import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord
@@ -54,7 +55,13 @@ class AnnotationOpening:
         plain = [self._file(origin, one, splits.get(one), options) for one in self.paths]
         files = tuple(self._named(kind, origin, file) for file in plain)
         origin = self._complete(origin, files)
-        driver = AnnotationDriver(
+        classes = self._classes(kind, files)
+        if kind.gives_masks:
+            completed, files, paths = with_masks(self.tree, self.folder, kind, origin, files)
+            self.images = replace(self.images, masks=paths)
+            self.reading = with_origin(self.reading, origin, completed)
+            check_classes(self.tree, classes)
+        driver = (MaskDriver if kind.gives_masks else AnnotationDriver)(
             self.tree,
             kind,
             files,
@@ -62,10 +69,10 @@ class AnnotationOpening:
             splits_of_folders=options.get(SPLITS) == "folders",
             policy=reading.without_annotation,
             unnamed_images=reading.images.unnamed,
-            class_names=self._classes(kind, files),
+            class_names=classes,
             owns_images=_own_images(kind, files),
         )
-        return driver if reading.boxes is not None else self._with_field(driver, origin)
+        return driver if reading.boxes is not None or kind.gives_masks else self._with_field(driver, origin)
 
     def _complete(self, origin: Annotation, files: Sequence[NamingFile]) -> Annotation:
         """Return the origin with how its files name images, and put it into the reading; as it is if they differ."""
@@ -154,6 +161,7 @@ def with_origin(reading: Reading, old: Annotation, new: Annotation) -> Reading:
         boxes=new if reading.boxes == old else reading.boxes,
         label=replace(label, origin=new) if label is not None and label.origin == old else label,
         split=new if reading.split == old else reading.split,
+        mask=new if reading.mask == old else reading.mask,
     )
 
 

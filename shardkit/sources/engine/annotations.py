@@ -14,6 +14,7 @@ from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJE
 from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.detection.rows import annotated_rows, detection_schema
 from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.images import ImagePaths as Images
 from shardkit.sources.engine.matching import ImageNames, Matching
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
@@ -212,11 +213,12 @@ class AnnotationDriver(Driver):
                 yield row._replace(split=part.split)
             return
         row = self._row(part, record, key, name, images.find(key) if self.owns_images else None, number)
-        if row.reason is None:
-            try:
-                row = complete(row)
-            except BadRecord as error:
-                row = rejected_row(RecordProblem(key, error.reason, f"{name}: {error}"), row.split)
+        try:
+            row = self.extended(row, part, record, images)
+            row = complete(row) if row.reason is None else row
+        except BadRecord as error:
+            message = str(error) if error.reason == LEFT_OUT else f"{name}: {error}"
+            row = rejected_row(RecordProblem(key, error.reason, message), row.split)
         if row.reason is not None:
             yield row._replace(extra=(*(None for _ in self.fields[1:]), record.number))
         elif number is not None:
@@ -253,9 +255,19 @@ class AnnotationDriver(Driver):
         message = f"{name} has {len(labels) or 'no'} classes of {self.attribute!r}; give it one"
         return rejected_row(RecordProblem(key, BAD_LABEL if labels else NO_LABEL, message), split)
 
+    def extended(self, row: ListingRow, part: NamingFile, record: ImageRecord, files: NamedFiles) -> ListingRow:
+        """Return a row with what else a record gives; raise BadRecord if that is bad."""
+        del part, record, files
+        return row
+
     def _split_of_folders(self, key: str) -> str | None:
         folders = key.split("/")[-2::-1] if self.splits_of_folders else ()
         return next(filter(None, map(split_of_folder, folders)), None)
+
+    @property
+    def places(self) -> set[str]:
+        """The folders that the files name images in."""
+        return {file.paths.place for file in self.files}
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """See Driver; the parts list the images below the folders that are theirs alone."""
@@ -263,7 +275,7 @@ class AnnotationDriver(Driver):
             if mode == "reject":
                 return None
             return unnamed_images(folder, self.keys(folder), self.unnamed_row, skipped, is_whole=self.is_whole)
-        places = {file.paths.place for file in self.files}
+        places = self.places
         if mode == "reject":
             return self._images_outside(folder, places, skipped)
         if self.is_whole:
@@ -272,7 +284,7 @@ class AnnotationDriver(Driver):
 
     def _images_outside(self, folder: Folder, places: set[str], skipped: dict[str, int]) -> Iterator[ListingRow]:
         for path, entry in () if "" in places else self.images.files(folder, skip=places):
-            yield from self._unnamed_row(None, path, entry, skipped)
+            yield from self.unnamed_row_of(None, path, entry, skipped)
 
     def _unnamed_of(
         self, folder: Folder, part: NamingFile, images: NamedFiles, skipped: dict[str, int]
@@ -283,7 +295,7 @@ class AnnotationDriver(Driver):
         is_near = self.unnamed_images != "reject"
         for path, entry in images.others() if is_near else self.images.files(folder, part.paths.place):
             if is_image(path) and path not in images.named:
-                yield from self._unnamed_row(part, path, entry, skipped)
+                yield from self.unnamed_row_of(part, path, entry, skipped)
             elif is_near and not is_image(path) and path not in self.used:
                 count_skipped(skipped, ending(path))
         if is_near and self.is_whole:
@@ -292,9 +304,9 @@ class AnnotationDriver(Driver):
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
         """See Driver."""
         del which
-        return self._unnamed_row(None, key, entry, skipped)
+        return self.unnamed_row_of(None, key, entry, skipped)
 
-    def _unnamed_row(
+    def unnamed_row_of(
         self, part: NamingFile | None, key: str, entry: Entry, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
         """Yield the row of an image that no record names, by the reading's rule; `part` is the file of its folder."""

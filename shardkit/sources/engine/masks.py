@@ -15,6 +15,7 @@ from shardkit.sources.columns import MASK_COLOURS, MASK_PATH
 from shardkit.sources.engine.facts import LEFT_OUT, Values
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
+from shardkit.sources.engine.unannotated import IGNORED
 from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
@@ -55,7 +56,7 @@ class MaskFact:
             places = self.paths.of_image(key)
             found = next(filter(None, map(files.find, places)), ())
             if not found and self.leaves_out:
-                raise BadRecord(LEFT_OUT, "images without annotation")
+                raise BadRecord(LEFT_OUT, IGNORED)
             if not found:
                 what = f"there is no {places[0]}" if places else "its path does not fit the template of images"
                 raise BadRecord(NO_LABEL, f"the image has no mask: {printable(what)}; add it, or leave the image out")

@@ -6,6 +6,7 @@ from itertools import islice
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.annotation_opening import AnnotationOpening
 from shardkit.sources.engine.annotations import AnnotationDriver
@@ -30,6 +31,7 @@ from shardkit.sources.engine.image_file_opening import ImageFileOpening
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists, open_list
+from shardkit.sources.engine.mask_annotations import MaskDriver
 from shardkit.sources.engine.masks import mask_paths, open_masks
 from shardkit.sources.engine.matching import Matching, Strip, find_matching
 from shardkit.sources.engine.source import ReadingSource
@@ -235,7 +237,7 @@ class _Binding:
 
     def _annotation_driver(self) -> AnnotationDriver | ImageFileDriver | BoxTableDriver | None:
         label = self.reading.label
-        origin = self.reading.boxes or (label.origin if label else None)
+        origin = self.reading.boxes or (label.origin if label else self.reading.mask)
         if not isinstance(origin, Annotation):
             return None
         formats = (*FORMATS, *IMAGE_FORMATS, BOX_TABLE, BOX_RECORDS)
@@ -245,6 +247,10 @@ class _Binding:
         if not origin.files:
             msg = f"{origin.format}: name its files, such as {origin.format}:annotations/*.json"
             raise CallError(msg)
+        gives_masks = origin.format in FORMATS and FORMATS[origin.format].gives_masks
+        if gives_masks != (origin is self.reading.mask):
+            what, option = ("masks", "mask") if gives_masks else ("no masks", "boxes")
+            raise CallError(f"{origin.format} gives {what}; write {named(option, f'{origin.format}:FILES')}")
         opening: AnnotationOpening | ImageFileOpening | BoxTableOpening
         if origin.format in IMAGE_FORMATS:
             lists, by_lists = self._lists_of_examples(origin)
@@ -255,6 +261,8 @@ class _Binding:
             opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
         driver = opening.driver(origin)
         self.reading = opening.reading
+        if isinstance(driver, MaskDriver):
+            self.images = driver.images
         return replace(driver, is_whole=self.is_whole)
 
     def _lists_of_examples(self, origin: Annotation) -> tuple[OfLists | None, SplitFact | None]:

@@ -25,7 +25,7 @@ from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
 from shardkit.sources.readings.flags import fact_text, folder_levels
-from shardkit.sources.readings.values import Annotation, Listed, Origin, Reading, files_of
+from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed
 from shardkit.sources.walking import files_below, is_image, join
 from shardkit.storage import Entry, Folder
@@ -262,7 +262,7 @@ class ReadingSource(Source):
             outside = Accounting(self.used)
             for path, _ in files_below(self.tree, "", (self.root,)):
                 outside.count(path, skipped)
-        for path, row in masks_without_image(self.folder, self.images):
+        for path, row in masks_without_image(self.folder, self.images) if isinstance(self.value.mask, Paired) else ():
             yield self._with_split(row)._replace(key=path)
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)

@@ -19,6 +19,7 @@ from shardkit.sources.walking import children, folders_in, is_image, join, list_
 from shardkit.storage import Entry, Folder
 
 UNNAMED = "that no annotation names"
+IGNORED = "images without annotation"
 
 
 def unnamed_images(
@@ -124,7 +125,7 @@ def without_annotation(
     if problem := unicode_problem(key):
         yield rejected_row(problem, split, entry)
     elif policy == "ignore":
-        count_skipped(skipped, "images without annotation")
+        count_skipped(skipped, IGNORED)
     elif policy == "negative" and negative:
         count_skipped(skipped, NEGATIVES)
         yield ListingRow(key, split, None, entry.num_bytes, entry.mtime_ns, extra=negative)

@@ -53,6 +53,16 @@ class Format(Protocol):
         """Yield the names of the images, as written: the cheap pass."""
         return (record.image for record in self.records(file, name, options) if record.image)
 
+    def masks(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
+        """Yield the paths of the masks, as written, if records have masks in place of objects."""
+        del file, name, options
+        return iter(())
+
+    @property
+    def gives_masks(self) -> bool:
+        """Whether records have masks in place of objects."""
+        return type(self).masks is not Format.masks
+
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
         """Return the names of classes by the numbers that give their order; {} if the file does not order them."""
         del file, name, options

@@ -39,6 +39,8 @@ class ImageRecord:
         columns: Names of what gives classes to boxes: attributes of regions, or labelling jobs.
         bad: Why the record gives no example, such as "it is no JSON object"; '' if it does.
         reason: The code of shardkit.reject_reasons for that.
+        mask: Path of the image's mask, as written; '' for none.
+        segments: The colours of the mask, as red + 256 * green + 65,536 * blue, with the class of each.
         is_skipped: Whether the record says that nobody labelled the image.
     """
 
@@ -54,6 +56,8 @@ class ImageRecord:
     columns: dict[str, None] = field(default_factory=dict)
     bad: str = ""
     reason: str = BAD_ANNOTATION
+    mask: str = ""
+    segments: list[tuple[int, str]] = field(default_factory=list)
     is_skipped: bool = False
 
     def add_line_problem(self, line: int, what: str) -> None:

@@ -1,6 +1,7 @@
 """All formats by the names that readings give them."""
 
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, KITTI, VISDRONE, WIDER_PERSON
+from shardkit.sources.formats.coco.panoptic import PANOPTIC
 from shardkit.sources.formats.coco.records import COCO
 from shardkit.sources.formats.cvat import CVAT
 from shardkit.sources.formats.format import Format
@@ -15,7 +16,8 @@ from shardkit.sources.formats.wider_face import WIDER_FACE
 from shardkit.sources.formats.yolo import YOLO
 
 # A file of these has many images, one of the others is about one.
-FORMATS: dict[str, Format] = {one.name: one for one in (COCO, CVAT, LABEL_STUDIO, BOX_JSON, BOXES, WIDER_FACE)}
+_OF_MANY: tuple[Format, ...] = (COCO, PANOPTIC, CVAT, LABEL_STUDIO, BOX_JSON, BOXES, WIDER_FACE)
+FORMATS = {one.name: one for one in _OF_MANY}
 IMAGE_FORMATS: dict[str, ImageFormat] = {
     one.name: one
     for one in (

@@ -85,12 +85,55 @@ def test_what_is_nearly_panoptic_is_rejected(what, tmp_path):
     assert [one.key for one in shardkit.open(str(tmp_path / "o"), "validation")] == ["val2017/a.jpg"]
 
 
-def test_images_that_are_missing_or_that_no_annotation_names_are_said(tmp_path):
+def test_images_that_are_missing_and_images_and_masks_that_no_annotation_names_are_said(tmp_path):
     files = tree()
     del files["val2017/b.jpg"]
-    root = write_tree(tmp_path / "s", files | {"val2017/c.jpg": picture(9), "test2017/d.jpg": picture(8)})
-    result = call("convert", str(root), str(tmp_path / "o"), "--max-rejected", "100%")
+    more = {"val2017/c.jpg": picture(9), "test2017/d.jpg": picture(8), "panoptic_val2017/c.png": png(*COLOURS)}
+    root = write_tree(tmp_path / "s", files | more)
+    stopped = call("convert", str(root), str(tmp_path / "o"))
+    assert stopped.exit_code == 1
+    assert "(1 missing, 1 no_label)" in " ".join(stopped.output.split())
+    result = call("convert", str(root), str(tmp_path / "o"), "--max-rejected", "2")
     assert result.exit_code == 0, result.stderr
-    assert "1 missing" in result.stdout + result.stderr
-    for folder in ("val2017", "test2017"):
-        assert f"1 image in {folder}/ that no annotation names" in result.stdout + result.stderr
+    assert "1 image in test2017/ that no annotation names" in result.output
+    assert "1 masks that no annotation names" in result.output
+    ignored = call("convert", str(root), str(tmp_path / "i"), "--without-annotation", "ignore", "--max-rejected", "1")
+    assert ignored.exit_code == 0, ignored.stderr
+    assert "1 images without annotation" in ignored.output
+
+
+def test_two_images_of_one_id_are_rejected_and_the_segments_land_on_none(tmp_path):
+    files = tree()
+    content = json.loads(files["panoptic_val2017.json"])
+    content["images"].append({"id": "b", "file_name": "c.jpg", "width": 3, "height": 8})
+    files |= {"panoptic_val2017.json": json.dumps(content).encode(), "val2017/c.jpg": picture(9, width=3, kind="JPEG")}
+    result = call("convert", str(write_tree(tmp_path / "s", files)), str(tmp_path / "o"), "--max-rejected", "2")
+    assert result.exit_code == 0, result.stderr
+    rejected = pq.read_table(tmp_path / "o" / "rejected.parquet").to_pylist()
+    assert {(one["key"], one["reason"]) for one in rejected} == {
+        ("val2017/b.jpg", "duplicate_id"),
+        ("val2017/c.jpg", "duplicate_id"),
+    }
+
+
+def test_a_dataset_remembers_where_masks_are_and_a_flag_says_it(tmp_path):
+    root, out = write_tree(tmp_path / "s", tree()), tmp_path / "o"
+    assert call("convert", root, out).exit_code == 0
+    assert "format: coco-panoptic" in call("info", out, "--reading").stdout
+    assert "nothing to do" in call("convert", root, out).stderr
+    facts = ["--mask", "coco-panoptic:panoptic_val2017.json", "--split", "panoptic_val2017.json=validation"]
+    stated = call("convert", root, tmp_path / "f", *facts)
+    assert stated.exit_code == 0, stated.output
+    first, second = (list(shardkit.open(str(tmp_path / name), "validation")) for name in "of")
+    masks = [[(one.key, one["segmentation_mask"]) for one in some] for some in (first, second)]
+    assert masks[0] == masks[1]
+    may = {path.replace("a.", "x.").replace("b.", "y."): data for path, data in tree().items()}
+    may["panoptic_val2017.json"] = may["panoptic_val2017.json"].replace(b'"a.', b'"x.').replace(b'"b.', b'"y.')
+    appended = call("append", out, write_tree(tmp_path / "may", may))
+    assert appended.exit_code == 0, appended.output
+    assert len(list(shardkit.open(str(out), "validation"))) == 4
+    for flag in ("--boxes", "--mask"):
+        other = {"--boxes": "coco-panoptic", "--mask": "coco"}[flag]
+        refused = call("convert", root, tmp_path / "r", flag, f"{other}:panoptic_val2017.json")
+        assert refused.exit_code == 2
+        assert f"{other} gives {'masks' if flag == '--boxes' else 'no masks'}; write " in refused.stderr

@@ -12,8 +12,8 @@ from shardkit.sources.detection.coco.files import (
     find_image_folders,
     is_coco,
 )
-from shardkit.sources.detection.coco.panoptic import open_panoptic
 from shardkit.sources.detection.found_files import open_found_files
+from shardkit.sources.formats.coco.panoptic import PANOPTIC
 from shardkit.sources.formats.coco.records import CATEGORY, COCO
 from shardkit.sources.listing import Source
 
@@ -30,7 +30,8 @@ def open_coco(opening: Opening) -> Source:
     found = find_annotation_files(folder) if json_path is None else AnnotationFiles((json_path,))
     chosen, has_boxes, remark = choose_kind(folder, found)
     if not chosen and (panoptic := [path for path in found.paths if kind_of(folder, path) is Kind.PANOPTIC]):
-        return open_panoptic(opening, panoptic)
+        root, files = find_image_folders(folder, panoptic, options, may_leave=json_path is not None)
+        return open_found_files(opening, root, PANOPTIC.name, LAYOUTS["coco"].titles[-1], files, {}, gives_masks=True)
     root, files = find_image_folders(folder, chosen or found.paths, options, may_leave=json_path is not None)
     if not chosen:
         refuse_kind(folder, found.paths[0])  # after the files' first images, which tell more if a file is damaged

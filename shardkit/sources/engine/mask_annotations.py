@@ -1,0 +1,149 @@
+"""Masks that files of annotations name: the records of images with the path of a mask and what its colours mean."""
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.images.masks import SEGMENTS
+from shardkit.naming import printable
+from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
+from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
+from shardkit.sources.engine.facts import LEFT_OUT
+from shardkit.sources.engine.mask_paths import MaskPaths
+from shardkit.sources.engine.unannotated import IGNORED, NamedFiles
+from shardkit.sources.formats.format import Format
+from shardkit.sources.formats.record import ImageRecord
+from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
+from shardkit.sources.readings.values import Annotation
+from shardkit.sources.walking import file_or_folder, is_within, join, parent_of
+from shardkit.storage import Entry, Folder
+
+_MASKS = "masks"  # the option that says where the masks of a file are
+# Where they may be: called like the file, next to it or one level higher; or next to the file.
+_PLACES = ("{dir}/{stem}", "{dir}/../{stem}", "{dir}", ".")
+_TRIED = 8  # masks that are looked up, because the first may be missing
+_MAX_CLASSES = 255  # 255 is no class
+_NO_SEGMENT = "000000ff"  # black, and the class number of pixels without a class
+
+
+@dataclass(frozen=True, slots=True)
+class MaskDriver(AnnotationDriver):
+    """Enumerates the records of files that name a mask of each image."""
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """See Driver."""
+        return (MASK_PATH, MASK_COLOURS, LINE)
+
+    def describe(self) -> str:
+        """See Driver."""
+        read = [
+            f"{printable(file.path)}, with the images in {file.paths.place or '.'}/ and the masks in "
+            f"{file.options[_MASKS] or '.'}/" + (f" as {file.split}" if file.split else "")
+            for file in self.files
+        ]
+        return f"masks from {'; '.join(read)}; note: {self.format.note}"
+
+    @property
+    def places(self) -> set[str]:
+        """See AnnotationDriver."""
+        return {place for file in self.files for place in (file.paths.place, file.options[_MASKS])}
+
+    def extended(self, row: ListingRow, part: NamingFile, record: ImageRecord, files: NamedFiles) -> ListingRow:
+        """See AnnotationDriver."""
+        mask = join(part.options[_MASKS], record.mask)
+        is_there = not record.mask or files.find(mask) is not None
+        if row.reason is not None:
+            return row
+        if not record.mask and self.policy == "ignore":
+            raise BadRecord(LEFT_OUT, IGNORED)
+        if not record.mask:
+            msg = "no annotation is of the image; add one, or remove its record"
+            raise BadRecord(NO_LABEL, msg)
+        if not is_there:
+            msg = f"its mask {printable(mask)} is not there; restore it, or remove the image's records"
+            raise BadRecord(NO_LABEL, msg)
+        numbers = {name: number for number, name in enumerate(self.class_names or ())}
+        colours = "".join(
+            f"{one & 255:02x}{one >> 8 & 255:02x}{one >> 16:02x}{numbers[name]:02x}" for one, name in record.segments
+        )
+        return row._replace(extra=(mask, SEGMENTS + colours + _NO_SEGMENT, record.number))
+
+    def unnamed_row_of(
+        self, part: NamingFile | None, key: str, entry: Entry, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """See AnnotationDriver; masks that no annotation names are counted."""
+        if self.images.masks is not None and self.images.masks.is_mask(key):
+            count_skipped(skipped, "masks that no annotation names")
+        else:
+            yield from AnnotationDriver.unnamed_row_of(self, part, key, entry, skipped)
+
+
+def with_masks(
+    tree: Folder, folder: Folder, kind: Format, origin: Annotation, files: Sequence[NamingFile]
+) -> tuple[Annotation, tuple[NamingFile, ...], MaskPaths]:
+    """Return the origin with where the masks of its files are, the files with their folders, and the paths of masks.
+
+    Raises:
+        DataError: The masks of a file are not found.
+    """
+    prefix = below(folder, tree.url) if tree.url.startswith(f"{folder.url}/") else ""
+    names = [[*islice(_names(tree, kind, file), _TRIED)] for file in files]
+    missing = ""
+    for template in [origin.options[_MASKS]] if _MASKS in origin.options else _PLACES:
+        places = [_place(template, join(prefix, file.path)) for file in files]
+        lost = [
+            i
+            for i, place in enumerate(places)
+            if not any(file_or_folder(folder, join(place, name)) is not None for name in names[i])
+        ]
+        if not lost:
+            pairs = zip(files, places, strict=True)
+            placed = tuple(replace(file, options={**file.options, _MASKS: place}) for file, place in pairs)
+            complete = replace(origin, options={**origin.options, _MASKS: template})
+            return (
+                complete,
+                placed,
+                MaskPaths(tuple(_template(file) for file in placed if file.options[_MASKS] != file.paths.place)),
+            )
+        first = printable(repr(names[lost[0]][0] if names[lost[0]] else ""))
+        missing = missing or f"{tree.url}/{files[lost[0]].path}: its first mask {first} is in none of "
+        missing += f"{', ' * missing.endswith('/')}{join(folder.url, places[lost[0]])}/"
+    raise DataError(f"{missing}; unpack the masks there, or say where they are (options: {{masks: FOLDER}})")
+
+
+def _names(tree: Folder, kind: Format, file: NamingFile) -> Iterator[str]:
+    with tree.open(file.path) as opened:
+        yield from kind.masks(opened, f"{tree.url}/{file.path}", file.options)
+
+
+def _place(template: str, path: str) -> str:
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    place = posixpath.normpath(template.replace("{dir}", parent_of(path) or ".").replace("{stem}", stem))
+    return "" if place in {".", ".."} else place.removeprefix("../")
+
+
+def _template(file: NamingFile) -> tuple[str, str]:
+    """Return the template of the masks of a file in folders of their own; without inner folders if images are there."""
+    place = file.options[_MASKS]
+    folders = "" if is_within(file.paths.place, place) else "{dir}/"
+    return join(place, f"{folders}{{stem}}.png"), "{stem}"
+
+
+def check_classes(tree: Folder, names: tuple[str, ...] | None) -> None:
+    """Check that the categories of all files are the classes of masks.
+
+    Raises:
+        DataError: The files contradict each other, or there are too many.
+    """
+    if names is None:
+        msg = f"{tree.url}: the files of masks have no categories, or different names for one id; make them agree"
+        raise DataError(msg)
+    if len(names) > _MAX_CLASSES:
+        msg = f"{tree.url}: there are {len(names):,} categories, more than the {_MAX_CLASSES} of a mask's 8 bits"
+        raise DataError(msg)
