@@ -107,6 +107,9 @@ def test_an_image_without_mask_and_a_mask_without_image_are_rejected(delivery, t
     ignored = call("convert", source, tmp_path / "i", *delivery.options, "--without-annotation", "ignore")
     assert "1 missing" in said(ignored)
     assert "no_label" not in said(ignored)
+    refused = call("convert", source, tmp_path / "r", *delivery.options, "--without-annotation", "negative")
+    assert refused.exit_code == 2
+    assert "an image without a mask can only be rejected, or ignored" in said(refused)
 
 
 def test_a_source_without_a_single_mask_stops(delivery, tmp_path):

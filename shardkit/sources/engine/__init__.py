@@ -11,7 +11,8 @@
 | `facts` | facts that are added to a row by its key: from its path, from lists and tables |
 | `masks`, `mask_paths` | the mask of an example by a template of its path, and the masks that are of no image |
 | `matching` | from the text that names an image to its key |
-| `annotations`, `annotation_opening` | `AnnotationDriver`: the records of files that name many images |
+| `annotations`, `annotation_opening`, `naming_files` | `AnnotationDriver`: the records of files that name many images |
+| `mask_annotations` | `MaskDriver`: records that name masks |
 | `unannotated` | images that no record names |
 | `accounting` | which files need no fact, and which files nothing explains |
 

@@ -7,10 +7,11 @@ from itertools import islice
 from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
 from shardkit.sources.detection.image_paths import ImagePaths
-from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
+from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.images import ImagePaths as Images
 from shardkit.sources.engine.mask_annotations import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
+from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.registry import FORMATS
@@ -60,7 +61,7 @@ class AnnotationOpening:
             completed, files, paths = with_masks(self.tree, self.folder, kind, origin, files)
             self.images = replace(self.images, masks=paths)
             self.reading = with_origin(self.reading, origin, completed)
-            check_classes(self.tree, classes)
+            check_classes(self.tree, classes, reading.without_annotation)
         driver = (MaskDriver if kind.gives_masks else AnnotationDriver)(
             self.tree,
             kind,

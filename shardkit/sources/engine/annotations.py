@@ -1,8 +1,8 @@
 """Annotations with many images in a file: the records that name the images, as what enumerates examples."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +11,11 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJECTS, UNMEASURED
-from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.detection.rows import annotated_rows, detection_schema
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.images import ImagePaths as Images
-from shardkit.sources.engine.matching import ImageNames, Matching
+from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord, RecordTable
@@ -36,25 +35,6 @@ from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _OF_SCHEMA = len(LISTING_SCHEMA)
-
-
-@dataclass(frozen=True, slots=True)
-class NamingFile:
-    """A file that names images.
-
-    Attributes:
-        path: The file, below SOURCE.
-        paths: How its paths become keys, if they are paths.
-        matching: How they name images otherwise; None if they are paths.
-        split: The split of all its images; None if the file does not give it.
-        options: Settings of the format.
-    """
-
-    path: str
-    paths: ImagePaths
-    matching: Matching | None = None
-    split: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +94,8 @@ class AnnotationDriver(Driver):
     def describe(self) -> str:
         """See Driver."""
         what = "boxes" if self.attribute is None else f"the classes of {printable(repr(self.attribute))}"
-        read = []
-        for file in self.files:
-            split = f" as {file.split}" if file.split else ""
-            place = f"{file.paths.place or '.'}/" if file.matching is None else "the folders below"
-            form = f", {file.options['form']}" if "form" in file.options else ""
-            read.append(f"{printable(file.path)}{form}, with the images in {place}{split}{file.paths.remark()}")
         note = f"; note: {self.format.note}" if self.format.note and self.attribute is None else ""
-        return f"{what} from {'; '.join(read)}{note}"
+        return f"{what} from {'; '.join(file.describe() for file in self.files)}{note}"
 
     def parts(self, folder: Folder) -> Sequence[NamingFile]:
         """See Driver; one for each file."""
@@ -137,24 +111,17 @@ class AnnotationDriver(Driver):
     def keys(self, folder: Folder) -> Iterator[str]:
         """See Driver."""
         for file in self.files:
-            key_of, url = self._key_of(folder, file), f"{self.tree.url}/{file.path}"
+            key_of, url = file.key_of(folder, self.images), f"{self.tree.url}/{file.path}"
             with os_errors_as("read", url), self.tree.open(file.path) as opened:
                 for name in self.format.names(opened, url, file.options):
                     with contextlib.suppress(BadRecord):
                         yield key_of(name)
 
-    def _key_of(self, folder: Folder, file: NamingFile) -> Callable[[str], str]:
-        if file.matching is None:
-            return file.paths.key
-        names = ImageNames(self.images.paths(folder), file.matching)
-        plain = file.paths.without_folders
-        return lambda text: (names.find(plain(text)) if text.strip() else None) or file.paths.key(text)
-
     def rows(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
         """See Driver; in the file's order, then the images that it does not name in the folders that are its own."""
-        key_of, images = self._key_of(folder, part), NamedFiles(folder)
+        key_of, images = part.key_of(folder, self.images), NamedFiles(folder)
         for record in self.records(part):
             yield from self._rows_of(record, part, key_of, images, complete, skipped)
         yield from self._unnamed_of(folder, part, images, skipped)
@@ -168,7 +135,7 @@ class AnnotationDriver(Driver):
     def _tables(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
     ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]]:
-        key_of, url = self._key_of(folder, part), f"{self.tree.url}/{part.path}"
+        key_of, url = part.key_of(folder, self.images), f"{self.tree.url}/{part.path}"
         images = NamedFiles(folder)
         with os_errors_as("read", url), self.tree.open(part.path) as opened:
             for table in self.format.tables(opened, url, part.options, num_rows) or ():

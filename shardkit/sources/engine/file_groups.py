@@ -1,11 +1,12 @@
 """Find the image of each file of annotations: by the same path below two folders, or by its name in the nearest one."""
 
 import posixpath
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from shardkit.naming import IMAGE_ENDINGS
+from shardkit.errors import CallError
+from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped, ending
@@ -213,3 +214,35 @@ class NearestImages:
         exact = posixpath.normpath(join(parent_of(path), said)) if said else ""
         found = [exact] if exact in self.images else self._names.of_file(path, said)
         return found[0] if len(found) == 1 else None
+
+
+def check_file(tree: Folder, path: str) -> None:
+    """Check that a file of a reading is there.
+
+    Raises:
+        CallError: It is not.
+    """
+    found = tree.stat(path)
+    if found is None or found.is_folder:
+        msg = f"{tree.url}: there is no file {printable(path)}, which the reading names"
+        raise CallError(msg)
+
+
+def files_of_globs(tree: Folder, globs: Sequence[str]) -> list[str]:
+    """Return the files of some globs.
+
+    Raises:
+        CallError: A glob matches none.
+    """
+    paths: list[str] = []
+    for text in globs:
+        if not is_glob(text):
+            check_file(tree, text)
+            paths.append(text)
+            continue
+        glob = IgnoreGlob(f"/{text.lstrip('/')}")
+        matching = [path for path, _ in files_below(tree, "") if glob.matches(path)]
+        if not matching:
+            raise CallError(f"{tree.url}: no file matches {printable(text)}, which the reading names")
+        paths += matching
+    return list(dict.fromkeys(paths))

@@ -10,12 +10,14 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.images.masks import SEGMENTS
 from shardkit.naming import printable
+from shardkit.options.values import Missing
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.columns import LINE, MASK_COLOURS, MASK_PATH
-from shardkit.sources.engine.annotations import AnnotationDriver, NamingFile
+from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.mask_paths import MaskPaths
-from shardkit.sources.engine.unannotated import IGNORED, NamedFiles
+from shardkit.sources.engine.naming_files import NamingFile
+from shardkit.sources.engine.unannotated import IGNORED, NamedFiles, check_policy_of_masks
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
@@ -42,11 +44,7 @@ class MaskDriver(AnnotationDriver):
 
     def describe(self) -> str:
         """See Driver."""
-        read = [
-            f"{printable(file.path)}, with the images in {file.paths.place or '.'}/ and the masks in "
-            f"{file.options[_MASKS] or '.'}/" + (f" as {file.split}" if file.split else "")
-            for file in self.files
-        ]
+        read = [file.describe(f" and the masks in {file.options[_MASKS] or '.'}/") for file in self.files]
         return f"masks from {'; '.join(read)}; note: {self.format.note}"
 
     @property
@@ -135,12 +133,14 @@ def _template(file: NamingFile) -> tuple[str, str]:
     return join(place, f"{folders}{{stem}}.png"), "{stem}"
 
 
-def check_classes(tree: Folder, names: tuple[str, ...] | None) -> None:
-    """Check that the categories of all files are the classes of masks.
+def check_classes(tree: Folder, names: tuple[str, ...] | None, policy: Missing) -> None:
+    """Check that the categories of all files are the classes of masks, and what happens to images without one.
 
     Raises:
+        CallError: Images without a mask are to be negatives.
         DataError: The files contradict each other, or there are too many.
     """
+    check_policy_of_masks(policy)
     if names is None:
         msg = f"{tree.url}: the files of masks have no categories, or different names for one id; make them agree"
         raise DataError(msg)

@@ -9,13 +9,12 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError
 from shardkit.images.masks import BLACK_AND_WHITE
 from shardkit.naming import printable
-from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL
 from shardkit.sources.columns import MASK_COLOURS, MASK_PATH
 from shardkit.sources.engine.facts import LEFT_OUT, Values
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_paths import FilesOfFolders, MaskPaths
-from shardkit.sources.engine.unannotated import IGNORED
+from shardkit.sources.engine.unannotated import IGNORED, check_policy_of_masks
 from shardkit.sources.formats.palettes import read_palette
 from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
@@ -109,9 +108,8 @@ def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Readin
         )
         raise DataError(msg)
     leaves_out = reading.without_annotation == "ignore"
-    if reading.without_annotation == "negative" and reading.boxes is None:
-        msg = f"{named('without_annotation', 'negative')}: an image without a mask can only be rejected, or ignored"
-        raise CallError(msg)
+    if reading.boxes is None:
+        check_policy_of_masks(reading.without_annotation)
     palette = origin.palette or (TWO_COLOURS if are_black_and_white(folder, first) else NUMBERS)
     reading = replace(reading, mask=replace(origin, palette=palette))
     if not origin.file:

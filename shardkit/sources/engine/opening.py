@@ -1,6 +1,5 @@
 """Open a reading: complete it by looking at its label files, and bind it to a folder."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -27,6 +26,7 @@ from shardkit.sources.engine.facts import (
     no_split,
     text_feature,
 )
+from shardkit.sources.engine.file_groups import check_file, files_of_globs
 from shardkit.sources.engine.image_file_opening import ImageFileOpening
 from shardkit.sources.engine.image_files import ImageFileDriver
 from shardkit.sources.engine.images import ImagePaths
@@ -38,6 +38,7 @@ from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.engine.tree_with_records import TreeWithRecords
+from shardkit.sources.engine.unannotated import unlabelled_globs
 from shardkit.sources.formats.registry import BOX_RECORDS, BOX_TABLE, FORMATS, IMAGE_FORMATS
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
@@ -53,7 +54,7 @@ from shardkit.sources.readings.values import (
     Reading,
     files_of,
 )
-from shardkit.sources.walking import files_below, is_folder
+from shardkit.sources.walking import is_folder
 from shardkit.storage import Folder, open_folder
 
 _UNNAMED = "images that no list of splits names"
@@ -135,26 +136,8 @@ class _Binding:
             self.is_strict,
             remark,
             classes,
-            unlabelled=self._unlabelled(),
+            unlabelled=unlabelled_globs(self.tree, self.reading),
         )
-
-    def _unlabelled(self) -> tuple[IgnoreGlob, ...]:
-        """Return the globs of the images that have no label on purpose.
-
-        Raises:
-            CallError: The label of such an image cannot be marked as missing.
-        """
-        globs, label = self.reading.images.unlabelled, self.reading.label
-        others = {"boxes": self.reading.boxes, "a mask": self.reading.mask}
-        found = [what for what, origin in others.items() if origin is not None]
-        found += ["numbers for regression"] if label and label.kind == "number" else [] if label else ["no label"]
-        if globs and found:
-            msg = (
-                f"{self.tree.url}: `images: unlabelled` marks images without a class among images that have one or "
-                f"several, and these have {found[0]}; leave such images out with `exclude`"
-            )
-            raise CallError(msg)
-        return tuple(map(IgnoreGlob, globs))
 
     def _used(self) -> tuple[str, ...]:
         """Return the globs of the files of all facts, below SOURCE."""
@@ -178,7 +161,7 @@ class _Binding:
         if label is not None:
             # A path always has a name; a record may have none.
             is_of_path = isinstance(label.origin, PathPart | PathRegex | Constant)
-            unlabelled = self._unlabelled() if is_of_path else ()
+            unlabelled = unlabelled_globs(self.tree, self.reading) if is_of_path else ()
             source = self._by_key(label.origin, "label")
             if label.names and isinstance(label.origin, PathPart | PathRegex):
                 source = named = NamedNumbers.open(self.tree, label, source)
@@ -229,7 +212,8 @@ class _Binding:
         raise CallError(msg)
 
     def _columns(self, origin: Column, what: str) -> OfTables:
-        opening = TableOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
+        paths = files_of_globs(self.tree, origin.files)
+        opening = TableOpening(self.tree, self.folder, self.images, self.reading, paths)
         tables = opening.open(origin, what)
         self.reading = opening.reading
         rest = Constant(origin.rest) if isinstance(origin.rest, str) else origin.rest
@@ -256,9 +240,10 @@ class _Binding:
             lists, by_lists = self._lists_of_examples(origin)
             opening = ImageFileOpening(self.tree, self.folder, self.images, self.reading, lists, by_lists)
         elif origin.format in {BOX_TABLE, BOX_RECORDS}:
-            opening = BoxTableOpening(self.tree, self.folder, self.reading, self._files(origin.files))
+            opening = BoxTableOpening(self.tree, self.folder, self.reading, files_of_globs(self.tree, origin.files))
         else:
-            opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, self._files(origin.files))
+            paths = files_of_globs(self.tree, origin.files)
+            opening = AnnotationOpening(self.tree, self.folder, self.images, self.reading, paths)
         driver = opening.driver(origin)
         self.reading = opening.reading
         if isinstance(driver, MaskDriver):
@@ -285,7 +270,7 @@ class _Binding:
 
     def _lists(self, origin: Listed) -> OfLists:
         for path in origin.lists:
-            self._check_file(path)
+            check_file(self.tree, path)
         tables = tuple(open_list(self.tree, path, origin.names) for path in origin.lists if origin.names)
         matching = Matching(origin.match or "path", origin.fold, origin.base)
         strip, rest = Strip.parse(origin.strip), origin.rest
@@ -298,28 +283,3 @@ class _Binding:
         texts = {"": [strip.of(line.text) for line in islice(lists.lines(), NUM_SAMPLED)]}
         found = find_matching(texts, lambda: self.images.paths(self.folder), [origin.base], None, fold=origin.fold)
         return replace(lists, matching=found[""].matching)
-
-    def _check_file(self, path: str) -> None:
-        found = self.tree.stat(path)
-        if found is None or found.is_folder:
-            msg = f"{self.tree.url}: there is no file {printable(path)}, which the reading names"
-            raise CallError(msg)
-
-    def _files(self, globs: Sequence[str]) -> list[str]:
-        """Return the files of some globs.
-
-        Raises:
-            CallError: A glob matches none.
-        """
-        paths: list[str] = []
-        for text in globs:
-            if not any(char in text for char in "*?["):
-                self._check_file(text)
-                paths.append(text)
-                continue
-            glob = IgnoreGlob(f"/{text.lstrip('/')}")
-            matching = [path for path, _ in files_below(self.tree, "") if glob.matches(path)]
-            if not matching:
-                raise CallError(f"{self.tree.url}: no file matches {printable(text)}, which the reading names")
-            paths += matching
-        return list(dict.fromkeys(paths))

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from shardkit.errors import CallError
 from shardkit.options.values import Missing
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import (
     NEGATIVES,
     ListingRow,
@@ -14,6 +16,7 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
+from shardkit.sources.readings.values import Reading
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images
 from shardkit.sources.walking import children, folders_in, is_image, join, list_if_allowed, parent_of
 from shardkit.storage import Entry, Folder
@@ -51,6 +54,17 @@ def unnamed_images(
     if is_whole:
         inner = [join(place, name) for place in places for name in folders_in(folder, place)]
         count_others(folder, ["", *inner], places, skipped, why)
+
+
+def check_policy_of_masks(policy: Missing) -> None:
+    """Check what happens to images without a mask.
+
+    Raises:
+        CallError: They are to be negatives.
+    """
+    if policy == "negative":
+        msg = f"{named('without_annotation', 'negative')}: an image without a mask can only be rejected, or ignored"
+        raise CallError(msg)
 
 
 class NamedFiles:
@@ -132,3 +146,22 @@ def without_annotation(
     else:
         ways = f"{named('without_annotation', 'negative')} takes it as one without objects"
         yield rejected_row(RecordProblem(key, NO_LABEL, f"{what}; {ways}"), split, entry)
+
+
+def unlabelled_globs(tree: Folder, reading: Reading) -> tuple[IgnoreGlob, ...]:
+    """Return the globs of the images of a reading that have no label on purpose.
+
+    Raises:
+        CallError: The label of such an image cannot be marked as missing.
+    """
+    globs, label = reading.images.unlabelled, reading.label
+    others = {"boxes": reading.boxes, "a mask": reading.mask}
+    found = [what for what, origin in others.items() if origin is not None]
+    found += ["numbers for regression"] if label and label.kind == "number" else [] if label else ["no label"]
+    if globs and found:
+        msg = (
+            f"{tree.url}: `images: unlabelled` marks images without a class among images that have one or several, and "
+            f"these have {found[0]}; leave such images out with `exclude`"
+        )
+        raise CallError(msg)
+    return tuple(map(IgnoreGlob, globs))

@@ -100,6 +100,9 @@ def test_images_that_are_missing_and_images_and_masks_that_no_annotation_names_a
     ignored = call("convert", str(root), str(tmp_path / "i"), "--without-annotation", "ignore", "--max-rejected", "1")
     assert ignored.exit_code == 0, ignored.stderr
     assert "1 images without annotation" in ignored.output
+    refused = call("convert", str(root), str(tmp_path / "r"), "--without-annotation", "negative")
+    assert refused.exit_code == 2
+    assert "an image without a mask can only be rejected, or ignored" in refused.output
 
 
 def test_two_images_of_one_id_are_rejected_and_the_segments_land_on_none(tmp_path):
