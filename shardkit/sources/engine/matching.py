@@ -10,7 +10,7 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.values import Match
 from shardkit.sources.listing import ending
-from shardkit.sources.name_index import name_key, written_path
+from shardkit.sources.name_index import name_key, without_file_ending, written_path
 from shardkit.sources.tables.images.prefixes import PathPrefix, replace_prefix
 from shardkit.sources.walking import join
 
@@ -49,8 +49,8 @@ class Matching:
             path = posixpath.normpath(join(self.base, path))
         elif self.match in {"name", "stem"}:
             path = posixpath.basename(path)
-        if self.match == "stem" and ending(path) in IMAGE_ENDINGS:
-            path = posixpath.splitext(path)[0]
+        if self.match == "stem":  # a list may name 1.jpg by its 1.xml
+            path = posixpath.splitext(path)[0] if ending(path) in IMAGE_ENDINGS else without_file_ending(path)
         return name_key(path) if self.fold else path
 
     def of_image(self, path: str) -> Iterator[str]:

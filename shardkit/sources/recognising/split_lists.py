@@ -22,11 +22,12 @@ from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
 from shardkit.sources.readings.values import Column, Listed, below
-from shardkit.sources.recognising.listed_splits import ListedSplits, SplitList
+from shardkit.sources.recognising.split_list import SplitList
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.tables.layout import relative
 from shardkit.sources.tables.split_words import is_split_column, split_of_file, split_of_value
 from shardkit.sources.unlisted_images import NamedImages
+from shardkit.sources.walking import join
 
 _LISTED = 10_000  # rows at once
 _MAX_FOLDS = 4  # that a refusal names
@@ -51,12 +52,13 @@ def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNa
     if not found:
         return source
     holds_all = source.takes_splits and source.label_files == ()
+    rows = None
     if not (holds_all and all(names.tells_apart(one.num_parts, has_ending=one.has_ending) for one in found.values())):
-        keys = _undivided_keys(source, above)
-        if keys is None:
+        rows = _rows(source, above)
+        if not rows["split"].null_count:
             return source
-        found = {path: one for path, one in found.items() if _names_some(path, one, keys, names, opening)}
-    return _divided(source, found, above, opening) if found else source
+        found = {path: one for path, one in found.items() if _names_some(path, one, rows["key"], names, opening)}
+    return _divided(source, found, above, opening, rows) if found else source
 
 
 def _above(source: Source, opening: Opening) -> str:
@@ -78,10 +80,8 @@ def split_list(one: NamingFile, opening: Opening) -> SplitList | None:
     others = [i for i in one.others if i not in of_splits and not repeats_folders(one, i)]
     if not of_splits and one.may_be_labels(others) and opening.options.layout != "class-folders":
         return None
-    entry = opening.folder.stat(one.path)
     return SplitList(
         file=one.file,
-        stamp=(entry.num_bytes, entry.mtime_ns) if entry else (0, 0),
         column=one.column,
         split=None if of_splits else split,
         split_column=of_splits[0] if of_splits else -1,
@@ -113,18 +113,17 @@ def repeats_folders(one: NamingFile, column: int) -> bool:
     return False
 
 
-def _undivided_keys(source: Source, above: str) -> pa.ChunkedArray | None:
-    """Return the paths below SOURCE of the images that a source lists; None if all of them have a split."""
-    chunks = [pa.array([], pa.string())]
-    num_undivided = 0
+def _rows(source: Source, above: str) -> pa.Table:
+    """Return the images that a source lists: their paths below SOURCE, and the splits that folders give them."""
+    tables = [pa.table({"key": pa.array([], pa.string()), "split": pa.array([], pa.string())})]
     for part in source.parts():
         for listing in source.list_part(part, _LISTED):
             rows = listing.table().select(["key", "split", "reason"])
             good = rows.filter(pc.is_null(rows["reason"]))
-            num_undivided += good["split"].null_count
             keys = good["key"].cast(pa.string())
-            chunks += (pc.binary_join_element_wise(above, keys, "/") if above and len(keys) else keys).chunks
-    return pa.chunked_array(chunks) if num_undivided else None
+            paths = pc.binary_join_element_wise(above, keys, "/") if above and len(keys) else keys
+            tables.append(pa.table({"key": paths, "split": good["split"].cast(pa.string())}))
+    return pa.concat_tables(tables)
 
 
 def _names_some(path: str, one: SplitList, keys: pa.ChunkedArray, names: ImageNames, opening: Opening) -> bool:
@@ -165,7 +164,9 @@ def _ambiguous(path: str, one: SplitList, keys: Sequence[str], opening: Opening)
     return RefusalError(problem, remedy=f"{remedy} wanted")
 
 
-def _divided(source: Source, lists: dict[str, SplitList], above: str, opening: Opening) -> Source:
+def _divided(
+    source: Source, lists: dict[str, SplitList], above: str, opening: Opening, rows: pa.Table | None
+) -> Source:
     chosen = _without_whole(lists)
     by_split: dict[str, list[str]] = {}
     for path, one in chosen.items():
@@ -173,24 +174,31 @@ def _divided(source: Source, lists: dict[str, SplitList], above: str, opening: O
     if any(len(paths) > 1 for paths in by_split.values()) or ("" in by_split and len(by_split) > 1):
         raise _several(chosen, opening)
     has_rest = "" not in by_split and "train" not in by_split
-    found = innermost(source)
-    if (
-        isinstance(found, ReadingSource)
-        and found.value.split is None
-        and found.tree.url.startswith(opening.folder.url)
-        and (
-            origin := _origin([*chosen.values()], above, has_rest=has_rest, names_masks=found.images.masks is not None)
-        )
-    ):
+    found, other = innermost(source), None if rows is None else _divided_otherwise(rows, [*chosen.values()])
+    if isinstance(found, ReadingSource) and found.tree.url.startswith(opening.folder.url) and other is None:
+        names_masks = found.images.masks is not None
+        origin = _origin([*chosen.values()], above, has_rest=has_rest, names_masks=names_masks)
         value = below(found.value, relative(opening.folder, found.tree))
         images = value.images if has_rest else replace(value.images, unnamed="ignore")
         reading = replace(value, images=images, split=origin)
         return replaced(source, open_reading(opening, reading, name=found.name, is_strict=False, remark=found.remark))
-    return ListedSplits(source.folder, source, tuple(chosen.values()), above, has_rest)
+    raise _not_all(chosen, other, opening)
 
 
-def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_masks: bool) -> Listed | Column | None:
-    """Return lists of splits as an origin; None if their names begin in several ways.
+def _divided_otherwise(rows: pa.Table, lists: Sequence[SplitList]) -> str | None:
+    """Return an image that its folder puts into a split where no list does; None if there is none."""
+    divided = rows.filter(pc.is_valid(rows["split"]))
+    paths, splits = divided["key"].to_pylist(), np.array(divided["split"].to_pylist(), object)
+    agree = np.zeros(len(paths), bool)
+    for one in lists:
+        ends = [one.end_of(path) for path in paths]
+        for split, named_ends in one.named().items():
+            agree |= NamedImages(named_ends).contain(ends) & (splits == split)
+    return next((path for path, does in zip(paths, agree.tolist(), strict=True) if not does), None)
+
+
+def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_masks: bool) -> Listed | Column:
+    """Return lists of splits as an origin.
 
     Args:
         lists: The lists.
@@ -199,16 +207,12 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
         names_masks: Whether names may be those of masks, with another ending than the image's.
     """
     first = lists[0]
-    is_name = first.has_ending and not names_masks
-    match: Match = "end" if first.num_parts > 1 else "name" if is_name else "stem"
-    begins = {one.begin_of(text) for one in lists for text in one.texts()} if match == "end" else {""}
-    if len(begins) > 1 or any(one.num_parts != first.num_parts for one in lists):
-        return None
-    [begin] = begins
-    after = next((text[len(begin) :].lstrip("/") for one in lists for text in one.texts()), "")
-    if match == "end" and root and after.startswith(f"{root}/"):
-        begin = f"{begin}/{root}" if begin else root
-    strip = (f"{begin}=",) if begin.strip("/") else ()
+    is_deep = any(one.num_parts > 1 for one in lists)
+    match: Match = "end" if is_deep else "name" if first.has_ending and not names_masks else "stem"
+    begins = {one.begin_of(text): one.after(text) for one in lists for text in one.texts()} if is_deep else {}
+    if root:
+        begins = {join(begin, root if end.startswith(f"{root}/") else ""): end for begin, end in begins.items()}
+    strip = tuple(f"{begin}=" for begin in sorted(begins, key=len, reverse=True) if begin.strip("/"))
     rest = "train" if has_rest else None
     columns = first.file.columns
     if first.split is not None:
@@ -253,3 +257,12 @@ def _several(lists: dict[str, SplitList], opening: Opening) -> RefusalError:
     problem = f"{place.shown}: {len(lists)} lists give splits, such as {shown}"
     remedy = f"hide those that do not divide the images with {named('ignore')}"
     return RefusalError(problem, commands, remedy=remedy)
+
+
+def _not_all(lists: dict[str, SplitList], other: str | None, opening: Opening) -> RefusalError:
+    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
+    shown = " and ".join(map(printable, [*lists][:2]))
+    of = "its layout gives them otherwise" if other is None else f"its folder gives one to {printable(other)}"
+    problem = f"{place.shown}: {shown} give splits to some images, and {of}"
+    change = place.without([*lists], "all images, without the splits of these lists", files=True)
+    return RefusalError(problem, [change], remedy="name all images in the lists, each in the split of its folder")
