@@ -4,57 +4,20 @@ A layout lists the folders that its label files lead to. A test set without labe
 name, is next to them. The walk skips folders that a part lists itself, so that none is listed twice, and opens no file.
 """
 
-import abc
 import hashlib
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.listing import Listing, ListingRow, Source, batched, ending
+from shardkit.sources.listing import ending
 from shardkit.sources.walking import ancestors, are_of_dataset, children, join, list_if_allowed, parent_of
 from shardkit.storage import Folder
 
 FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together
-
-
-@dataclass(frozen=True, slots=True)
-class UnlistedImages:
-    """The part that counts the images that no other part lists."""
-
-
-class CountingSource(Source):
-    """A source of which the part UnlistedImages counts the images that its other parts do not list."""
-
-    __slots__ = ()
-
-    @abc.abstractmethod
-    def rows(self, part: Any, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of another part, in a fixed order.
-
-        Args:
-            part: The part.
-            skipped: Counts of skipped files, to which the iterator adds.
-        """
-
-    @abc.abstractmethod
-    def count_unlisted(self) -> dict[str, int]:
-        """Return numbers of images that no part lists, by a phrase for the user."""
-
-    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See Source."""
-        is_count = isinstance(part, UnlistedImages)
-        skipped = self.count_unlisted() if is_count else {}
-        yield from batched(self.schema, () if is_count else self.rows(part, skipped), batch_rows, skipped)
-
-
-def images_count(count: int, what: str) -> dict[str, int]:
-    """Return a number of images by its phrase, such as ``images that no list names``; {} for none."""
-    return {f"{_images(count)} {what}": count} if count else {}
 
 
 def _images(count: int) -> str:

@@ -67,13 +67,11 @@ class AdjacentTables:
 
     Attributes:
         naming: Tables that name images and have labels.
-        without_labels: Tables that name images and have no labels, as a test set's.
         unrelated: Tables that name no image.
         unusable: Tables that cannot be read, or name images on the Web.
     """
 
     naming: tuple[AdjacentTable, ...] = ()
-    without_labels: tuple[AdjacentTable, ...] = ()
     unrelated: tuple[AdjacentTable, ...] = ()
     unusable: tuple[AdjacentTable, ...] = ()
 

@@ -61,9 +61,8 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
     naming = [table for table in tables if table.image_column]
-    without = [table for table in naming if _has_no_labels(table, naming)]
-    rest = tuple(table for table in naming if table not in without)
-    return AdjacentTables(rest, tuple(without), tuple(unrelated), tuple(unusable))
+    rest = tuple(table for table in naming if not _has_no_labels(table, naming))
+    return AdjacentTables(rest, tuple(unrelated), tuple(unusable))
 
 
 def _may_be_table(folder: Folder, name: str) -> bool:

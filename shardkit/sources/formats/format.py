@@ -22,14 +22,12 @@ class Format(Protocol):
         title: As in messages.
         noun: What messages call a record.
         note: What the user should know about what is read; '' for nothing.
-        has_many: Whether one file has many images; else each file is about one.
         names_are_below: Whether names of images never lead above the folder that they start at.
         object_fields: Further fields of each object.
     """
 
     name: str
     title: str
-    has_many: bool
     noun: str = "record"
     note: str = ""
     names_are_below: bool = False

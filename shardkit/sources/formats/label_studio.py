@@ -251,7 +251,6 @@ class _LabelStudio(Format):
     name = "label-studio"
     title = "Label Studio's export"
     noun = "task"
-    has_many = True
 
     def sniff(self, head: bytes) -> bool:
         """See Format."""

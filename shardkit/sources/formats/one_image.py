@@ -51,8 +51,6 @@ class ImageFormat:
     numbers_classes: bool = False
     max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
 
-    has_many = False
-
     def sniff(self, head: bytes) -> bool:
         """See Format."""
         return self.is_head(head)

@@ -33,7 +33,6 @@ class _WiderFace(Format):
     name = "wider-face"
     title = "WIDER FACE's list"
     noun = "line"
-    has_many = True
     object_fields = tuple(pa.field(name, pa.int64()) for name in _ATTRIBUTES)
     note = "one class, 'face'"
 

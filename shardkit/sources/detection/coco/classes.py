@@ -6,7 +6,7 @@ iNaturalist has COCO's format without boxes. Read as boxes, its images would all
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NoReturn
 
@@ -14,7 +14,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.detection.coco.files import AnnotationFiles
 from shardkit.sources.json_stream import BLOCK
-from shardkit.sources.walking import children, join, parent_of, read_head
+from shardkit.sources.walking import read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
 Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
@@ -103,18 +103,6 @@ def ids_disagree(folder: Folder, paths: Sequence[str]) -> bool:
             if any(names.setdefault(number, name) != name for number, name in ids.items()):
                 return True
     return False
-
-
-def scanned(folder: Folder, images: str, names: Iterable[str]) -> tuple[Folders, list[str]]:
-    """Return the files of the folders that the names lead to, and the paths of the folders in these folders."""
-    # One listing of a folder costs far less on a remote store than a request for each image.
-    wanted = sorted({parent_of(name) for name in names if name})
-    files, inner = Folders(), list[str]()
-    for path in wanted:
-        entries = children(folder, join(images, path))
-        files[path] = {entry.name: entry for entry in entries if not entry.is_folder}
-        inner += [join(images, path, entry.name) for entry in entries if entry.is_folder]
-    return files, inner
 
 
 def choose_kind(folder: Folder, found: AnnotationFiles) -> tuple[tuple[str, ...], bool, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import split_of_folder
 from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.folders.split_folders import may_mean_split
 from shardkit.sources.listing import ending
@@ -21,7 +21,6 @@ _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
 _IMAGES = ("jpegimages", "images")
 _LISTS = {"train": "train", "val": "validation", "test": "test"}
 _WHOLE_LIST = "trainval"
-IN_NO_LIST = "(in no list of a split)"  # how images of a source with lists are counted if no list names them
 
 
 class ListEntry(NamedTuple):
@@ -161,11 +160,3 @@ def read_lists(folder: Folder, path: str) -> dict[str, list[ListEntry]]:
             if stem := line.strip():
                 splits.setdefault(stem, []).append(ListEntry(split, f"{join(path, name)}, line {number}"))
     return splits
-
-
-def split_in_lists(entries: list[ListEntry]) -> tuple[str | None, str | None]:
-    """Return the split that the lists give an image; if they give two, None and the message of NO_SPLIT."""
-    if len({entry.split for entry in entries}) > 1:
-        lines = " and ".join(printable(entry.line) for entry in entries)
-        return None, f"it is in two splits: {lines}; leave it in one"
-    return entries[0].split, None

@@ -60,12 +60,6 @@ class Part:
         )
 
     @property
-    def mask_names(self) -> str:
-        """What the names of the masks look like; '' if they have the usual names."""
-        ends = self.mask_suffix + self.mask_ending
-        return f"{self.mask_prefix}*{ends}" if self.mask_prefix or ends else ""
-
-    @property
     def is_cityscapes(self) -> bool:
         """Whether the dataset is Cityscapes, whose class numbers are known."""
         return self.images.startswith(f"{CITY_IMAGES}/") and bool(self.mask_suffix)

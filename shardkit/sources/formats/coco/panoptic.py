@@ -60,7 +60,6 @@ class _Panoptic(Format):
     name = "coco-panoptic"
     title = "COCO panoptic"
     note = "masks of categories, whose segments are not told apart; pixels without a segment are 255"
-    has_many = True
     names_are_below = True
 
     def sniff(self, head: bytes) -> bool:

@@ -37,7 +37,6 @@ class _Coco(Format):
 
     name = "coco"
     title = "COCO"
-    has_many = True
     names_are_below = True
     object_fields = OBJECT_FIELDS
 

@@ -18,7 +18,6 @@ class _Boxes(Format):
 
     name = "boxes"
     title = "boxes"
-    has_many = True
 
     def sniff(self, head: bytes) -> bool:
         """See Format; no file says that it is of this format."""

@@ -65,7 +65,6 @@ class JsonFormat:
 
     name = "box-json"
     noun = "record"
-    has_many = True
     object_fields = ()
 
     @property
@@ -218,7 +217,6 @@ class _BoxJson(Format):
 
     name = "box-json"
     title = "JSON of boxes"
-    has_many = True
 
     def sniff(self, head: bytes) -> bool:
         """See Format."""
