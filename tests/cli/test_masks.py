@@ -147,6 +147,7 @@ BY_NUMBER = {  # file: its text
     "classes.json": '{"1": "rose", "2": "lily", "3": "tulip"}',
     "label_map.json": '{"background": 0, "rose": 1, "lily": 2, "tulip": 3}',
     "masks/classes.txt": "0 background\n1 rose\n2 lily\n3 tulip\n",
+    "images/_classes.csv": "Pixel Value, Class\n0, background\n1, rose\n2, lily\n3, tulip\n",  # Roboflow
 }
 
 
@@ -194,7 +195,8 @@ def test_a_list_of_names_for_masks_is_named_as_unused_and_used_by_the_printed_op
 @pytest.mark.parametrize(
     ("file", "text", "values", "why"),
     [
-        ("classes.txt", "rose\nlily\ntulip\n", (1, 3), "it names the numbers up to 2, and the masks have 3"),
+        ("codes.txt", "rose\nlily\ntulip\n", (1, 3), "it does not say which number each of its 3 names has"),
+        ("colour_classes.csv", "name,r,g,b\nbg,0,0,0\nrose,9,9,9\n", (1, 3), "it names colours, and the masks have"),
         ("classes.json", '{"1": "rose", "2": "lily"}', (1, 3), "it names the numbers up to 2, and the masks have 3"),
         ("classes.txt", "0 none\n1 rose\n", (255, 0), "the masks are black and white; --classes FILE names"),
     ],
@@ -205,6 +207,15 @@ def test_names_that_do_not_fit_the_numbers_of_masks_are_named_as_unused(file, te
     assert converted.exit_code == 0, converted.output
     assert f"note: {file} names classes, and is not used: {why}" in said(converted)
     assert "rose" not in class_names(out)
+
+
+def test_two_files_that_name_other_classes_are_named_as_unused(tmp_path):
+    source = with_names(tmp_path / "s", "images/_classes.csv", BY_NUMBER["images/_classes.csv"])
+    write_tree(source, {"masks/_classes.csv": b"0, none\n1, oak\n2, elm\n3, fir\n"})
+    converted = call("convert", source, tmp_path / "out")
+    why = "masks/_classes.csv names others; correct one, or move it away"
+    assert f"note: images/_classes.csv names classes, and is not used: {why}" in said(converted)
+    assert class_names(tmp_path / "out") == ["0", "1", "2", "3"]
 
 
 def test_a_mask_with_a_number_that_a_reading_does_not_name_is_refused(tmp_path):

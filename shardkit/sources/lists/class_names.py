@@ -15,6 +15,8 @@ _FILE = re.compile(
     re.IGNORECASE,
 )
 _INTEGER = re.compile(r"\d+")
+_NUMBER_FIRST = re.compile(r"(\d+)(?:[:,.]*\s+|,)\s*(\S.*?)\s*")
+_NUMBER_LAST = re.compile(r"\s*(\S.*?)(?:[:,]*\s+|,)\s*(\d+)")
 _WNID = re.compile(r"n\d{8}")
 _IN_LETTER_FOLDER = re.compile(r"/([a-z])/(\1.*)", re.IGNORECASE)  # Places365: /a/airfield
 _MAX_CLASSES = 100_000
@@ -87,12 +89,10 @@ def numbered_names(folder: Folder, path: str) -> dict[int, str]:
 
 
 def _numbered(line: str) -> tuple[int, str] | None:
-    """Return a line's number and name: ``0 cat``, ``0: cat`` or ``cat 0``."""
-    first, _, rest = line.replace("\t", " ").partition(" ")
-    if rest and _INTEGER.fullmatch(first.rstrip(":,.")):
-        return int(first.rstrip(":,.")), rest.strip()
-    start, _, last = line.replace("\t", " ").rpartition(" ")
-    return (int(last), start.strip().rstrip(":,")) if start and _INTEGER.fullmatch(last) else None
+    """Return a line's number and name: ``0 cat``, ``0: cat``, ``0,cat``, ``cat 0`` or ``cat,0``."""
+    if found := _NUMBER_FIRST.fullmatch(line):
+        return int(found[1]), found[2]
+    return (int(found[2]), found[1]) if (found := _NUMBER_LAST.fullmatch(line)) else None
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:

@@ -2,17 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from shardkit.errors import DataError
-from shardkit.sources.lists.class_names import find_class_names, first_label, is_names_file, numbered_names, read_names
+from shardkit.sources.lists.class_names import find_class_names, first_label, numbered_names, read_names
 from shardkit.sources.tables.formats.opening import read_prefix
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.numbers import number_of
 from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.walking import children, join, read_sample
+from shardkit.sources.walking import children, read_sample
 from shardkit.storage import Folder
 
 _JSON = re.compile(r"(?:.*[_-])?(?:class|label|categor|cat|disease|name)[^/]*\.json", re.IGNORECASE)
@@ -42,16 +42,6 @@ def find_names_file(folder: Folder, labels: set[str]) -> tuple[str, int | None]:
             return entry.name, None
     _, first, path = find_class_names(folder, [""], labels)
     return path, first if path and names_by_number(folder, path)[1] is None else None
-
-
-def names_files(folder: Folder, places: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...], int | None]]:
-    """Yield the files that name numbers, in some folders: the path, the names, and as in `names_by_number`."""
-    for place in dict.fromkeys(places):
-        for entry in children(folder, place):
-            if not entry.is_folder and (_JSON.fullmatch(entry.name) or is_names_file(entry.name)):
-                names, first = names_by_number(folder, join(place, entry.name))
-                if len(names) > 1:
-                    yield join(place, entry.name), names, first
 
 
 def names_by_number(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
