@@ -21,7 +21,8 @@ from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Listing, Source, ending
 from shardkit.sources.options import Remembered, SourceOptions
 from shardkit.sources.readings.given import options_saying
-from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of, renamed
+from shardkit.sources.readings.paths import renamed
+from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of
 from shardkit.sources.recognising.archives_in_folders import only_archive, with_archives
 from shardkit.sources.recognising.several_sources import mount_sources, named_source, no_source
 from shardkit.sources.recognising.wrapped_source import WrappedSource, with_archive_problems

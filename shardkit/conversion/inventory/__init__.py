@@ -2,6 +2,7 @@
 
 | module | contents |
 |---|---|
+| `merged_listings` | the listings of many small parts, merged |
 | `schema` | columns of an inventory, and rejected rows |
 | `columns` | from columns to the features of an example |
 | `measuring` | sizes and times that a listing left open |

@@ -19,6 +19,7 @@ from shardkit import naming
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, num_recovered
 from shardkit.conversion.inventory.measuring import measure_files
+from shardkit.conversion.inventory.merged_listings import merge_listings
 from shardkit.conversion.inventory.merged_parts import rewrite_part
 from shardkit.conversion.writing.refusals import ListingCheck, ListingSummary
 from shardkit.errors import MachineError
@@ -30,7 +31,6 @@ from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
 from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
-from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import (
     count_folders,
     filled_folders,

@@ -6,8 +6,8 @@ grow. The names of fields are those in YAML, see `text`.
 Paths and globs are relative to SOURCE, keys to `Images.root`. A glob is one of .gitignore's, as for `ignore`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from shardkit.options.values import Match, Missing
@@ -285,77 +285,3 @@ def files_of(origin: Origin) -> tuple[str, ...]:
         case Paired(file=file) if file:
             return (file,)
     return ()
-
-
-def below(reading: Reading, above: str) -> Reading:
-    """Return a reading of a folder as one of a folder above it, with all paths below that one.
-
-    Args:
-        reading: The reading.
-        above: Path of its folder below the other one; '' for the same.
-    """
-    if not above:
-        return reading
-
-    def path(text: str) -> str:
-        return text if "://" in text or text.startswith("/") else f"{above}/{text}" if text else above
-
-    def placed(origin: Any) -> Any:
-        match origin:
-            case Column(files=files, lines=lines, via=via, bases=bases):
-                return replace(
-                    origin,
-                    files=tuple(map(path, files)),
-                    lines={one if one == "*" else path(one): regex for one, regex in lines.items()},
-                    via=tuple(map(path, via)),
-                    bases={path(one): base for one, base in bases.items()},
-                )
-            case Listed(lists=lists, bases=bases):
-                return replace(
-                    origin,
-                    lists={path(one): value for one, value in lists.items()},
-                    bases={path(one): base for one, base in bases.items()},
-                )
-            case Annotation(files=files, bases=bases, names=names):
-                return replace(
-                    origin,
-                    files=tuple(map(path, files)),
-                    bases={path(one): base for one, base in bases.items()},
-                    names=path(names) if names else "",
-                )
-            case Paired(file=file) if file:
-                return replace(origin, palette=path(file))
-        return origin
-
-    moved = _mapped(reading, placed)
-    label = moved.label
-    if label is not None and label.names:
-        label = replace(label, names=path(label.names))
-    return replace(moved, images=replace(reading.images, root=path(reading.images.root)), label=label)
-
-
-def renamed(reading: Reading, old: str, new: str) -> Reading:
-    """Return a reading with another file in place of one."""
-
-    def other(origin: Any) -> Any:
-        match origin:
-            case Column(files=files, lines=lines):
-                lines = {new if path == old else path: regex for path, regex in lines.items()}
-                return replace(origin, files=tuple(new if path == old else path for path in files), lines=lines)
-            case Annotation(files=files):
-                return replace(origin, files=tuple(new if path == old else path for path in files))
-            case Listed(lists=lists):
-                return replace(origin, lists={new if path == old else path: value for path, value in lists.items()})
-        return origin
-
-    return _mapped(reading, other)
-
-
-def _mapped(reading: Reading, change: Callable[[Any], Any]) -> Reading:
-    """Return a reading with all of its origins changed."""
-    return replace(
-        reading,
-        label=reading.label and replace(reading.label, origin=change(reading.label.origin)),
-        features={name: change(one) for name, one in reading.features.items()},
-        **{name: change(getattr(reading, name)) for name in ("split", "group", "boxes", "mask")},
-    )

@@ -21,7 +21,8 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
-from shardkit.sources.readings.values import Column, Listed, below
+from shardkit.sources.readings.paths import below
+from shardkit.sources.readings.values import Column, Listed
 from shardkit.sources.recognising.split_list import SplitList
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.tables.layout import relative

@@ -13,7 +13,7 @@ from shardkit.errors import ShardkitError
 from shardkit.sources.claims.claim import Claim, UsedFile
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, below, encodable_path, is_ignored
-from shardkit.sources.readings import values
+from shardkit.sources.readings import paths
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.storage import Folder
@@ -222,7 +222,7 @@ def from_top(source: Source, top: Folder, archives: Sequence[str], *, is_one: bo
         return source
     above = "" if found.tree.url == top.url else below(top, found.tree.url)
     is_inside = "://" not in above and not above.startswith("/")
-    value = values.below(found.value, above.rstrip("/")) if is_inside else found.value
+    value = paths.below(found.value, above.rstrip("/")) if is_inside else found.value
     value = replace(value, archives=tuple(f"/{path}" for path in archives))
     return replaced(source, replace(found, value=value, is_kept=is_one and is_inside))
 
