@@ -263,7 +263,7 @@ _ROWS = (
         "CSV, TSV, JSON, JSON Lines, Parquet or workbook with one record for each image, also next to image folders "
         "(Kaggle's `train.csv`, Roboflow's `_classes.csv`), TFRecorder's and AutoML's CSV without a header; see "
         "[Tables](tables.md#tables)",
-        open="sources.recognising.unmarked_folders:open_table",
+        open="sources.recognising.unmarked_tables:open_table",
         options=("root", "path_prefix", *_OF_TABLES),
         endings=(".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xlsm", ".ods"),
     ),

@@ -46,7 +46,8 @@ from shardkit.sources.recognising.several_sources import (
     places_of,
 )
 from shardkit.sources.recognising.uniting import whole_or_united
-from shardkit.sources.recognising.unmarked_folders import IsReadWithout, open_unmarked_folder
+from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder
+from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.recognising.wrapped_source import NotedSource, from_top, innermost, with_archive_problems
 from shardkit.sources.recognising.wrappers import without_wrappers
 from shardkit.sources.repeated_boxes import WithoutRepeatedBoxes

@@ -16,7 +16,7 @@ from shardkit.sources.folders.source_place import place_of
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.recognising.uniting import is_annotated, unwrapped
-from shardkit.sources.recognising.unmarked_folders import IsReadWithout
+from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.tables.formats.opening import TABLE_ENDINGS
 from shardkit.sources.walking import children, folders_in
 

@@ -23,7 +23,7 @@ from shardkit.sources.folders.split_folders import may_mean_split, splits_of
 from shardkit.sources.listing import Source
 from shardkit.sources.recognising.archives_in_folders import is_text, only_folder
 from shardkit.sources.recognising.united_source import Member, UnitedSource
-from shardkit.sources.recognising.unmarked_folders import IsReadWithout
+from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 

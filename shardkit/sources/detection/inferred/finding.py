@@ -14,9 +14,10 @@ from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.detection.box_json.single_files import format_of_image
 from shardkit.sources.detection.files_of_images import ImageFinder, files_with, image_finder
+from shardkit.sources.detection.inferred.class_fields import CLASS_WORDS, is_number
 from shardkit.sources.detection.inferred.first_records import NUM_RECORDS, other_members, record_lists
 from shardkit.sources.detection.inferred.fitting import Sample, fits, other_scale, sample_images
-from shardkit.sources.detection.inferred.inference import CLASS_WORDS, Candidate, Fields, candidates, is_number
+from shardkit.sources.detection.inferred.inference import Candidate, Fields, candidates
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.labelme import is_labelme_file
 from shardkit.sources.formats.inferred.class_names import class_names_in

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shardkit.sources.detection.inferred.class_fields import class_fields, is_number
 from shardkit.sources.formats.inferred.reading import BoxField, Form, label_of, numbers_of, points_of
 from shardkit.sources.formats.inferred.roles import Role, Way, is_of_image, is_turned, role_of, words_of
-from shardkit.sources.formats.record import NUMBER
 
 _SIDES = 4
 _MIN_SHARE = 0.9  # of the objects that have a field of all
@@ -33,14 +33,9 @@ _OF_LISTS = {
     "xcycwh": (Form.CENTRE,),
     "yxyx": (Form.CORNERS_Y_FIRST,),
 }
-CLASS_WORDS = {"class", "classes", "cls", "label", "labels", "category", "categories", "tag", "tags", "species"}
-_LIKELY_WORDS = {"cat", "name", "type", "title", "object", "kind", "value"}
 _GUESSES = {"conf", "confidence", "score", "prob", "probability"}
-# What says of which shape an object is, not of which class.
-_SHAPES = {"rectangle", "rect", "bbox", "box", "bndbox", "robndbox", "boundingbox", "bounding_box", "polygon", "poly"}
 _FIELD = "field "  # what fields without names are called, before their numbers
 _LEFT_OUT = {"deleted", "ignore", "ignored", "dontcare"}
-_NUMBERS_OF = {"id", "idx", "index", "no", "num", "number", "instance", "track", "uid", "uuid", "guid"}
 
 
 @dataclass(slots=True)
@@ -132,7 +127,7 @@ def candidates(records: Sequence[Any], image: Way | None = None) -> list[Candida
         size = _size(fields, owner, whole)
         for box in whole:
             others = {way: values for way, values in own.items() if way not in box.ways and way not in size}
-            classes, is_usual = _classes(others, fields.num_nodes[owner])
+            classes, is_usual = class_fields(others, fields.num_nodes[owner])
             guesses = next((way for way, values in others.items() if _are_guesses(way, values)), None)
             flags = tuple(way for way in others if way and _LEFT_OUT.intersection(words_of(way[-1])))
             found.append(Candidate(owner, box, classes, guesses, size, flags, is_usual))
@@ -269,62 +264,6 @@ def _size(fields: Fields, owner: Way, boxes: Sequence[BoxField]) -> tuple[Way, .
     return (whole[0][Role.WIDTH], whole[0][Role.HEIGHT]) if len(whole) == 1 else ()
 
 
-def _classes(others: Mapping[Way, Sequence[Any]], num_nodes: int) -> tuple[tuple[Way, ...], bool]:
-    """Return the fields that may be the class of an object, and whether their names are those of classes."""
-    found = dict[Way, Sequence[str]]()
-    for way, values in others.items():
-        if len(values) < _MIN_SHARE * num_nodes or is_of_image(way):
-            continue
-        labels = [label for value in values if (label := label_of(value)) is not None]
-        # An object with several tags is rejected later; another field must not be taken for the class.
-        if len(labels) == len(values) or (labels and CLASS_WORDS.intersection(words_of(way[-1] if way else ""))):
-            found[way] = labels
-    found = {way: values for way, values in found.items() if not {*map(str.lower, values)} <= _SHAPES}
-    sure = {way: values for way, values in found.items() if way and CLASS_WORDS.intersection(words_of(way[-1]))}
-    likely = {way: values for way, values in found.items() if way and _LIKELY_WORDS.intersection(words_of(way[-1]))}
-    likely = {way: values for way, values in likely.items() if _repeat(values)}
-    if sure and not (_are_constant(sure) and not _are_constant(likely)):
-        return _without_repeated(_varying(sure), found), True
-    if likely and not sure:
-        return _without_repeated(_varying(likely), found), True
-    if sure:
-        return _without_repeated({**sure, **_varying(likely)}, found), False
-    rest = {way: values for way, values in found.items() if way and _repeat(values) and len(set(values)) > 1}
-    rest = {way: values for way, values in rest.items() if not _NUMBERS_OF.intersection(words_of(way[-1]))}
-    return _without_repeated(rest, found), False
-
-
-def _varying(some: Mapping[Way, Sequence[str]]) -> Mapping[Way, Sequence[str]]:
-    """Return the fields that are not the same for all objects; all if there are none."""
-    return {way: values for way, values in some.items() if len(set(values)) > 1} or some
-
-
-def _are_constant(some: Mapping[Way, Sequence[str]]) -> bool:
-    return all(len(set(values)) == 1 for values in some.values())
-
-
-def _without_repeated(named: Mapping[Way, Sequence[str]], found: Mapping[Way, Sequence[str]]) -> tuple[Way, ...]:
-    """Return fields without those that repeat an earlier one, and with a name in place of a number."""
-    texts = {way: values for way, values in found.items() if not all(map(is_number, values))}
-    made = dict[Way, Sequence[str]]()
-    for way, values in named.items():
-        names = (other for other, of_other in texts.items() if way not in texts and _are_one_to_one(values, of_other))
-        chosen = next(names, way)
-        if not any(_are_one_to_one(found[chosen], earlier) for earlier in made.values()):
-            made[chosen] = found[chosen]
-    return tuple(made)
-
-
-def _are_one_to_one(some: Sequence[str], others: Sequence[str]) -> bool:
-    pairs = set(zip(some, others, strict=False))
-    return len(some) == len(others) and len(pairs) == len(set(some)) == len(set(others)) > 1
-
-
-def _repeat(values: Sequence[Any]) -> bool:
-    """Return whether values repeat, as classes do."""
-    return len(values) < _SIDES or 2 * len(set(map(str, values))) <= len(values)
-
-
 def _are_guesses(way: Way, values: Sequence[Any]) -> bool:
     """Return whether a field says how sure a model is: a number up to 1 or 100 by its name, or by its values alone."""
     numbers = [float(value) for value in values if is_number(value)]
@@ -333,10 +272,3 @@ def _are_guesses(way: Way, values: Sequence[Any]) -> bool:
     are_shares = all(0 <= number <= 1 for number in numbers) and any(number % 1 for number in numbers)
     is_named = bool(_GUESSES.intersection(words_of(" ".join(way))))
     return (is_named and len(set(numbers)) > 1) or (are_shares and way[-1].startswith(_FIELD))
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number, or a text of one."""
-    if isinstance(value, str):
-        return NUMBER.fullmatch(value.strip()) is not None
-    return isinstance(value, int | float) and not isinstance(value, bool)
