@@ -32,26 +32,28 @@ class MaskPaths:
         globs = (posixpath.normpath(_FIELD.sub("*", mask.replace("{dir}/", ""))) for mask, _ in self.templates)
         return tuple(dict.fromkeys(globs))
 
+    @property
+    def are_invertible(self) -> bool:
+        """Whether the path of a mask always tells that of its image."""
+        return all({*_parts(_whole(image))[1::2]} <= {*_parts(mask)[1::2]} for mask, image in self.templates)
+
     def is_mask(self, path: str) -> bool:
         """Return whether a path is one of a mask."""
-        stem = posixpath.splitext(path)[0]
-        return any(_mask_pattern(mask).fullmatch(path if _has_ending(mask) else stem) for mask, _ in self.templates)
+        return any(_mask_match(mask, path) for mask, _ in self.templates)
 
     def of_image(self, key: str) -> list[str]:
         """Return the paths at which the mask of an image may be, some without ending."""
-        stem = posixpath.splitext(key)[0]
+        stem = _without_ending(key)
         found = ((mask, _image_pattern(image).fullmatch(stem)) for mask, image in self.templates)
         paths = (_filled(mask, match, key) for mask, match in found if match)
         return [path for path in paths if path is not None]
 
     def image_of(self, path: str) -> str | None:
         """Return the path without ending that the image of a mask has; None if the templates do not tell."""
-        stem = posixpath.splitext(path)[0]
         for mask, image in self.templates:
-            match = _mask_pattern(mask).fullmatch(path if _has_ending(mask) else stem)
-            if match:
+            if match := _mask_match(mask, path):
                 given = {name: value or "." for name, value in match.groupdict().items()}
-                parts = _FIELD.split(_whole(image))
+                parts = [*_parts(_whole(image))]
                 if given.keys() >= {*map(_group, parts[1::2])}:
                     parts[1::2] = [given[_group(field)] for field in parts[1::2]]
                     return posixpath.normpath("".join(parts))
@@ -80,8 +82,14 @@ def _is_below(path: str, above: str) -> bool:
     return not above or path.startswith(f"{above}/")
 
 
-def _has_ending(template: str) -> bool:
-    return ending(template) in IMAGE_ENDINGS
+def _without_ending(path: str) -> str:
+    start, dot, end = path.rpartition(".")
+    return start if dot and "/" not in end else path
+
+
+def _mask_match(template: str, path: str) -> "re.Match[str] | None":
+    pattern, has_ending = _mask_pattern(template)
+    return pattern.fullmatch(path if has_ending else _without_ending(path))
 
 
 def _whole(image: str) -> str:
@@ -95,8 +103,14 @@ def _image_pattern(image: str) -> "re.Pattern[str]":
 
 
 @cache
-def _mask_pattern(mask: str) -> "re.Pattern[str]":
-    return _pattern(mask)
+def _mask_pattern(mask: str) -> "tuple[re.Pattern[str], bool]":
+    return _pattern(mask), ending(mask) in IMAGE_ENDINGS
+
+
+@cache
+def _parts(template: str) -> list[str]:
+    """Return the texts of a template, with a field after each but the last."""
+    return _FIELD.split(template)
 
 
 def _group(field: str) -> str:
@@ -121,25 +135,23 @@ def _pattern(template: str) -> "re.Pattern[str]":
 
 def _filled(template: str, match: "re.Match[str]", key: str) -> str | None:
     """Return the path of an image's mask; None if the image is not in as many folders."""
-    above, name = posixpath.split(key)
-    folders = above.split("/") if above else []
-    given = match.groupdict()
-
-    def value(field: "re.Match[str]") -> str:
-        match field[1]:
+    above, _, name = key.rpartition("/")
+    parts, given = [*_parts(template)], match.groupdict()
+    for i in range(1, len(parts), 2):
+        match parts[i]:
             case "dir":
-                return given.get("dir", above) or "."
+                parts[i] = given.get("dir", above) or "."
             case "stem":
-                return given.get("stem", posixpath.splitext(name)[0])
+                parts[i] = given.get("stem") or _without_ending(name)
             case "name":
-                return name
+                parts[i] = name
             case number:
-                return folders[int(number)]
-
-    try:
-        return posixpath.normpath(_FIELD.sub(value, template))
-    except IndexError:
-        return None
+                folders = above.split("/") if above else []
+                if not -len(folders) <= int(number) < len(folders):
+                    return None
+                parts[i] = folders[int(number)]
+    path = "".join(parts)
+    return posixpath.normpath(path) if "./" in path or "//" in path else path
 
 
 class FilesOfFolders:
@@ -152,7 +164,7 @@ class FilesOfFolders:
 
     def find(self, path: str) -> tuple[str, ...]:
         """Return the file at a path, or those images of that path without ending; () if there is none."""
-        above, name = posixpath.split(path)
+        above, _, name = path.rpartition("/")
         if above not in self._names:
             while len(self._names) >= _MAX_FOLDERS:
                 self._names.pop(next(iter(self._names)))
@@ -163,6 +175,6 @@ class FilesOfFolders:
         images = [one.name for one in children(self._folder, path) if not one.is_folder and is_image(one.name)]
         names: dict[str, tuple[str, ...]] = {}
         for name in images:
-            stem = posixpath.splitext(name)[0]
+            stem = _without_ending(name)
             names[stem] = (*names.get(stem, ()), name)
         return names | {name: (name,) for name in images}

@@ -20,7 +20,7 @@ from shardkit.sources.listing import BadRecord, ListingRow, unicode_problem
 from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS, Paired, Reading
 from shardkit.sources.unlisted_images import NamedImages
-from shardkit.storage import Folder
+from shardkit.storage import Entry, Folder
 
 _NO_IMAGE = "there is no image for this mask; restore the image, or remove the mask"
 
@@ -141,10 +141,19 @@ def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[st
         return
     files = FilesOfFolders(folder)
     left_out = () if images.excluded is None else (images.excluded,)
+    if len(paths.templates) == 1 and paths.are_invertible:
+        for path, entry in paths.masks(folder, left_out):
+            key = paths.image_of(path) or path
+            if all(map(paths.is_mask, files.find(key))) and not unicode_problem(path):
+                yield path, _lonely(key, entry)
+        return
     places = (paths.of_image(key) for key, _ in paths.images(folder, left_out))
     of_images = (path for some in places for path in next(filter(None, map(files.find, some)), ()))
     found = NamedImages(of_images)
     for path, entry in paths.masks(folder, left_out):
         if path not in found and not unicode_problem(path):
-            key = paths.image_of(path) or path
-            yield path, ListingRow(key, None, None, entry.num_bytes, entry.mtime_ns, MISSING, _NO_IMAGE)
+            yield path, _lonely(paths.image_of(path) or path, entry)
+
+
+def _lonely(key: str, entry: Entry) -> ListingRow:
+    return ListingRow(key, None, None, entry.num_bytes, entry.mtime_ns, MISSING, _NO_IMAGE)
