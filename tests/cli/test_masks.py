@@ -227,6 +227,17 @@ def test_a_mask_with_a_number_that_a_reading_does_not_name_is_refused(tmp_path):
     assert not (out / "manifest.json").exists()
 
 
+def test_masks_in_folders_below_their_own_are_found_by_one_folder_of_the_image(tmp_path):
+    images = {f"photos/{one}/{i}.jpg": photograph(i) for one in "ab" for i in range(2)}
+    masks = {f"seg/{one}/{i}.png": drawing(i) for one in "ab" for i in range(2)}
+    source = write_tree(tmp_path / "s", images | masks)
+    refused = call("convert", source, tmp_path / "out", "--mask", "seg/{dir}/{stem}.png")
+    assert refused.exit_code == 1
+    assert "there is no seg/photos/a/0.png (another mask is seg/a/0.png)" in said(refused)
+    assert call("convert", source, tmp_path / "out", "--mask", "seg/{-1}/{stem}.png").exit_code == 0
+    assert keys(tmp_path / "out") == sorted(images)
+
+
 def test_a_class_and_a_mask_of_one_image_are_listed_and_refused_until_a_dataset_stores_both(tmp_path):
     pictures = {f"{one}/{one}{i}.jpg": photograph(i) for one in "ab" for i in range(3)}
     masks = {f"{one}/{one}{i}_m.png": drawing(i) for one in "ab" for i in range(3)}

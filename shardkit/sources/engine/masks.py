@@ -33,11 +33,13 @@ class MaskFact:
         paths: The templates.
         colours: What the colours of masks mean, see images.check_mask; '' if masks hold numbers.
         leaves_out: Whether images without a mask are left out and counted, not rejected.
+        example: Path of a mask, for messages.
     """
 
     paths: MaskPaths
     colours: str = ""
     leaves_out: bool = False
+    example: str = ""
 
     column = ""
 
@@ -58,7 +60,8 @@ class MaskFact:
                 raise BadRecord(LEFT_OUT, IGNORED)
             if not found:
                 what = f"there is no {places[0]}" if places else "its path does not fit the template of images"
-                raise BadRecord(NO_LABEL, f"the image has no mask: {printable(what)}; add it, or leave the image out")
+                msg = f"the image has no mask: {printable(what)} (another mask is {printable(self.example)})"
+                raise BadRecord(NO_LABEL, f"{msg}; add it, or leave the image out")
             if len(found) > 1:
                 msg = f"the image has several masks: {printable(found[0])} and {printable(found[1])}; leave one"
                 raise BadRecord(BAD_MASK, msg)
@@ -113,7 +116,7 @@ def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Readin
     palette = origin.palette or (TWO_COLOURS if are_black_and_white(folder, first) else NUMBERS)
     reading = replace(reading, mask=replace(origin, palette=palette))
     if not origin.file:
-        return reading, MaskFact(paths, BLACK_AND_WHITE if palette == TWO_COLOURS else "", leaves_out)
+        return reading, MaskFact(paths, BLACK_AND_WHITE if palette == TWO_COLOURS else "", leaves_out, first[0])
     of_file = read_palette(tree, origin.file)
     if reading.classes not in {(), of_file.names}:
         msg = (
@@ -128,7 +131,7 @@ def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Readin
             f"{greatest}; write the number before each name, such as '1 cat', or add the missing names"
         )
         raise DataError(msg)
-    return replace(reading, classes=of_file.names), MaskFact(paths, of_file.colours, leaves_out)
+    return replace(reading, classes=of_file.names), MaskFact(paths, of_file.colours, leaves_out, first[0])
 
 
 def masks_without_image(folder: Folder, images: ImagePaths) -> Iterator[tuple[str, ListingRow]]:

@@ -122,7 +122,9 @@ def test_two_images_of_one_id_are_rejected_and_the_segments_land_on_none(tmp_pat
 def test_a_dataset_remembers_where_masks_are_and_a_flag_says_it(tmp_path):
     root, out = write_tree(tmp_path / "s", tree()), tmp_path / "o"
     assert call("convert", root, out).exit_code == 0
-    assert "format: coco-panoptic" in call("info", out, "--reading").stdout
+    printed = call("info", out, "--reading").stdout
+    assert "format: coco-panoptic" in printed
+    assert "masks: '{dir}/{stem}'" in printed
     assert "nothing to do" in call("convert", root, out).stderr
     facts = ["--mask", "coco-panoptic:panoptic_val2017.json", "--split", "panoptic_val2017.json=validation"]
     stated = call("convert", root, tmp_path / "f", *facts)
