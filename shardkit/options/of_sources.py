@@ -88,7 +88,7 @@ class SourceArguments(Group):
     without_annotation: Missing | None = field(
         default=None,
         metadata=option(
-            "images that no file of boxes or labels names: rejected, examples without objects, or left out",
+            "images that no file of boxes, labels or masks names: rejected, examples without objects, or left out",
             heading="Source",
             form=Choice(words=get_args(Missing)),
             default_text="reject",
