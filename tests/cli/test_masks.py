@@ -147,6 +147,7 @@ BY_NUMBER = {  # file: its text
     "classes.json": '{"1": "rose", "2": "lily", "3": "tulip"}',
     "label_map.json": '{"background": 0, "rose": 1, "lily": 2, "tulip": 3}',
     "masks/classes.txt": "0 background\n1 rose\n2 lily\n3 tulip\n",
+    "names.csv": "name,id\nbackground,0\nrose,1\nlily,2\ntulip,3\n",
     "images/_classes.csv": "Pixel Value, Class\n0, background\n1, rose\n2, lily\n3, tulip\n",  # Roboflow
 }
 

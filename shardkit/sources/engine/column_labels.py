@@ -10,6 +10,7 @@ from shardkit.options.values import LabelType
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_LABEL
 from shardkit.sources.engine.facts import ByKey, Values
+from shardkit.sources.formats.number_names import names_by_number
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.flags import origin_text
@@ -18,7 +19,7 @@ from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.labels.kinds import decide_labels
 from shardkit.sources.tables.labels.reading import UNCERTAIN, word_of
 from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
-from shardkit.sources.tables.number_names import class_names_in, names_by_number
+from shardkit.sources.tables.number_names import class_names_in
 from shardkit.storage import Folder
 
 _ZEROS = frozenset({"0", "0.0"})  # next to -1, which may mean several things

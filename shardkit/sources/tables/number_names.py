@@ -1,23 +1,21 @@
 """Names of classes that a table has numbers for, from a file next to it: label_map.json, classes.txt."""
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from shardkit.errors import DataError
-from shardkit.sources.lists.class_names import find_class_names, first_label, numbered_names, read_names
+from shardkit.sources.formats.number_names import names_by_number, names_in_json, numbered_names
+from shardkit.sources.lists.class_names import find_class_names, first_label
 from shardkit.sources.tables.formats.opening import read_prefix
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels.numbers import number_of
 from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.walking import children, read_sample
+from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _JSON = re.compile(r"(?:.*[_-])?(?:class|label|categor|cat|disease|name)[^/]*\.json", re.IGNORECASE)
-_MAX_BYTES = 16 << 20
-_INTEGER = re.compile(r"\d{1,9}")
 
 
 def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> tuple[str, str]:
@@ -38,15 +36,10 @@ def find_names_file(folder: Folder, labels: set[str]) -> tuple[str, int | None]:
         DataError: A file names classes, but it does not fit the numbers.
     """
     for entry in children(folder):
-        if not entry.is_folder and _JSON.fullmatch(entry.name) and _from_json(folder, entry.name):
+        if not entry.is_folder and _JSON.fullmatch(entry.name) and names_in_json(folder, entry.name):
             return entry.name, None
     _, first, path = find_class_names(folder, [""], labels)
     return path, first if path and names_by_number(folder, path)[1] is None else None
-
-
-def names_by_number(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
-    """Return the class names in a file and the number of the first, None if it has no numbers; () for another file."""
-    return (_from_json(folder, path), 0) if path.lower().endswith(".json") else read_names(folder, path)
 
 
 def class_names_in(
@@ -86,22 +79,3 @@ def class_names_in(
         msg = f"{url}: two classes are called {twice[0]!r}; rename one"
         raise DataError(msg)
     return tuple(used.get(number, "") for number in range(max(used) + 1)), None
-
-
-def _from_json(folder: Folder, path: str) -> tuple[str, ...]:
-    """Return the names in ``{"0": "cat", …}`` or ``{"cat": 0, …}``; () for another file."""
-    try:
-        content = json.loads(read_sample(folder, path, _MAX_BYTES) or b"")
-    except (ValueError, RecursionError):
-        return ()
-    pairs = content.items() if isinstance(content, dict) else ()
-    found = {}
-    for key, value in pairs:
-        if isinstance(value, str) and _INTEGER.fullmatch(key):
-            found[int(key)] = value
-        elif type(value) is int:
-            found[value] = key
-    names = tuple(found.get(number, "") for number in range(max(found, default=-1) + 1)) if len(found) > 1 else ()
-    missing = len(names) - len(found)  # numbers from 1 lack 0
-    is_good = len(found) == len(pairs) and missing <= 1 and len(set(names)) == len(names) and all(names[missing:])
-    return names if is_good else ()
