@@ -165,7 +165,8 @@ class Facts(Group):
     mask: str | None = field(
         default=None,
         metadata=option(
-            "the mask of each image: masks/{stem}_m.png, with {0} for a folder and {dir} for all folders of the image",
+            "the mask of each image: masks/{stem}_m.png, with {0} for a folder and {dir} for all folders of the image; "
+            "masks/{stem}=images/{stem}_sat where {stem} is a part of the image's name",
             heading="Reading",
             metavar="TEMPLATE",
             is_common=True,

@@ -83,6 +83,11 @@ def test_masks_are_found_or_said_remembered_and_read_so_in_a_second_delivery(del
     assert shards(tmp_path / "stated") == shards(out)
     printed = call("info", out, "--reading").stdout
     assert delivery.template in printed
+    planned = call("plan", source).stdout
+    said_by = next(line for line in planned.splitlines() if line.startswith("read by "))
+    printed_options = shlex.split(said_by.removeprefix("read by "))
+    assert call("convert", source, tmp_path / "said", *printed_options).exit_code == 0
+    assert shards(tmp_path / "said") == shards(out)
     (tmp_path / "r.yaml").write_text(printed)
     assert call("convert", source, tmp_path / "again", "--config", tmp_path / "r.yaml").exit_code == 0
     assert shards(tmp_path / "again") == shards(out)

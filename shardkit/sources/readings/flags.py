@@ -5,7 +5,7 @@ name:^([a-z]+)_                 the first group of a regular expression in the n
 labels.csv:diagnosis            a column of a table; columns are separated by commas, tables by ';'
 train.txt=train,val.txt=test    lists of images, and what each stands for
 coco:annotations/*.json         files of a format; the format alone searches for its usual files
-masks/{stem}_m.png              a file of each image
+masks/{stem}_m.png              a file of each image; masks/{stem}=images/{stem}_sat has the template of the image, too
 =cat                            one value of all images
 """
 
@@ -28,6 +28,7 @@ from shardkit.sources.readings.values import (
 
 _NUMBER = re.compile(r"-?[0-9]+")
 _FORMAT = re.compile(r"([a-z][a-z0-9-]*)(?::(.*))?", re.DOTALL)
+_STEM = "{stem}"  # the template of images that a mask has without one
 _FORMS = (
     "path:0 (a folder's name), name:REGEX (in the file's name), TABLE:COLUMN, LIST=VALUE,…, FORMAT:FILES such as "
     "coco:annotations/*.json, or a template such as masks/{stem}.png"
@@ -57,7 +58,7 @@ def parse_origin(text: str, where: str, fact: str) -> Origin:
     if found and (fact == "boxes" or found[1] in FORMATS or found[1] in IMAGE_FORMATS):
         return Annotation(found[1], tuple(filter(None, (found[2] or "").split(";"))))
     if fact == "mask" or "{" in text:
-        return Paired(text)
+        return _paired(text)
     if text.startswith("="):
         return Constant(text[1:])
     if pairs := _lists(text):
@@ -68,6 +69,13 @@ def parse_origin(text: str, where: str, fact: str) -> Origin:
         return Column(tuple(columns.split(",")), tuple(files.split(";")))
     msg = f"{where}: {printable(text)!r} is no origin; write {_FORMS}"
     raise CallError(msg)
+
+
+def _paired(text: str) -> Paired:
+    texts = text.split(",")
+    pairs = [one.partition("=")[::2] for one in (texts if all("{" in one for one in texts) else [text])]
+    (pair, image), *also = [(mask, image or _STEM) for mask, image in pairs]
+    return Paired(pair, image, dict(also))
 
 
 def _lists(text: str) -> dict[str, str]:
@@ -105,8 +113,9 @@ def origin_text(origin: Origin) -> str:
             return ",".join(f"{path}={value}" for path, value in lists.items())
         case Annotation(format=name, files=files):
             return f"{name}:{';'.join(files)}" if files else name
-        case Paired(pair=pair, also=also):
-            return pair + (f" and {len(also)} more" if also else "")
+        case Paired(pair=pair, image=image, also=also):
+            pairs = ((pair, image), *also.items())
+            return ",".join(mask if one == _STEM else f"{mask}={one}" for mask, one in pairs)
         case Constant(constant=constant):
             return f"={constant}"
 
@@ -114,7 +123,10 @@ def origin_text(origin: Origin) -> str:
 def fact_text(name: str, origin: Origin) -> str:
     """Return where a fact comes from, for the user."""
     rest = getattr(origin, "rest", None)
-    return f"{name} from {printable(origin_text(origin))}" + (f", {rest} for all other images" if rest else "")
+    text = origin_text(origin)
+    if isinstance(origin, Paired):
+        text = origin.pair + (f" and {len(origin.also)} more" if origin.also else "")
+    return f"{name} from {printable(text)}" + (f", {rest} for all other images" if rest else "")
 
 
 def folder_levels(reading: Reading) -> str:

@@ -10,7 +10,7 @@ from shardkit.naming import printable, relative_path_problem
 from shardkit.options.words import named
 from shardkit.sources.readings.flags import compiled, origin_text
 from shardkit.sources.readings.text import from_data, read_labels, read_origin, read_reading
-from shardkit.sources.readings.values import Annotation, Column, Labels, Listed, PathPart, PathRegex, Reading
+from shardkit.sources.readings.values import Annotation, Column, Labels, Listed, Paired, PathPart, PathRegex, Reading
 
 _FACTS = ("label", "split", "group", "boxes", "mask", "features")
 EXPLICIT = (*_FACTS, "images", "match", "reading")
@@ -222,6 +222,8 @@ def is_said_by(options: Mapping[str, Any], reading: Reading) -> bool:
     label = reading.label
     if label is not None and label.kind == "class" and not isinstance(label.origin, Column):
         reading = replace(reading, label=replace(label, kind=None))
+    if isinstance(reading.mask, Paired) and not reading.mask.file:  # what they mean is found out
+        reading = replace(reading, mask=replace(reading.mask, palette=""))
     try:
         return given_reading(options) == reading
     except CallError:

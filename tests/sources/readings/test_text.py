@@ -71,6 +71,9 @@ def test_readings_that_differ_have_other_digests() -> None:
         ("darwin:annotations/*.json", "boxes", Annotation("darwin", ("annotations/*.json",))),
         ("voc", "boxes", Annotation("voc", ())),
         ("masks/{stem}_m.png", "mask", Paired("masks/{stem}_m.png")),
+        ("m/{stem}=i/{stem}_sat", "mask", Paired("m/{stem}", "i/{stem}_sat")),
+        ("m/{stem},n/{stem}={stem}_n", "mask", Paired("m/{stem}", also={"n/{stem}": "{stem}_n"})),
+        ("a,b/{stem}.png", "mask", Paired("a,b/{stem}.png")),
         ("=cat", "label", Constant("cat")),
     ],
 )
