@@ -4,7 +4,7 @@ from shardkit.conversion.inventory.merged_listings import merge_listings
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.detection.rows import detection_schema, image_row
+from shardkit.sources.engine.rows import detection_schema, image_row
 from shardkit.sources.listing import ListingRow, batched, ending, is_ignored
 from shardkit.storage import Entry
 

@@ -7,8 +7,8 @@ from typing import BinaryIO, TypeVar
 
 from shardkit.options.values import Match
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.readings.values import Annotation, Images, Labels, Listed, Reading
@@ -41,7 +41,7 @@ class FoundFile:
     """A file, how its paths become keys, the split in its name, and how the paths match; None for none."""
 
     path: str
-    paths: ImagePaths
+    paths: PathRule
     split: str | None = None
     match: Match | None = "path"
 

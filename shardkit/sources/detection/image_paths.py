@@ -8,11 +8,9 @@ import contextlib
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from shardkit.naming import IMAGE_ENDINGS, printable, relative_path_problem, split_of_folder
-from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.formats.record import encodable
+from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
+from shardkit.sources.engine.path_rules import MAX_PATH, PathRule, path_parts
 from shardkit.sources.listing import BadRecord, ending
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
@@ -21,80 +19,13 @@ from shardkit.storage import Folder, open_folder
 
 _TRIED_PATHS = 8  # paths that are looked up, because the first image may be missing
 _MAX_FOLDERS = 64  # folders next to a label file that are searched
-_MAX_PATH = 4096  # characters: Linux's PATH_MAX
 _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "data")
 _INSTANCES = "instances_"
 _USUAL_ENDINGS = (".jpg", ".png", ".jpeg", ".JPG", ".PNG", ".JPEG")  # tried for names without one
-_START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter
-# Paths that are keys already, found without a loop over their characters in Python.
-_PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+)*")
 _SHOWN = 100  # characters of a bad path
 
 
-@dataclass(frozen=True, slots=True)
-class ImagePaths:
-    """How the image paths of a label file become keys.
-
-    Attributes:
-        place: Folder that the paths start at, below the source's folder.
-        num_dropped: Number of leading folders of each path that do not exist here.
-        ending: Ending to add to names without one; '' to add none.
-        by_name: Whether images are in several folders below and are found by their names; see `NameIndex`.
-    """
-
-    place: str
-    num_dropped: int = 0
-    ending: str = ""
-    by_name: bool = False
-
-    def key(self, text: object) -> str:
-        """Return an image's path below the source's folder.
-
-        Raises:
-            BadRecord: BAD_PATH: the value is not a path below that folder.
-        """
-        if self.num_dropped == 0 and isinstance(text, str) and len(text) <= _MAX_PATH and _PLAIN.fullmatch(text):
-            name = f"{self.place}/{text}" if self.place else text
-            has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)
-            return name if has_ending else name + self.ending
-        if not isinstance(text, str) or not text.strip():
-            msg = "the path of the image is missing"
-            raise BadRecord(BAD_PATH, msg)
-        parts = _parts(text)
-        parts = parts[min(self.num_dropped, len(parts) - 1) :] if parts else []
-        path = posixpath.normpath("/".join([*([self.place] if self.place else []), *parts]))
-        if self.ending and ending(path) not in IMAGE_ENDINGS:
-            path += self.ending
-        problem = "it is too long" if len(text) > _MAX_PATH else relative_path_problem(path)
-        if not problem and encodable(path) != path:
-            problem = "it is not Unicode"
-        if problem:
-            msg = f"the path {text[:_SHOWN]!r} may not be followed: {problem}; write it relative to the image folder"
-            raise BadRecord(BAD_PATH, msg)
-        return path
-
-    def without_folders(self, text: str) -> str:
-        """Return a path without its first folders, if it has some that are dropped."""
-        return "/".join(_parts(text)[self.num_dropped :]) or text if self.num_dropped else text
-
-    def remark(self) -> str:
-        """Return what the user should know about how paths are read; '' for nothing."""
-        if self.by_name:
-            return ", found by their names in the folders below"
-        if self.num_dropped:
-            if self.num_dropped == _MAX_PATH:
-                return ", paths without their folders"
-            return f", paths without their first {self.num_dropped} {'folders' if self.num_dropped > 1 else 'folder'}"
-        return f", names with {self.ending} added" if self.ending else ""
-
-
-def _parts(text: str) -> list[str]:
-    """Return the parts of a path or URL, without drive letter, scheme and empty parts."""
-    text = _START.sub("", text.strip().replace("\\", "/"), count=1)
-    return [part for part in text.split("/") if part not in {"", "."}]
-
-
-def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tuple[Folder, ImagePaths] | None:
+def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tuple[Folder, PathRule] | None:
     """Return how the first paths of a label file lead to files, and the folder that keys start at; None if none does.
 
     Args:
@@ -108,15 +39,15 @@ def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tu
             if added and ending(text) in IMAGE_ENDINGS:
                 continue
             # The whole path first, in every place; then without its first folders.
-            for num_dropped in range(len(_parts(text))):
+            for num_dropped in range(len(path_parts(text))):
                 for folder, place in places:
-                    paths = ImagePaths(place, num_dropped, added)
+                    paths = PathRule(place, num_dropped, added)
                     if _leads_to_a_file(folder, paths, text):
                         return folder, paths
     return None
 
 
-def paths_by_names(index: NameIndex, texts: Sequence[str]) -> ImagePaths | None:
+def paths_by_names(index: NameIndex, texts: Sequence[str]) -> PathRule | None:
     """Return how paths lead to images by their names alone; None if the first ones do not."""
     keys = dict[str, str]()
     for text in texts:
@@ -125,11 +56,11 @@ def paths_by_names(index: NameIndex, texts: Sequence[str]) -> ImagePaths | None:
     places = set(map(parent_of, keys.values()))
     if 2 * len(keys) < len(set(texts)) or not places:
         return None
-    are_exact = all(posixpath.basename(key) == _parts(text)[-1] for text, key in keys.items())
-    return ImagePaths(places.pop(), _MAX_PATH) if len(places) == 1 and are_exact else ImagePaths("", by_name=True)
+    are_exact = all(posixpath.basename(key) == path_parts(text)[-1] for text, key in keys.items())
+    return PathRule(places.pop(), MAX_PATH) if len(places) == 1 and are_exact else PathRule("", by_name=True)
 
 
-def _leads_to_a_file(folder: Folder, paths: ImagePaths, text: str) -> bool:
+def _leads_to_a_file(folder: Folder, paths: PathRule, text: str) -> bool:
     try:
         found = file_or_folder(folder, paths.key(text))
     except BadRecord:

@@ -7,7 +7,7 @@ from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.found_files import FoundFile, open_found_files
-from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.wider_face import WIDER_FACE
 from shardkit.sources.listing import Source
 from shardkit.sources.walking import file_or_folder, folders_in, is_folder, join
@@ -34,7 +34,7 @@ def _find_lists(folder: Folder) -> tuple[FoundFile, ...]:
         # Some copies have the archive's folder twice.
         places = [join(top, "images"), join(top, top, "images"), top]
         if top in names and (images := next((place for place in places if is_folder(folder, place)), None)):
-            found.append(FoundFile(path, ImagePaths(images), split))
+            found.append(FoundFile(path, PathRule(images), split))
     return tuple(found)
 
 

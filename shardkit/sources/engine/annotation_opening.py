@@ -6,12 +6,12 @@ from itertools import islice
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import first_of, printable
-from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.annotations import AnnotationDriver
-from shardkit.sources.engine.images import ImagePaths as Images
+from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.mask_annotations import MaskDriver, check_classes, with_masks
 from shardkit.sources.engine.matching import find_matching
 from shardkit.sources.engine.naming_files import NamingFile
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.format import ROOT, Format, Options
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.registry import FORMATS
@@ -38,7 +38,7 @@ class AnnotationOpening:
 
     tree: Folder
     folder: Folder
-    images: Images
+    images: ImagePaths
     reading: Reading
     paths: Sequence[str]
 
@@ -94,10 +94,10 @@ class AnnotationOpening:
         paths = self._paths(origin, path)
         return NamingFile(path, paths, None, split, {**options, ROOT: join(self.folder.url, paths.place)})
 
-    def _paths(self, origin: Annotation, path: str) -> ImagePaths:
+    def _paths(self, origin: Annotation, path: str) -> PathRule:
         base = origin.bases.get(path, origin.images)
         base = parent_of(path) if base == "." else base
-        return ImagePaths(base, int(origin.options.get(_DROP, 0)), origin.options.get(_ENDING, ""))
+        return PathRule(base, int(origin.options.get(_DROP, 0)), origin.options.get(_ENDING, ""))
 
     def _named(self, kind: Format, origin: Annotation, file: NamingFile) -> NamingFile:
         """Return a file with how it names images, if the reading does not say it is by paths."""

@@ -7,15 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJECTS, UNMEASURED
-from shardkit.sources.detection.rows import annotated_rows, detection_schema
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT
-from shardkit.sources.engine.images import ImagePaths as Images
+from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.naming_files import NamingFile
+from shardkit.sources.engine.rows import annotated_rows, detection_schema
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord, RecordTable
@@ -61,7 +62,7 @@ class AnnotationDriver(Driver):
     tree: Folder
     format: Format
     files: tuple[NamingFile, ...]
-    images: Images
+    images: ImagePaths
     attribute: str | None = None
     has_several: bool = False
     splits_of_folders: bool = False
@@ -229,7 +230,7 @@ class AnnotationDriver(Driver):
 
     def _split_of_folders(self, key: str) -> str | None:
         folders = key.split("/")[-2::-1] if self.splits_of_folders else ()
-        return next(filter(None, map(split_of_folder, folders)), None)
+        return next(filter(None, map(split_of_name, folders)), None)
 
     @property
     def places(self) -> set[str]:

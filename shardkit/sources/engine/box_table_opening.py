@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources.detection.image_paths import ImagePaths
 from shardkit.sources.engine.annotation_opening import with_origin
 from shardkit.sources.engine.box_records import COLUMNS, BoxRecords
 from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
 from shardkit.sources.formats.box_tables.columns import (
     BoxColumns,
@@ -122,18 +122,16 @@ class BoxTableOpening:
         )
         return table, complete
 
-    def _paths(
-        self, origin: Annotation, file: TableFile, columns: BoxColumns, options: Mapping[str, str]
-    ) -> ImagePaths:
+    def _paths(self, origin: Annotation, file: TableFile, columns: BoxColumns, options: Mapping[str, str]) -> PathRule:
         base = origin.bases.get(file.path, origin.images)
-        stated = ImagePaths(base, int(options.get("drop", 0)), options.get("ending", ""))
+        stated = PathRule(base, int(options.get("drop", 0)), options.get("ending", ""))
         if origin.match in {"path", None}:
             texts = [record.values[columns.image] for record in islice(_good(file.all_records()), _TRIED)]
             for place in dict.fromkeys((base, parent_of(file.path))) if origin.match is None else ():
                 keys = [posixpath.normpath(f"{place}/{text}".lstrip("/")) for text in texts if isinstance(text, str)]
                 if any(file_or_folder(self.folder, key) is not None for key in keys):
-                    return ImagePaths(place)
-        return stated if origin.match == "path" else ImagePaths("", by_name=True)
+                    return PathRule(place)
+        return stated if origin.match == "path" else PathRule("", by_name=True)
 
 
 def _good(records: Any) -> Any:

@@ -14,9 +14,9 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.columns import LINE, LISTING_SCHEMA
-from shardkit.sources.detection.image_paths import ImagePaths
-from shardkit.sources.detection.rows import detection_schema, image_row
 from shardkit.sources.engine.drivers import Complete, Driver
+from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.rows import detection_schema, image_row
 from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
@@ -51,7 +51,7 @@ class BoxTable:
     """
 
     file: TableFile
-    paths: ImagePaths
+    paths: PathRule
     split: str | None
     columns: BoxColumns
     is_fraction: bool
@@ -213,7 +213,7 @@ class _Keys:
         self._last: tuple[object, str] | None = None
 
     def key(self, text: object) -> str:
-        """Return an image's key; see ImagePaths.key."""
+        """Return an image's key; see PathRule.key."""
         if self._last is None or self._last[0] != text:
             self._last = text, self._paths.key(text)
         return self._last[1]

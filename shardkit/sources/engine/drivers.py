@@ -10,7 +10,7 @@ from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting
-from shardkit.sources.folders.image_tree import image_rows
+from shardkit.sources.engine.image_rows import image_rows
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.listing import ListingRow, count_skipped, is_ignored
 from shardkit.sources.readings.values import Unnamed

@@ -10,9 +10,10 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.naming import printable, split_name_problem, split_of_folder
+from shardkit.naming import printable, split_name_problem
 from shardkit.reject_reasons import BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.readings.values import Constant, Origin, PathPart, PathRegex
@@ -137,7 +138,7 @@ def _split_named(names: Mapping[str, str | None], folder: Folder, text: str) -> 
     if names:
         if text in names:
             return names[text]
-    elif split := split_of_folder(text):
+    elif split := split_of_name(text):
         return split
     what = "is not in the map of the splits" if names else "is no word for a split"
     msg = (

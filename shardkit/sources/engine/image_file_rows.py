@@ -12,8 +12,8 @@ from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA
-from shardkit.sources.detection.rows import annotated_rows, detection_schema, rejected_image
 from shardkit.sources.engine.drivers import Complete
+from shardkit.sources.engine.rows import annotated_rows, detection_schema, rejected_image
 from shardkit.sources.engine.unannotated import without_annotation
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import ImageFormat

@@ -10,15 +10,15 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.columns import LISTING_SCHEMA
-from shardkit.sources.detection.rows import rejected_file
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import SplitFact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, scan_group
 from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists
+from shardkit.sources.engine.rows import rejected_file
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.engine.unannotated import unnamed_images
-from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import (
     ListingRow,

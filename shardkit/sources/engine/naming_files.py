@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from shardkit.naming import printable
-from shardkit.sources.detection.image_paths import ImagePaths
-from shardkit.sources.engine.images import ImagePaths as Images
+from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.storage import Folder
 
 
@@ -23,12 +23,12 @@ class NamingFile:
     """
 
     path: str
-    paths: ImagePaths
+    paths: PathRule
     matching: Matching | None = None
     split: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def key_of(self, folder: Folder, images: Images) -> Callable[[str], str]:
+    def key_of(self, folder: Folder, images: ImagePaths) -> Callable[[str], str]:
         """Return the function from a name in the file to the key of an image in a folder; it raises BadRecord."""
         if self.matching is None:
             return self.paths.key

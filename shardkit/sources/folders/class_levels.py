@@ -18,12 +18,13 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.folders.class_folders import NamedFolder, label_folders
 from shardkit.sources.folders.copies import refuse_versions
 from shardkit.sources.folders.first_images import MAX_DEPTH, NUM_SAMPLED, has_images, holds_image, listed
 from shardkit.sources.folders.no_classes import are_lettered, parts_of_data
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.split_folders import is_unlabelled, says_images, says_nothing, split_of_name, splits_of
+from shardkit.sources.folders.split_folders import is_unlabelled, says_images, says_nothing, splits_of
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 

@@ -22,7 +22,7 @@ from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.name_fields import form_of
 from shardkit.sources.folders.no_classes import are_numbered
 from shardkit.sources.folders.source_place import FORCED, SourcePlace
-from shardkit.sources.folders.unsupported_formats import unsupported_format
+from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, files_below
 from shardkit.storage import Folder

@@ -4,39 +4,14 @@ One name proves little: ``train_station`` is a class among classes. The names of
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from shardkit.naming import split_of_folder
+from shardkit.sources.engine.split_words import WORDS, meaning_of, split_of_word, words_of
 
-# The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
-_GLUED = re.compile(
-    r"(train|training|val|valid|validation|test|testing)(?:sets?|crops?|data|images?|imgs?|samples?)|(.+?)(?:用|集|データ|数据|数據)"
-)
 _SEPARATORS = re.compile(r"[ _.-]+")
 _BLANKS = re.compile(r"[\s_]+")
 _MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
-_ALSO = {
-    "validate": "validation",
-    # In other languages, without accents.
-    **dict.fromkeys(("entrainement", "entrenamiento", "addestramento", "treinamento", "treino"), "train"),
-    **dict.fromkeys(("egitim", "trening", "traning", "latih"), "train"),
-    **dict.fromkeys(("训练", "訓練", "学習", "학습", "обучение", "тренировка", "обучающая"), "train"),
-    **dict.fromkeys(("validierung", "validacion", "validacao", "convalida"), "validation"),
-    **dict.fromkeys(("dogrulama", "walidacja", "validatie", "validering", "validasi"), "validation"),
-    **dict.fromkeys(("验证", "驗證", "検証", "검증", "проверка", "валидация"), "validation"),
-    **dict.fromkeys(("prueba", "pruebas", "teste", "测试", "測試", "テスト", "테스트", "тест"), "test"),
-}
-# Words that say nothing about the content: with a split's word, they are a split.
-_SAY_NOTHING = frozenset(
-    {
-        *("clean", "cleaned", "cropped", "data", "dataset", "datasets", "file", "files", "final", "folder", "full"),
-        *("image", "images", "img", "imgs", "jpeg", "jpg", "labeled", "labelled", "mini", "new", "orig", "original"),
-        *("part", "photo", "photos", "pic", "pics", "picture", "pictures", "png", "processed", "raw", "resized"),
-        *("sample", "samples", "set", "sets", "small", "split", "subset", "the", "x", "all", "my"),
-    }
-)
 _OF_IMAGES = frozenset({"data", "dataset", "datasets", "image", "images", "photos", "pictures"})
 _UNLABELLED = frozenset(
     {
@@ -72,19 +47,19 @@ _NO_CLASS = frozenset({"all", "allclasses", "unknown", "unlabeled", "unlabelled"
 
 def is_unlabelled(name: str) -> bool:
     """Return whether a folder's name says that its images have no labels, such as ``predict`` or ``unlabeled``."""
-    return not _UNLABELLED.isdisjoint(_words(name))
+    return not _UNLABELLED.isdisjoint(words_of(name))
 
 
 def says_nothing(name: str) -> bool:
     """Return whether a folder's name says nothing about the images in it, such as ``images`` or ``data_224``."""
-    words = _words(name)
+    words = words_of(name)
     # Numbers alone are classes: the only folder in test/ may be 7/.
-    return (any(not word.isdigit() for word in words) and not _meaning(words)) or "".join(words) in _NO_CLASS
+    return (any(not word.isdigit() for word in words) and not meaning_of(words)) or "".join(words) in _NO_CLASS
 
 
 def says_images(name: str) -> bool:
     """Return whether a folder is called by what it holds, as ``cell_images`` or ``tiles_dataset``; a class is not."""
-    return not _OF_IMAGES.isdisjoint(_words(name))
+    return not _OF_IMAGES.isdisjoint(words_of(name))
 
 
 def is_of_project(name: str) -> bool:
@@ -99,7 +74,7 @@ def is_left_behind(name: str) -> bool:
 
 def mentions_split(name: str) -> bool:
     """Return whether a split's word is among the words of a name, as in ``kaggle_simpson_testset``."""
-    return any(_split(word) for word in _words(name))
+    return any(split_of_word(word) for word in words_of(name))
 
 
 def may_mean_split(name: str) -> bool:
@@ -109,7 +84,7 @@ def may_mean_split(name: str) -> bool:
 
 def mentioned_split(name: str) -> str | None:
     """Return the split whose word is among the words of a name; None for none, or for several."""
-    found = {split for word in _words(name) if (split := _split(word))}
+    found = {split for word in words_of(name) if (split := split_of_word(word))}
     return found.pop() if len(found) == 1 else None
 
 
@@ -123,17 +98,17 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     rests: dict[str, list[str]] = {}
     for name in names:
-        words = _words(name)
+        words = words_of(name)
         if split := split_of_folder(name):
             found[name] = split
         elif not is_unlabelled(name):
-            splits = [split for word in words if (split := _split(word))]
+            splits = [split for word in words if (split := split_of_word(word))]
             if len(splits) == 1:
                 found[name] = splits[0]
-                rests[name] = _meaning([word for word in words if not _split(word)])
+                rests[name] = meaning_of([word for word in words if not split_of_word(word)])
     meant = [rest for rest in rests.values() if rest]
     if meant:
-        unlabelled = [_meaning([word for word in _words(name) if word not in _UNLABELLED]) for name in names]
+        unlabelled = [meaning_of([word for word in words_of(name) if word not in _UNLABELLED]) for name in names]
         are_alike = all(
             rests.get(name) == meant[0] or (is_unlabelled(name) and unlabelled[i] in ([], meant[0]))
             for i, name in enumerate(names)
@@ -151,20 +126,15 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def split_of_name(name: str) -> str | None:
-    """Return the split that a folder's name means by itself, such as ``train2017``; None if it means none."""
-    return splits_of([name]).get(name)
-
-
 def number_of_word(name: str) -> str | None:
     """Return the word of a name that is one word and a number, such as ``plate`` of ``Plate_01``; None for others."""
-    words = _words(name)
+    words = words_of(name)
     return words[0] if len(words) == 2 and not words[0].isdigit() and words[1].isdigit() else None
 
 
 def numbered_end(name: str) -> tuple[str, str] | None:
     """Return what is before the last word and number of a name, and the word: of ``ok_batch1`` ok and batch."""
-    words = _words(name)
+    words = words_of(name)
     return (" ".join(words[:-2]), words[-2]) if len(words) > 2 and words[-1].isdigit() else None
 
 
@@ -176,7 +146,7 @@ def are_splits(names: Sequence[str]) -> bool:
 
 def mix_splits(names: Sequence[str]) -> bool:
     """Return whether every name has one split's word next to others, as in ``cats_train`` and ``dogs_test``."""
-    found = [{split for word in _words(name) if (split := _split(word))} for name in names]
+    found = [{split for word in words_of(name) if (split := split_of_word(word))} for name in names]
     return all(len(one) == 1 for one in found) and len(set().union(*found)) > 1
 
 
@@ -187,7 +157,7 @@ def splits_in_names(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """
     found: dict[str, tuple[str, str]] = {}
     for name in names:
-        words = [(match[0], _split(match[0].lower())) for match in _WORDS.finditer(name)]
+        words = [(match[0], split_of_word(match[0].lower())) for match in WORDS.finditer(name)]
         splits = [split for _, split in words if split]
         rest = _SEPARATORS.sub("_", name)
         for word, split in words:
@@ -202,26 +172,5 @@ def splits_in_names(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 def _is_searched(name: str) -> bool:
     """Return whether a name is one of re-identification, such as ``query`` or ``image_query``."""
-    words = _words(name)
-    return not _SEARCHED.isdisjoint(words) and not _meaning([word for word in words if word not in _SEARCHED])
-
-
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORDS.findall(_without_accents(name))]
-
-
-def _without_accents(name: str) -> str:
-    """Return a name with ``validacion`` for ``validación``; scripts whose marks are letters stay as they are."""
-    if name.isascii():
-        return name
-    return unicodedata.normalize("NFC", re.sub("(?<=[A-Za-z])[\u0300-\u036f]+", "", unicodedata.normalize("NFD", name)))
-
-
-def _split(word: str) -> str | None:
-    if glued := _GLUED.fullmatch(word):
-        word = glued[1] or glued[2]
-    return split_of_folder(word) or _ALSO.get(word)
-
-
-def _meaning(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word not in _SAY_NOTHING and not word.isdigit()]
+    words = words_of(name)
+    return not _SEARCHED.isdisjoint(words) and not meaning_of([word for word in words if word not in _SEARCHED])

@@ -18,7 +18,7 @@ from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_with
 from shardkit.sources.folders.looking_at_tables import look_at_tables
 from shardkit.sources.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.folders.source_place import SourcePlace, place_of
-from shardkit.sources.folders.unsupported_formats import unsupported_format
+from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.lists.opening_lists import is_well_known
 from shardkit.sources.recognising.archives_in_folders import is_text

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.naming import relative_path_problem
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places
+from shardkit.sources.detection.image_paths import find_paths, image_places
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
@@ -11,23 +12,23 @@ from shardkit.testing import write_tree
 
 # how paths are read, a path as written, and its key; None if it may not be followed
 KEYS = (
-    (ImagePaths(""), "a.jpg", "a.jpg"),
-    (ImagePaths("images"), "b/a.jpg", "images/b/a.jpg"),
-    (ImagePaths("images"), "./b\\a.jpg", "images/b/a.jpg"),
-    (ImagePaths("json"), "../images/a.jpg", "images/a.jpg"),
-    (ImagePaths("", ending=".jpg"), "00ab", "00ab.jpg"),
-    (ImagePaths("", ending=".jpg"), "a.b", "a.b.jpg"),
-    (ImagePaths("", ending=".jpg"), "a.png", "a.png"),
-    (ImagePaths("x", num_dropped=2), "gs://bucket/set/a.jpg", "x/a.jpg"),
-    (ImagePaths("x", num_dropped=1), "C:\\set\\a b.jpg", "x/a b.jpg"),
-    (ImagePaths("x", num_dropped=5), "a.jpg", "x/a.jpg"),
-    (ImagePaths("images"), "../../a.jpg", None),
-    (ImagePaths(""), "..", None),
-    (ImagePaths(""), "", None),
-    (ImagePaths(""), 3, None),
-    (ImagePaths(""), "a\0.jpg", None),
-    (ImagePaths(""), "\ud800.jpg", None),
-    (ImagePaths(""), "a/" * 3000, None),
+    (PathRule(""), "a.jpg", "a.jpg"),
+    (PathRule("images"), "b/a.jpg", "images/b/a.jpg"),
+    (PathRule("images"), "./b\\a.jpg", "images/b/a.jpg"),
+    (PathRule("json"), "../images/a.jpg", "images/a.jpg"),
+    (PathRule("", ending=".jpg"), "00ab", "00ab.jpg"),
+    (PathRule("", ending=".jpg"), "a.b", "a.b.jpg"),
+    (PathRule("", ending=".jpg"), "a.png", "a.png"),
+    (PathRule("x", num_dropped=2), "gs://bucket/set/a.jpg", "x/a.jpg"),
+    (PathRule("x", num_dropped=1), "C:\\set\\a b.jpg", "x/a b.jpg"),
+    (PathRule("x", num_dropped=5), "a.jpg", "x/a.jpg"),
+    (PathRule("images"), "../../a.jpg", None),
+    (PathRule(""), "..", None),
+    (PathRule(""), "", None),
+    (PathRule(""), 3, None),
+    (PathRule(""), "a\0.jpg", None),
+    (PathRule(""), "\ud800.jpg", None),
+    (PathRule(""), "a/" * 3000, None),
 )
 
 
@@ -47,7 +48,7 @@ def test_a_path_becomes_a_key_below_the_folder(paths, text, key):
 )
 def test_no_key_leaves_the_folder(place, num_dropped, text):
     try:
-        key = ImagePaths(place, num_dropped).key(text)
+        key = PathRule(place, num_dropped).key(text)
     except BadRecord:
         return
     assert relative_path_problem(key) is None
@@ -56,6 +57,6 @@ def test_no_key_leaves_the_folder(place, num_dropped, text):
 def test_the_whole_path_in_any_folder_comes_before_its_end(tmp_path):
     root = write_tree(tmp_path, {"s/boxes.csv": b"", "s/other/a.jpg": b"x", "s/deep/set/a.jpg": b"x"})
     places = image_places(open_folder(str(root / "s")), "boxes.csv", SourceOptions(), may_leave=True)
-    assert find_paths(["set/a.jpg"], places)[1] == ImagePaths("deep")
-    assert find_paths(["gone/a.jpg"], places)[1] == ImagePaths("other", num_dropped=1)
+    assert find_paths(["set/a.jpg"], places)[1] == PathRule("deep")
+    assert find_paths(["gone/a.jpg"], places)[1] == PathRule("other", num_dropped=1)
     assert find_paths(["gone/b.jpg"], places) is None

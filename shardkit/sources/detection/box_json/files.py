@@ -17,7 +17,6 @@ from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.numbers import fitting_format
 from shardkit.sources.detection.found_files import FoundFile, read_records
 from shardkit.sources.detection.image_paths import (
-    ImagePaths,
     find_paths,
     image_places,
     not_near,
@@ -25,6 +24,7 @@ from shardkit.sources.detection.image_paths import (
     split_of,
     split_tokens,
 )
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.record import ONE_CLASS, ImageRecord
 from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
 from shardkit.sources.listing import BadRecord
@@ -162,7 +162,7 @@ def open_json_file(opening: Opening, path: str, kind: JsonFormat) -> OpenedFile:
     )
 
 
-def _have_splits(root: Folder, paths: ImagePaths, texts: Sequence[str]) -> bool:
+def _have_splits(root: Folder, paths: PathRule, texts: Sequence[str]) -> bool:
     """Return whether folders of the first images are called like splits."""
     if paths.by_name:
         keys = [key for text in texts for key in NameIndex(root).find_all(text)[:1]]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from shardkit.errors import DataError
 from shardkit.images import BadImage, inspect
 from shardkit.images.boxes import upright_size
-from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.formats.vendors.formats import JsonFormat
 from shardkit.sources.listing import BadRecord
@@ -24,7 +24,7 @@ _MIN_SHARE = 0.1  # of the boxes that tell what the numbers are; a few may be er
 
 
 def fitting_format(
-    url: str, root: Folder, paths: ImagePaths, kind: JsonFormat, images: Sequence[ImageRecord]
+    url: str, root: Folder, paths: PathRule, kind: JsonFormat, images: Sequence[ImageRecord]
 ) -> JsonFormat:
     """Return the format with the parser that the first boxes fit.
 
@@ -69,7 +69,7 @@ def _are_many(found: Iterable[bool]) -> bool:
     return sum(values) >= max(1, _MIN_SHARE * len(values))
 
 
-def _beyond(root: Folder, paths: ImagePaths, images: Sequence[ImageRecord]) -> Iterator[bool]:
+def _beyond(root: Folder, paths: PathRule, images: Sequence[ImageRecord]) -> Iterator[bool]:
     """Yield whether each box of a few images reaches beyond its image, by more than a pixel."""
     step = max(1, len(images) // _NUM_SAMPLED)
     for image in images[::step][:_NUM_SAMPLED]:

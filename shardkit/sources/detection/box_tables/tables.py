@@ -11,8 +11,9 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.detection.box_tables.files import split_of_table
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, not_near, paths_by_names
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near, paths_by_names
 from shardkit.sources.engine.box_table_opening import decided, open_box_file, options_of_table
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.box_tables.columns import BoxColumns, find_columns
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
@@ -43,7 +44,7 @@ class FoundTable:
     """
 
     path: str
-    paths: ImagePaths
+    paths: PathRule
     split: str | None
     options: dict[str, str]
     class_file: str

@@ -9,8 +9,9 @@ from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.options.words import named
 from shardkit.sources.detection.found_files import FoundFile
-from shardkit.sources.detection.image_paths import ImagePaths, nearby_places, paths_by_names, places_of, split_of
-from shardkit.sources.folders.split_folders import split_of_name
+from shardkit.sources.detection.image_paths import nearby_places, paths_by_names, places_of, split_of
+from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.formats.coco.columns import CocoColumns
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.listing import ending
@@ -170,7 +171,7 @@ def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root:
     if place is None:
         place = _elsewhere(root, tried, join(prefix, path), names)
     if place is not None:
-        return FoundFile(path, ImagePaths(place), split)
+        return FoundFile(path, PathRule(place), split)
     if (moved := next(filter(None, (_moved(NameIndex(root), name, split) for name in names)), None)) is not None:
         return FoundFile(path, moved, split, "end")
     msg = (
@@ -180,7 +181,7 @@ def _images_of(folder: Folder, path: str, root: Folder, prefix: str, *, is_root:
     raise DataError(msg)
 
 
-def _moved(index: NameIndex, name: str, split: str | None) -> ImagePaths | None:
+def _moved(index: NameIndex, name: str, split: str | None) -> PathRule | None:
     """Return how a path leads to the one image with the same name and last folder; None if none, or several, may be it.
 
     The first folders of the path are not here: ``images/v1/patch8/1.jpg`` is ``train/patch8/1.jpg``, of a file of that
@@ -193,7 +194,7 @@ def _moved(index: NameIndex, name: str, split: str | None) -> ImagePaths | None:
         splits = [(at, one) for at, folder in enumerate(others) if (one := split_of_folder(folder))]
         if (num_parts >= _WITH_FOLDER or "/" not in name) and (not split or not splits or splits[-1][1] == split):
             place = "/".join(others[splits[-1][0] :]) if split and splits else ""
-            found.append(ImagePaths(place, len(written_path(name).strip("/").split("/")) - num_parts))
+            found.append(PathRule(place, len(written_path(name).strip("/").split("/")) - num_parts))
     return found[0] if len(found) == 1 else None
 
 

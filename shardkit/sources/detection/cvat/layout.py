@@ -9,7 +9,8 @@ from shardkit.layouts import LAYOUTS
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.found_files import FoundFile, open_found_files, read_records
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, not_near
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
+from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.cvat import CVAT, TracksError
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import Source
@@ -76,7 +77,7 @@ def _first_images(folder: Folder, path: str) -> Sequence[ImageRecord]:
     return first
 
 
-def _locate(opening: Opening, path: str) -> tuple[Folder, ImagePaths, dict[str, str]]:
+def _locate(opening: Opening, path: str) -> tuple[Folder, PathRule, dict[str, str]]:
     """Return the folder that keys start at, how paths become keys, and the options of the format."""
     places = image_places(opening.folder, path, opening.options, may_leave=opening.file is not None)
     ways: tuple[dict[str, str], ...] = ({}, {"subset": "folder"})

@@ -11,8 +11,9 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.folders.masks.part import Part
-from shardkit.sources.folders.split_folders import mentioned_split, split_of_name
+from shardkit.sources.folders.split_folders import mentioned_split
 from shardkit.sources.mask_pixels import are_masks, images_below
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder

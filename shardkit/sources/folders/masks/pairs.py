@@ -24,6 +24,7 @@ from dataclasses import replace
 
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.folders.first_images import has_images
 from shardkit.sources.folders.masks.matching import (
     MAX_FOLDERS,
@@ -35,7 +36,6 @@ from shardkit.sources.folders.masks.matching import (
 )
 from shardkit.sources.folders.masks.numbered_parts import are_parts_of_data, pairs_in_each
 from shardkit.sources.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
-from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
 from shardkit.sources.listing import ending
 from shardkit.sources.mask_pixels import are_coloured, images_below

@@ -1,4 +1,4 @@
-"""Build the rows that the detection layouts list, with the texts and counts in them."""
+"""Build the rows of annotated images and of bad records, with the texts and counts in them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.folders.unsupported_formats import is_video, unsupported_format
+from shardkit.sources.formats.unsupported_images import is_video, unsupported_format
 from shardkit.sources.listing import (
     BadRecord,
     ListingRow,
