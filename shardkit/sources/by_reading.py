@@ -20,7 +20,7 @@ from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Listing, Source, ending
 from shardkit.sources.options import Remembered, SourceOptions
-from shardkit.sources.readings.given import options_saying
+from shardkit.sources.readings.given import is_said_by, options_saying
 from shardkit.sources.readings.paths import renamed
 from shardkit.sources.readings.values import DETECTED, PathPart, Reading, files_of
 from shardkit.sources.recognising.archives_in_folders import only_archive, with_archives
@@ -148,9 +148,11 @@ class RememberedSource(WrappedSource):
 def _misfit(error: ShardkitError, reading: Reading, remembered: Remembered) -> RefusalError:
     """Return the refusal of a source that does not fit the reading that a dataset remembers."""
     known = error.refusal if isinstance(error, RefusalError | RefusedDataError) else None
-    said = " ".join(shlex.join(words_of(name, value)) for name, value in options_saying(reading).items())
+    options = options_saying(reading)
+    said = " ".join(shlex.join(words_of(name, value)) for name, value in options.items())
+    said += "" if is_said_by(options, reading) else " and more"
     url = printable(remembered.url)
-    problem = f"{known.problem if known else error}; {url} remembers that its source is read by {said or 'no label'}"
+    problem = f"{known.problem if known else error}; {url} remembers that its source is read by {said}"
     changes = known.changes if known else ()
     if remembered.is_continued:
         return RefusalError(problem, changes, remedy="correct SOURCE, or choose another folder for OUTPUT")

@@ -160,7 +160,7 @@ class FilesOfFolders:
     def __init__(self, folder: Folder) -> None:
         """Keep the folder."""
         self._folder = folder
-        self._names: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._names: dict[str, dict[str, str | list[str]]] = {}  # by folder and name without ending
 
     def find(self, path: str) -> tuple[str, ...]:
         """Return the file at a path, or those images of that path without ending; () if there is none."""
@@ -169,12 +169,18 @@ class FilesOfFolders:
             while len(self._names) >= _MAX_FOLDERS:
                 self._names.pop(next(iter(self._names)))
             self._names[above] = self._listed(above)
-        return tuple(join(above, one) for one in self._names[above].get(name, ()))
+        names = self._names[above]
+        exact = names.get(_without_ending(name), ())
+        if exact == name or (isinstance(exact, list) and name in exact):
+            return (path,)
+        found = names.get(name, ())
+        return (join(above, found),) if isinstance(found, str) else tuple(join(above, one) for one in found)
 
-    def _listed(self, path: str) -> dict[str, tuple[str, ...]]:
-        images = [one.name for one in children(self._folder, path) if not one.is_folder and is_image(one.name)]
-        names: dict[str, tuple[str, ...]] = {}
-        for name in images:
-            stem = _without_ending(name)
-            names[stem] = (*names.get(stem, ()), name)
-        return names | {name: (name,) for name in images}
+    def _listed(self, path: str) -> dict[str, str | list[str]]:
+        names: dict[str, str | list[str]] = {}
+        for one in children(self._folder, path):
+            if not one.is_folder and is_image(one.name):
+                there = names.setdefault(stem := _without_ending(one.name), one.name)
+                if there is not one.name:
+                    names[stem] = [*([there] if isinstance(there, str) else there), one.name]
+        return names
