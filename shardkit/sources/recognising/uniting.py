@@ -67,12 +67,11 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
     _leave_out_copies(opening, around)
     if not places or not is_annotated(source):
         return source
-    # A layout that sees split folders reads only those of its own kind, and files of classes only next to them.
+    # A layout that sees split folders reads only those of its own kind.
     layouts = {recognise(around.below(place.name).folder) for place in places}
     are_others = None not in layouts and layouts != {layout_of_title(source.layout)}
-    lacks_names = source.classes is None and MASK_PATH.name in source.schema.names
-    members = _members(around, places, open_folder) if are_others or lacks_names else None
-    return _united(around, members) if members and (are_others or any(map(_num_classes, members))) else source
+    members = _members(around, places, open_folder) if are_others else None
+    return _united(around, members) if members else source
 
 
 def _leave_out_copies(opening: Opening, around: Opening) -> None:

@@ -68,6 +68,11 @@ def test_splits_with_files_of_their_own_are_read_below_a_folder_around_them(tmp_
     assert result.exit_code == 0, result.stderr
     assert keys(tmp_path / "out") == {"train": ["train/images/1.jpg"], "test": ["test/images/1.jpg"]}
     assert read_manifest(tmp_path / "out").classes == ["cat", "dog"]
+    assert "palette: download/test/class_dict.csv" in call("info", tmp_path / "out", "--reading").stdout
+    other = {"download/train/class_dict.csv": b"name,r,g,b\ndog,64,128,64\ncat,192,0,128\n"}
+    refused = call("convert", write_tree(tmp_path / "source", other), tmp_path / "other")
+    assert refused.exit_code == 1
+    assert "test/class_dict.csv names classes, and is not used: train/class_dict.csv names others" in refused.stderr
 
 
 def test_several_exports_are_one_dataset(tmp_path):

@@ -11,9 +11,9 @@ from shardkit.options.words import named
 from shardkit.sources.folders.masks.pairs import VISTAS_VERSION
 from shardkit.sources.folders.masks.part import COLOUR_FILES, Part
 from shardkit.sources.formats.palettes import ADE, Palette, read_palette
-from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, greatest_number
+from shardkit.sources.mask_pixels import NUM_SAMPLED, are_black_and_white, are_coloured, greatest_number
 from shardkit.sources.readings.values import NUMBERS, TWO_COLOURS
-from shardkit.sources.walking import children, is_image, join
+from shardkit.sources.walking import children, is_image, join, parent_of
 from shardkit.storage import Folder
 
 # The usual names of files that name classes, such as fast.ai's codes.txt and Roboflow's _classes.csv.
@@ -56,12 +56,14 @@ def find_palette(folder: Folder, parts: Sequence[Part]) -> tuple[str, tuple[str,
             return config, (), ""
     masks = list(itertools.islice(itertools.chain.from_iterable(part.masks_of(folder) for part in parts), NUM_SAMPLED))
     palette = TWO_COLOURS if are_black_and_white(folder, masks) else NUMBERS
-    places = ["", *itertools.chain.from_iterable(part.folders for part in parts)]
+    places = ["", *(place for part in parts for place in (parent_of(part.images), *part.folders))]
     files = {path: found for path in _names_files(folder, places) if (found := _names_in(folder, path)) is not None}
     if not files:
         return palette, (), ""
     path, first = next(iter(files.items()))
     greatest = greatest_number(folder, masks, BLACK_AND_WHITE if palette == TWO_COLOURS else "")
+    if first.colours and are_coloured(folder, masks) and all(found == first for found in files.values()):
+        return path, (), ""
     why = _why_unused(folder, path, first, greatest, is_grey=palette == NUMBERS)
     if rival := next((other for other, found in files.items() if found.names != first.names), None):
         why = f"{printable(rival)} names others; correct one, or move it away"
