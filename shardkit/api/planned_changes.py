@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from shardkit.conversion.planning.plan import Plan
 
 _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for what only the user knows
-# Options that change no split and no class: a change of these alone was planned when its finding was made.
-_OF_THE_SAME_PLAN = frozenset({"accept", "background", "bit_depth", "max_rejected"})
+# Options that change no class and no reading: a change of these alone is not planned again.
+_OF_THE_SAME_PLAN = frozenset({"accept", "background", "bit_depth", "max_rejected", "without_annotation"})
 _BLIND = frozenset({"unlabelled", "label_pattern"})
 _BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
 # Options that say how SOURCE is read, which a reading says in other words.

@@ -268,7 +268,10 @@ def _source_options(
             msg = f"{source} is a dataset, which says how it is read; leave out {what}"
             raise CallError(msg)
         kept = {name: given[name] for name in ("group_by", "readmit", "drop_repeated_boxes") if name in given}
-        is_base = base is not None and replace(reading, ignore=base.ignore) == base
+        # What is ignored, and what images without annotation are, does not change how files are read.
+        is_base = base is not None and replace(base, ignore=reading.ignore) == replace(
+            reading, without_annotation=base.without_annotation
+        )
         return SourceOptions(reading=reading, remembered=by if is_base else None, also=tuple(also), **kept)
     options = {one.name: given[one.name] for one in fields(SourceOptions) if one.name in given}
     if given.get("unlabelled"):

@@ -24,6 +24,7 @@ _JUNK = frozenset(
 )
 
 
+NO_ANNOTATION = "no annotation: "  # begins the message of a rejected image that may be an example without objects
 NEGATIVES = "images without annotation are examples without objects"  # counted as skipped, and not left out
 
 

@@ -1,7 +1,9 @@
 """VOC and YOLO as a user converts them: images without a file, negatives, a second delivery, names of classes."""
 
 import json
+import re
 import shlex
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
@@ -69,8 +71,12 @@ def test_an_image_without_its_file_is_rejected_and_one_with_an_empty_file_is_a_n
     stopped = call("convert", delivery("s", without="xy"), out)
     assert stopped.exit_code == 1
     assert "(2 no_label)" in stopped.stderr
-    assert "--max-rejected 2  # without 2 images" in stopped.stderr
+    assert re.search("--max-rejected 2 +# without 2 images\n", stopped.stderr)
     assert not (out / "manifest.json").exists()
+    negatives = run_printed(stopped, "# with 2 images without annotation as negatives")
+    assert negatives.exit_code == 0, negatives.output
+    assert "3 of 7 images have no box, 2 of them without annotation" in said(negatives)
+    shutil.rmtree(out)
     converted = run_printed(stopped, "--max-rejected 2")
     assert converted.exit_code == 0, converted.output
     assert counts(out)[0] == 5

@@ -50,13 +50,15 @@ def cvat(folder, with_box, without_box, unnamed):
 
 def test_an_image_without_record_is_no_negative_unless_the_user_says_so(tmp_path):
     source, out = cvat(tmp_path / "s", with_box=6, without_box=2, unnamed=3), tmp_path / "out"
+    (source / "tool.json").write_text("{}")  # no reason to stop, with the dataset's own reading and another policy, too
     said = convert(source, out, "--max-rejected", "0", exit_code=1)
-    assert "images/08.png: no_label: annotations.xml does not name the image; add a record for it; " in said
-    assert "--without-annotation negative takes it as one without objects" in said
+    assert "images/08.png: no_label: no annotation: annotations.xml does not name the image; add a record" in said
+    assert said.count("--without-annotation") == 1  # one command, not a hint for each image
+    [negatives] = re.findall(r"shardkit (convert .*)\s+# with 3 images without annotation as negatives", said)
     [command] = re.findall(r"shardkit (convert .*--max-rejected 3)\s+# without 3 images", said)
     assert call(*shlex.split(command)).exit_code == 0
     assert sum(split.num_examples for split in read_manifest(str(out)).splits.values()) == 8
-    said = call("convert", source, out, "--without-annotation", "negative", "--overwrite")
+    said = call(*shlex.split(negatives), "--overwrite")
     assert "5 of 11 images have no box, 3 of them without annotation; they are stored as negatives" in said.output
     assert "rejected: none" in said.output
     assert sum(not len(one["objects/label"]) for one in shardkit.open(str(out), "train", training=False)) == 5
@@ -167,7 +169,7 @@ def test_boxes_that_a_flag_names_are_read_totally(tmp_path):
     (source / "images/03.png").rename(source / "images/renamed.png")
     said = convert(source, out, "--boxes", "coco:boxes.json", "--ignore", "other.json", "--overwrite", exit_code=1)
     assert "03.png: missing" in said
-    assert "images/renamed.png: no_label: boxes.json does not name the image" in said
+    assert "images/renamed.png: no_label: no annotation: boxes.json does not name the image" in said
     picture(source / "more/02.png", 99)
     said = convert(source, out, "--boxes", "coco:boxes.json", "--ignore", "other.json", "--overwrite", exit_code=1)
     assert "'02.png' names 2 images by their end of the path, such as images/02.png and more/02.png" in said

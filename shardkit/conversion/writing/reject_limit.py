@@ -1,6 +1,7 @@
 """The number of rejected images that a conversion tolerates: a count, or a share of all."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED
 from shardkit.options.words import named, shown
 from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import DAMAGED, EMPTY, MISSING, NO_LABEL, NOT_AN_IMAGE, NOT_COUNTED, UNSUPPORTED_FORMAT
-from shardkit.sources.listing import ending
+from shardkit.sources.listing import NO_ANNOTATION, ending
 
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
 REJECTED_SHOWN = 10
@@ -93,13 +94,30 @@ def too_many_rejected(limit: RejectLimit, num_files: int, rejected: pa.Table, wh
     lines = [f"  {printable(row['key'])}: {row['reason']}: {shown(row['message'])}" for row in rows]
     if len(rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")
-    if by_reason.keys() <= _TO_LEAVE_OUT and len(rejected) <= num_files / 2:
-        num_images = sum(ending(key) in IMAGE_ENDINGS for key in rejected["key"].to_pylist())
-        # A record without image leaves out no image.
-        records = len(rejected) - num_images
-        without = [counted(num, what) for num, what in ((num_images, "image"), (records, "record")) if num]
-        change = Change(f"without {' and '.join(without)}", {"max_rejected": str(len(rejected))})
+    if changes := [*_changes(limit, num_files, rejected)]:
         remedy = "nothing was published; repair or remove them"
-        return RefusedDataError(problem, [change], remedy=remedy, appendix="\n".join(lines))
+        return RefusedDataError(problem, changes, remedy=remedy, appendix="\n".join(lines))
     end = f"repair or remove them, or raise {named('max_rejected')}; nothing was published"
     return DataError("\n".join([f"{problem}:", *lines, end]))
+
+
+def _changes(limit: RejectLimit, num_files: int, rejected: pa.Table) -> Iterator[Change]:
+    """Yield the changes that publish the dataset: without the rejects, or with some as examples without objects."""
+    may_be_left_out = pc.all(pc.is_in(rejected["reason"], pa.array(sorted(_TO_LEAVE_OUT)))).as_py()
+    if may_be_left_out and len(rejected) <= num_files / 2:
+        yield Change(f"without {_counted(rejected)}", {"max_rejected": str(len(rejected))})
+    is_unannotated = pc.fill_null(pc.starts_with(rejected["message"], NO_ANNOTATION), fill_value=False)
+    num, others = pc.sum(is_unannotated).as_py() or 0, rejected.filter(pc.invert(is_unannotated))
+    if num and (may_be_left_out or limit.allows(len(others), num_files)):
+        meaning = f"with {counted(num, 'image')} without annotation as negatives"
+        options = {"without_annotation": "negative"}
+        if not limit.allows(len(others), num_files):
+            meaning, options = f"{meaning}, without {_counted(others)}", options | {"max_rejected": str(len(others))}
+        yield Change(meaning, options)
+
+
+def _counted(rejected: pa.Table) -> str:
+    """Return the numbers of images and of records, which leave out no image."""
+    num_images = sum(ending(key) in IMAGE_ENDINGS for key in rejected["key"].to_pylist())
+    numbers = ((num_images, "image"), (len(rejected) - num_images, "record"))
+    return " and ".join(counted(num, what) for num, what in numbers if num)

@@ -10,6 +10,7 @@ from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import (
     NEGATIVES,
+    NO_ANNOTATION,
     ListingRow,
     RecordProblem,
     count_skipped,
@@ -144,8 +145,8 @@ def without_annotation(
         count_skipped(skipped, NEGATIVES)
         yield ListingRow(key, split, None, entry.num_bytes, entry.mtime_ns, extra=negative)
     else:
-        ways = f"{named('without_annotation', 'negative')} takes it as one without objects"
-        yield rejected_row(RecordProblem(key, NO_LABEL, f"{what}; {ways}"), split, entry)
+        message = f"{NO_ANNOTATION if negative else ''}{what}"
+        yield rejected_row(RecordProblem(key, NO_LABEL, message), split, entry)
 
 
 def unlabelled_globs(tree: Folder, reading: Reading) -> tuple[IgnoreGlob, ...]:
