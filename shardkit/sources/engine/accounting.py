@@ -1,14 +1,16 @@
 """Account for the files of a source: which ones need no fact, and which ones nothing explains."""
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from shardkit.errors import DataError
 from shardkit.naming import counted, first_of, printable
 from shardkit.options.words import named
+from shardkit.sources.claims.claim import Use, UsedFile
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import ending
+from shardkit.sources.readings.values import Annotation, Reading, files_of
 from shardkit.sources.walking import files_below, is_image, join, parent_of
 from shardkit.storage import Folder
 
@@ -103,3 +105,20 @@ def _unexplained(tree: Folder, root: str, accounting: Accounting) -> Iterator[st
         is_example = is_image(entry.name) and (not root or path.startswith(f"{root}/"))
         if not is_example and not accounting.explains(path):
             yield path
+
+
+def files_and_uses(reading: Reading, masks: Iterable[str], used: Iterable[str]) -> tuple[UsedFile, ...]:
+    """Return what each file of a reading is for: globs of masks, and those of the files that other facts come from."""
+    uses: dict[str, Use] = {}
+    # Files of annotations may give splits, too, and the names of their classes.
+    for name, origin in sorted(reading.facts(), key=lambda fact: not isinstance(fact[1], Annotation)):
+        of_fact: Use = "splits" if name == "split" else "masks" if name == "mask" else "labels"
+        if isinstance(origin, Annotation):
+            uses[origin.names] = "class names"
+        for path in files_of(origin):
+            uses.setdefault(path, "class names" if of_fact == "masks" else of_fact)
+    names = reading.label.names if reading.label else ""
+    return (
+        *(UsedFile(path, "masks") for path in masks),
+        *(UsedFile(path, uses.get(path, "class names" if path == names else "labels")) for path in used),
+    )

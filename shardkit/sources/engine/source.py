@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.claims.claim import Use, UsedFile
-from shardkit.sources.columns import IS_UNLABELLED, LABEL_NAMES, LISTING_SCHEMA, OBJECTS
-from shardkit.sources.engine.accounting import Accounting, check_accounts
+from shardkit.sources.claims.claim import UsedFile
+from shardkit.sources.columns import IS_UNLABELLED, LISTING_SCHEMA, OBJECTS
+from shardkit.sources.engine.accounting import Accounting, check_accounts, files_and_uses
 from shardkit.sources.engine.drivers import Complete, Driver, RestPart
 from shardkit.sources.engine.facts import LEFT_OUT, Fact, Values
 from shardkit.sources.engine.file_groups import is_glob
@@ -21,6 +20,7 @@ from shardkit.sources.engine.lists import lines_without_image
 from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
 from shardkit.sources.engine.tables import TableDriver
+from shardkit.sources.engine.unannotated import with_unlabelled
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
@@ -102,19 +102,7 @@ class ReadingSource(Source):
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
         """See Source."""
-        uses: dict[str, Use] = {}
-        # Files of annotations may give splits, too, and the names of their classes.
-        for name, origin in sorted(self.value.facts(), key=lambda fact: not isinstance(fact[1], Annotation)):
-            of_fact: Use = "splits" if name == "split" else "masks" if name == "mask" else "labels"
-            if isinstance(origin, Annotation):
-                uses[origin.names] = "class names"
-            for path in files_of(origin):
-                uses.setdefault(path, "class names" if of_fact == "masks" else of_fact)
-        names = self.value.label.names if self.value.label else ""
-        return (
-            *(UsedFile(path, "masks") for path in self.images.globs_of_masks),
-            *(UsedFile(path, uses.get(path, "class names" if path == names else "labels")) for path in self.used),
-        )
+        return files_and_uses(self.value, self.images.globs_of_masks, self.used)
 
     @property
     def takes_splits(self) -> bool:
@@ -223,7 +211,9 @@ class ReadingSource(Source):
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of examples and of bad records; count what the reading excludes."""
-        for row in self._with_unlabelled(rows) if self.unlabelled else rows:
+        if self.unlabelled:
+            rows = with_unlabelled(rows, self.driver.fields, self._complete(has_label=False), self._is_unlabelled)
+        for row in rows:
             if row.reason is None:
                 yield row
             elif row.reason == LEFT_OUT:
@@ -233,25 +223,6 @@ class ReadingSource(Source):
             else:
                 yield row if row.split is not None or self.driver.names_images else self._with_split(row)
         skipped.pop(MASKS, None)  # each is of an image, or rejected
-
-    def _with_unlabelled(self, rows: Iterator[ListingRow]) -> Iterator[ListingRow]:
-        """Yield rows, with a mark in place of the reason for those that have no label on purpose."""
-        complete, num_own = self._complete(has_label=False), len(self.driver.fields)
-        at = self.driver.fields.index(LABEL_NAMES) if LABEL_NAMES in self.driver.fields else None
-        for row in rows:
-            has_no_class = at is not None and row.reason is None and not row.extra[at]
-            if not (has_no_class or row.reason == NO_LABEL) or not self._is_unlabelled(row.key):
-                yield row
-                continue
-            own = [*row.extra[:num_own], *(None,) * (num_own - len(row.extra))]
-            if at is not None:
-                own[at] = None
-            try:
-                plain = complete(row._replace(reason=None, message=None, extra=tuple(own)))
-            except BadRecord as error:
-                yield row._replace(reason=error.reason, message=str(error))
-                continue
-            yield plain._replace(extra=(*plain.extra, True))
 
     def _is_unlabelled(self, key: str) -> bool:
         return any(glob.matches(key) for glob in self.unlabelled)

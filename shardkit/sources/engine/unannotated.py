@@ -3,14 +3,18 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from shardkit.errors import CallError
 from shardkit.options.values import Missing
 from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.columns import LABEL_NAMES
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import (
     NEGATIVES,
     NO_ANNOTATION,
+    BadRecord,
     ListingRow,
     RecordProblem,
     count_skipped,
@@ -166,3 +170,34 @@ def unlabelled_globs(tree: Folder, reading: Reading) -> tuple[IgnoreGlob, ...]:
         )
         raise CallError(msg)
     return tuple(map(IgnoreGlob, globs))
+
+
+def with_unlabelled(
+    rows: Iterable[ListingRow],
+    fields: Sequence[pa.Field],
+    complete: Callable[[ListingRow], ListingRow],
+    is_unlabelled: Callable[[str], bool],
+) -> Iterator[ListingRow]:
+    """Yield rows, with a mark in place of the reason for those that have no label on purpose.
+
+    Args:
+        rows: The rows.
+        fields: The columns of the driver.
+        complete: Function that adds the facts of an image without a label; raises BadRecord.
+        is_unlabelled: Whether an image has no label on purpose, by its key.
+    """
+    num_own, at = len(fields), fields.index(LABEL_NAMES) if LABEL_NAMES in fields else None
+    for row in rows:
+        has_no_class = at is not None and row.reason is None and not row.extra[at]
+        if not (has_no_class or row.reason == NO_LABEL) or not is_unlabelled(row.key):
+            yield row
+            continue
+        own = [*row.extra[:num_own], *(None,) * (num_own - len(row.extra))]
+        if at is not None:
+            own[at] = None
+        try:
+            plain = complete(row._replace(reason=None, message=None, extra=tuple(own)))
+        except BadRecord as error:
+            yield row._replace(reason=error.reason, message=str(error))
+            continue
+        yield plain._replace(extra=(*plain.extra, True))
