@@ -247,6 +247,18 @@ def test_plan_says_which_reading_options_cannot_say(tmp_path):
     assert "read by --label path:0 and more, which `plan --write-config FILE` writes" in said
 
 
+def test_plan_says_that_the_printed_options_stop_at_files_that_nothing_explains(farm):
+    source, _ = farm
+    (source / "README.md").write_bytes(b"pets")
+    assert "stated so" not in call("plan", source).stdout
+    (source / "notes.txt").write_bytes(b"sunny")
+    assert "stated so, a file that nothing explains stops; --ignore leaves it out (not read: 1 .txt)" in " ".join(
+        call("plan", source).stdout.split()
+    )
+    assert call("plan", source, "--label", "path:0").exit_code == 1
+    assert call("plan", source, "--label", "path:0", "--ignore", "/notes.txt").exit_code == 0
+
+
 def folders(root, *paths, first=0):
     """A tree of folders with two pictures each, which differ from those of another `first`."""
     names = [f"{path}/{first}_{i}.png" for path in paths for i in range(2)]

@@ -17,6 +17,7 @@ from shardkit.dataset.features import NO_LABEL
 from shardkit.naming import counted, printable
 from shardkit.options.words import words_of
 from shardkit.sources.columns import MASK_PATH
+from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.listing import NEGATIVES
 from shardkit.sources.readings.given import is_said_by, options_saying
 from shardkit.sources.readings.text import from_data
@@ -74,6 +75,12 @@ def reading_lines(plan: Plan) -> list[str]:
         others = sum(plan.source.skipped.values())
         not_read = f", {others:,} not read" if others else ""
         lines.append(f"every file is accounted for: {counted(plan.num_examples, 'example')}{rejected}{not_read}")
+    else:
+        unread = {kind: num for kind, num in plan.source.skipped.items() if kind[:1] == "."}
+        nums = [f"{num:,} {printable(kind)}" for kind, num in unread.items() if not Accounting(()).explains(f"x{kind}")]
+        if nums:
+            said = " and ".join(sorted(nums)[:_MAX_OTHERS])
+            lines.append(f"stated so, a file that nothing explains stops; --ignore leaves it out (not read: {said})")
     return lines
 
 
