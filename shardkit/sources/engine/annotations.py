@@ -283,6 +283,7 @@ class AnnotationDriver(Driver):
         part = self.files[0] if len(self.files) == 1 else part
         which = f"{printable(part.path)} does not name" if part else "no file names"
         nulls = (None,) * (len(self.fields) - 1)
-        negative: tuple[Any, ...] = ([], *nulls) if self.attribute is None or self.has_several else ()
+        has_list = self.has_several or (self.attribute is None and not self.format.gives_masks)
+        negative: tuple[Any, ...] = ([], *nulls) if has_list else ()
         what = f"{which} the image; add a record for it"
         yield from without_annotation(self.policy, key, split, entry, what, skipped, negative)

@@ -93,6 +93,7 @@ def test_images_that_are_missing_and_images_and_masks_that_no_annotation_names_a
     stopped = call("convert", str(root), str(tmp_path / "o"))
     assert stopped.exit_code == 1
     assert "(1 missing, 1 no_label)" in " ".join(stopped.output.split())
+    assert "--without-annotation negative" not in stopped.output
     result = call("convert", str(root), str(tmp_path / "o"), "--max-rejected", "2")
     assert result.exit_code == 0, result.stderr
     assert "1 image in test2017/ that no annotation names" in result.output
