@@ -205,3 +205,70 @@ def test_a_table_of_boxes_is_remembered_and_read_again(tmp_path):
     appended = run_printed(stopped, "--max-rejected 1")
     assert appended.exit_code == 0, appended.output
     assert counts(out) == (10, ["cat", "dog"])
+
+
+def records_source(folder, *, label="what"):
+    """A folder whose boxes are in records of JSON with a class that no usual name says."""
+    records = [{"file": f"{one}.jpg", label: name, "x1": 1, "y1": 1, "x2": 9, "y2": 9} for one, name in LABELS.items()]
+    images = {f"images/{one}.jpg": picture(ord(one), kind="JPEG") for one in LABELS}
+    return write_tree(folder, images | {"boxes.json": json.dumps([one for one in records if one[label]]).encode()})
+
+
+def test_records_of_boxes_are_read_by_what_the_refusal_adds_and_an_option_names_their_class(tmp_path):
+    source, out = records_source(tmp_path / "s"), tmp_path / "out"
+    refused = call("convert", source, out)
+    assert refused.exit_code == 1
+    assert "to read them, add --boxes box-table:boxes.json" in said(refused)
+    boxes = ("--boxes", "box-table:boxes.json", "--without-annotation", "negative")
+    assert call("convert", source, out, *boxes).exit_code == 0
+    assert counts(out) == (5, ["object"])
+    named = tmp_path / "named"
+    converted = call("convert", source, named, *boxes, "--label-column", "what")
+    assert converted.exit_code == 0, converted.output
+    assert counts(named) == (5, ["cat", "dog"])
+    assert "there is no column 'wat'" in said(call("convert", source, named, *boxes, "--label-column", "wat"))
+
+
+def in_yaml(folder, origin):
+    path = folder / "reading.yaml"
+    path.write_text(f"reading:\n  version: 1\n  without_annotation: negative\n  boxes: {origin}\n")
+    return path
+
+
+def test_a_reading_may_name_only_the_class_of_a_table_of_boxes(tmp_path):
+    source, out = records_source(tmp_path / "s"), tmp_path / "out"
+    config = in_yaml(tmp_path, "{format: box-table, files: [boxes.json], options: {label: what}}")
+    converted = call("convert", source, out, "--config", config)
+    assert converted.exit_code == 0, converted.output
+    assert counts(out) == (5, ["cat", "dog"])
+
+
+@pytest.mark.parametrize(
+    ("format_", "options", "message"),
+    [
+        ("box-table", "labl: what", "there is no option 'labl'; the format has drop, each, ending, form, image, kind,"),
+        ("box-table", "form: odd", "do not say its columns; leave form out to find them"),
+        ("box-table", "form: corners, image: file, x: '['", "do not say its columns; leave form out to find them"),
+        ("box-table", "drop: one", "the option drop of the reading must be a whole number; found 'one'"),
+        ("box-table", "each: '['", "has options for 0 tables of boxes, and names 1"),
+        (
+            "box-records",
+            "",
+            "form of the reading do not say which fields are boxes; --layout boxes finds and",
+        ),
+        ("boxes", "kind: .json", "kind, box and form of the reading do not say which fields are boxes"),
+        ("boxes-of-image", "", "kind, box and form of the reading do not say which fields are boxes"),
+        (
+            "yolo",
+            "keypoint: '3'",
+            "yolo: there is no option 'keypoint'; the format has boxed, field, keypoints,",
+        ),
+    ],
+)
+def test_options_of_a_reading_that_a_format_cannot_use_are_named(format_, options, message, tmp_path):
+    config = in_yaml(tmp_path, f"{{format: {format_}, files: ['*.json'], options: {{{options}}}}}")
+    stopped = call("convert", records_source(tmp_path / "s"), tmp_path / "out", "--config", config)
+    assert stopped.exit_code in {1, 2}
+    assert message in said(stopped)
+    assert "Traceback" not in stopped.output
+    assert "failed" not in stopped.output

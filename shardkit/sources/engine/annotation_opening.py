@@ -12,9 +12,9 @@ from shardkit.sources.engine.mask_annotations import MaskDriver, check_classes, 
 from shardkit.sources.engine.matching import find_matching
 from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.formats.format import ROOT, Format, Options
+from shardkit.sources.formats.format import ROOT, Format, Options, number_option
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.formats.registry import FORMATS
+from shardkit.sources.formats.registry import FORMATS, settings_of
 from shardkit.sources.readings.values import Annotation, Listed, Reading
 from shardkit.sources.walking import is_within, join, parent_of
 from shardkit.storage import Folder
@@ -97,7 +97,7 @@ class AnnotationOpening:
     def _paths(self, origin: Annotation, path: str) -> PathRule:
         base = origin.bases.get(path, origin.images)
         base = parent_of(path) if base == "." else base
-        return PathRule(base, int(origin.options.get(_DROP, 0)), origin.options.get(_ENDING, ""))
+        return PathRule(base, number_option(origin.options, _DROP), origin.options.get(_ENDING, ""))
 
     def _named(self, kind: Format, origin: Annotation, file: NamingFile) -> NamingFile:
         """Return a file with how it names images, if the reading does not say it is by paths."""
@@ -188,3 +188,16 @@ def field_of_images(
     complete = replace(origin, options={**origin.options, FIELD: chosen})
     kind = reading.label.kind if reading.label else None
     return with_origin(reading, origin, complete), chosen, several or kind == "classes"
+
+
+def check_options(origin: Annotation) -> None:
+    """Refuse options that a format does not have, such as misspelt ones.
+
+    Raises:
+        CallError: There are some.
+    """
+    known = settings_of(origin.format)
+    if unknown := origin.options.keys() - known:
+        name = printable(min(unknown))
+        msg = f"{origin.format}: there is no option {name!r}; the format has {', '.join(sorted(known))}"
+        raise CallError(msg)

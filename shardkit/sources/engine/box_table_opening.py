@@ -23,6 +23,7 @@ from shardkit.sources.formats.box_tables.columns import (
     is_box_table,
     options_of,
 )
+from shardkit.sources.formats.format import number_option
 from shardkit.sources.formats.inferred.format import fields_of
 from shardkit.sources.formats.record import ONE_CLASS
 from shardkit.sources.formats.registry import BOX_RECORDS
@@ -67,7 +68,10 @@ class BoxTableOpening:
             CallError: A column does not exist, or there are options for another number of tables.
             DataError: A table has no boxes, or is no table.
         """
-        each = json.loads(origin.options[_EACH]) if _EACH in origin.options else [origin.options] * len(self.paths)
+        try:
+            each = json.loads(origin.options[_EACH]) if _EACH in origin.options else [origin.options] * len(self.paths)
+        except ValueError:
+            each = []
         if len(each) != len(self.paths):
             msg = (
                 f"{self.tree.url}: the reading has options for {len(each)} tables of boxes, and names {len(self.paths)}"
@@ -99,11 +103,10 @@ class BoxTableOpening:
             columns = file.box_columns
         else:
             file = open_box_file(self.tree, path, SourceOptions())
-            is_known = "form" in options
             columns = (
                 columns_of(file.url, file.columns, options)
-                if is_known
-                else find_columns(file.url, file.columns, SourceOptions())
+                if "form" in options
+                else find_columns(file.url, file.columns, _as_options(options))
             )
         complete = dict(options)
         if "unit" not in options:
@@ -124,7 +127,7 @@ class BoxTableOpening:
 
     def _paths(self, origin: Annotation, file: TableFile, columns: BoxColumns, options: Mapping[str, str]) -> PathRule:
         base = origin.bases.get(file.path, origin.images)
-        stated = PathRule(base, int(options.get("drop", 0)), options.get("ending", ""))
+        stated = PathRule(base, number_option(options, "drop"), options.get("ending", ""))
         if origin.match in {"path", None}:
             texts = [record.values[columns.image] for record in islice(_good(file.all_records()), _TRIED)]
             for place in dict.fromkeys((base, parent_of(file.path))) if origin.match is None else ():
@@ -132,6 +135,12 @@ class BoxTableOpening:
                 if any(file_or_folder(self.folder, key) is not None for key in keys):
                     return PathRule(place)
         return stated if origin.match == "path" else PathRule("", by_name=True)
+
+
+def _as_options(options: Mapping[str, str]) -> SourceOptions:
+    """Return the columns that a reading names, where those of the boxes are found by their names."""
+    label = (options["label"],) if "label" in options else ()
+    return SourceOptions(image_column=options.get("image"), label_columns=label, split_column=options.get("split"))
 
 
 def _good(records: Any) -> Any:

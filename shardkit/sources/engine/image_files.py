@@ -165,7 +165,8 @@ class ImageFileDriver(Driver):
             yield from self.reader.example(key, nearest.images[key], split, path, read, complete, skipped)
         elif record is not None and not record.bad:
             said = printable(record.image)
-            message = f"its image {said!r} is neither where the file says nor next to it; {self.reader.format.missing}"
+            where = f"{said!r} is neither where the file says nor" if said else "is not"
+            message = f"its image {where} next to it; {self.reader.format.missing}"
             yield rejected_file(path, self._split_of(path, path), message)
         else:  # a file of another tool, such as the settings of an editor
             count_skipped(skipped, ending(path))

@@ -7,7 +7,7 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.annotation_opening import AnnotationOpening
+from shardkit.sources.engine.annotation_opening import AnnotationOpening, check_options
 from shardkit.sources.engine.annotations import AnnotationDriver
 from shardkit.sources.engine.box_table_opening import BoxTableOpening
 from shardkit.sources.engine.box_tables import BoxTableDriver
@@ -39,7 +39,7 @@ from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.engine.tree_with_records import TreeWithRecords
 from shardkit.sources.engine.unannotated import unlabelled_globs
-from shardkit.sources.formats.registry import BOX_RECORDS, BOX_TABLE, FORMATS, IMAGE_FORMATS
+from shardkit.sources.formats.registry import BOX_RECORDS, BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
     STATED,
@@ -224,9 +224,8 @@ class _Binding:
         origin = self.reading.boxes or (label.origin if label else self.reading.mask)
         if not isinstance(origin, Annotation):
             return None
-        formats = (*FORMATS, *IMAGE_FORMATS, BOX_TABLE, BOX_RECORDS)
-        if origin.format not in formats:
-            msg = f"the reading names the format {origin.format}; readings have {', '.join(formats)}"
+        if origin.format not in NAMES:
+            msg = f"the reading names the format {origin.format}; readings have {', '.join(NAMES)}"
             raise CallError(msg)
         if not origin.files:
             msg = f"{origin.format}: name its files, such as {origin.format}:annotations/*.json"
@@ -235,6 +234,7 @@ class _Binding:
         if gives_masks != (origin is self.reading.mask):
             what, option = ("masks", "mask") if gives_masks else ("no masks", "boxes")
             raise CallError(f"{origin.format} gives {what}; write {named(option, f'{origin.format}:FILES')}")
+        check_options(origin)
         opening: AnnotationOpening | ImageFileOpening | BoxTableOpening
         if origin.format in IMAGE_FORMATS:
             lists, by_lists = self._lists_of_examples(origin)

@@ -190,6 +190,7 @@ class _Cvat(Format):
     name = "cvat"
     title = "CVAT for images"
     noun = "image"
+    settings = frozenset({"subset"})
     object_fields = (pa.field("is_occluded", pa.bool_()), pa.field("segmentation", pa.string()))
     note = "the boxes of polygons, ellipses, masks and turned boxes enclose them"
 

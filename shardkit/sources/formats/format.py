@@ -5,6 +5,7 @@ from typing import BinaryIO, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from shardkit.errors import CallError
 from shardkit.sources.formats.record import ImageRecord, RecordTable
 
 Options: TypeAlias = Mapping[str, str]  # of a reading's `Annotation`
@@ -24,6 +25,7 @@ class Format(Protocol):
         note: What the user should know about what is read; '' for nothing.
         names_are_below: Whether names of images never lead above the folder that they start at.
         object_fields: Further fields of each object.
+        settings: Names of the options that it has.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Format(Protocol):
     note: str = ""
     names_are_below: bool = False
     object_fields: tuple[pa.Field, ...] = ()
+    settings: frozenset[str] = frozenset()
 
     def sniff(self, head: bytes) -> bool:
         """Return whether a file is of this format, by its beginning."""
@@ -65,3 +68,16 @@ class Format(Protocol):
         """Return the names of classes by the numbers that give their order; {} if the file does not order them."""
         del file, name, options
         return {}
+
+
+def number_option(options: Options, name: str) -> int:
+    """Return a whole number of a reading's options, 0 if it is not there.
+
+    Raises:
+        CallError: It is none.
+    """
+    text = options.get(name, "0")
+    if not (text.isascii() and text.isdecimal()):
+        msg = f"the option {name} of the reading must be a whole number; found {text!r}"
+        raise CallError(msg)
+    return int(text)

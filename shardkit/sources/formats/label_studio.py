@@ -251,6 +251,7 @@ class _LabelStudio(Format):
     name = "label-studio"
     title = "Label Studio's export"
     noun = "task"
+    settings = frozenset({"uploads"})
 
     def sniff(self, head: bytes) -> bool:
         """See Format."""

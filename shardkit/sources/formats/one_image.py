@@ -34,6 +34,7 @@ class ImageFormat:
         of_classes: Why a file with classes of the whole image only gives no boxes; '' if it gives an image without any.
         side_files: Names of files with its ending that are none of its files.
         numbers_classes: Whether classes are numbers, which another file names.
+        settings: Names of the options that it has.
         max_bytes: Size above which a file is not read.
     """
 
@@ -49,6 +50,7 @@ class ImageFormat:
     of_classes: str = ""
     side_files: frozenset[str] = frozenset()
     numbers_classes: bool = False
+    settings: frozenset[str] = frozenset()
     max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
 
     def sniff(self, head: bytes) -> bool:

@@ -26,3 +26,18 @@ IMAGE_FORMATS: dict[str, ImageFormat] = {
     )
 }
 BOX_TABLE, BOX_RECORDS = "box-table", "box-records"  # a row, or a record, for each box: many files, all joined by image
+_OF_TABLES = frozenset({"unit", "each", "one_class"})
+_BOX_OPTIONS = {
+    BOX_TABLE: _OF_TABLES | {"image", "label", "split", "x", "y", "size", "form", "kind"},
+    BOX_RECORDS: _OF_TABLES | BOXES.settings,
+}
+NAMES = (*FORMATS, *IMAGE_FORMATS, *_BOX_OPTIONS)
+
+
+def settings_of(name: str) -> frozenset[str]:
+    """Return the names of the options that files of a format may have in a reading."""
+    if name in IMAGE_FORMATS:
+        return IMAGE_FORMATS[name].settings | {"splits", "field", "boxed"}
+    if name in FORMATS:
+        return FORMATS[name].settings | {"drop", "ending", "splits", "field"}
+    return _BOX_OPTIONS[name] | {"drop", "ending"}

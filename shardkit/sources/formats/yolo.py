@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from shardkit.naming import counted
 from shardkit.sources.formats.class_files import CLASS_LISTS
-from shardkit.sources.formats.format import Options
+from shardkit.sources.formats.format import Options, number_option
 from shardkit.sources.formats.one_image import line_format
 from shardkit.sources.formats.record import ImageRecord, Object, encodable, number_problem
 
@@ -38,7 +38,7 @@ def _object(line: str, record: ImageRecord, options: Options) -> Object | str:
     if len(line) > _MAX_LINE:
         return f"the line has {len(line):,} bytes, more than {_MAX_LINE:,}"
     fields, names = line.split(), _names(options.get("names", ""))
-    num_keypoint_fields = int(options.get("keypoints", 0))
+    num_keypoint_fields = number_option(options, "keypoints")
     whole, coordinates = _INDEX.fullmatch(fields[0]), fields[1:]
     if not whole:
         return f"the class {fields[0][:_SHOWN]!r} is not an index of a class"
@@ -89,4 +89,5 @@ YOLO = line_format(
     object_fields=_OBJECT_FIELDS,
     side_files=frozenset(CLASS_LISTS),
     numbers_classes=True,
+    settings=frozenset({"keypoints", "numbers"}),
 )

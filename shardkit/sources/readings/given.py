@@ -28,6 +28,7 @@ _FIELDS: tuple[tuple[str, Any, str], ...] = (
     ("image_column", Column, "key"),
     ("path_prefix", Column, "strip"),
 )
+_CLASS_OPTIONS = {"box-table": "label", "box-json": "class"}  # of formats whose boxes' class a column or field gives
 
 
 def given_reading(given: Mapping[str, Any], remembered: Reading | None = None) -> Reading | None:
@@ -99,7 +100,11 @@ def _with_shorthand(reading: Reading, given: Mapping[str, Any]) -> Reading:
         reading = replace(reading, label=Labels(PathPart(level - 1 + isinstance(reading.split, PathPart))))
     if given.get("unlabelled"):
         reading = replace(reading, label=None)
-    if columns := given.get("label_columns"):
+    columns, boxes = given.get("label_columns"), reading.boxes
+    if columns and reading.label is None and isinstance(boxes, Annotation) and boxes.format in _CLASS_OPTIONS:
+        of_boxes = {**boxes.options, _CLASS_OPTIONS[boxes.format]: columns[0]}
+        reading = replace(reading, boxes=replace(boxes, options=of_boxes))
+    elif columns:
         reading = replace(
             reading,
             label=replace(_labels_of(reading, "label_columns", Column), origin=_in_same_table(reading, columns)),

@@ -5,6 +5,7 @@ from typing import Any
 
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.options.words import named
+from shardkit.sources.formats.box_tables.columns import is_box_table
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import (
     LABEL_COLUMNS,
@@ -133,7 +134,8 @@ def _refuse_boxes(file: TableFile, options: SourceOptions) -> None:
     names = {plain(name): name for name in file.columns}
     if found := next((sides for sides in _BOX_COLUMNS if names.keys() >= set(sides)), None):
         sides = ", ".join(repr(names[side]) for side in found)
-        boxes = _no_boxes()
+        of_table = f"to read them, add {named('boxes', f'box-table:{file.path}')}"
+        boxes = of_table if is_box_table(file.columns) else _no_boxes()
         if options.layout == "table":
             boxes = f"this looks like a table of boxes; leave out {named('layout', 'table')} to read the boxes"
         msg = (

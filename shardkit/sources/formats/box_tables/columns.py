@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
@@ -229,6 +229,7 @@ def columns_of(url: str, names: Sequence[str], options: Mapping[str, str]) -> Bo
 
     Raises:
         UnknownNameError: One does not exist.
+        CallError: The settings are not whole.
     """
 
     def at(name: str) -> int:
@@ -240,13 +241,20 @@ def columns_of(url: str, names: Sequence[str], options: Mapping[str, str]) -> Bo
     def several(role: str) -> tuple[int, ...]:
         return tuple(map(at, json.loads(options.get(role, "[]"))))
 
-    size = several("size")
+    try:
+        image, form = at(options["image"]), BoxForm(options["form"])
+        xs, ys, size = several("x"), several("y"), several("size")
+    except UnknownNameError:
+        raise
+    except (KeyError, TypeError, ValueError):
+        msg = f"{url}: image, x, y, size and form of the reading do not say its columns; leave form out to find them"
+        raise CallError(msg) from None
     is_open_images = "kind" in options
     return BoxColumns(
-        at(options["image"]),
-        several("x"),
-        several("y"),
-        BoxForm(options["form"]),
+        image,
+        xs,
+        ys,
+        form,
         at(options["label"]) if "label" in options else None,
         at(options["split"]) if "split" in options else None,
         (size[0], size[1]) if size else None,

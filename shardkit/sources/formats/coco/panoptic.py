@@ -59,6 +59,7 @@ class _Panoptic(Format):
 
     name = "coco-panoptic"
     title = "COCO panoptic"
+    settings = frozenset({"masks"})
     note = "masks of categories, whose segments are not told apart; pixels without a segment are 255"
     names_are_below = True
 

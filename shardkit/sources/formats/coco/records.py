@@ -37,6 +37,7 @@ class _Coco(Format):
 
     name = "coco"
     title = "COCO"
+    settings = frozenset({"boxes", "classes"})
     names_are_below = True
     object_fields = OBJECT_FIELDS
 

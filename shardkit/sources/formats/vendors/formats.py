@@ -217,6 +217,7 @@ class _BoxJson(Format):
 
     name = "box-json"
     title = "JSON of boxes"
+    settings = frozenset({"form", "class", "box"})
 
     def sniff(self, head: bytes) -> bool:
         """See Format."""
