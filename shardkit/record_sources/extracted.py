@@ -34,11 +34,11 @@ from shardkit.sources.columns import (
     UNMEASURED,
 )
 from shardkit.sources.context import Opening
+from shardkit.sources.formats.column_names import split_of_text
+from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.records import Record, TablePart
+from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched
-from shardkit.sources.tables.column_names import split_of_text
-from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.records import Record, TablePart
-from shardkit.sources.tables.formats.values import shown
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder, os_errors_as
 

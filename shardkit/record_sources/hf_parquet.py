@@ -25,11 +25,11 @@ from shardkit.record_sources.hf_parquet_columns import has_embedded_images, imag
 from shardkit.reject_reasons import BAD_LINE, MISSING
 from shardkit.sources.columns import LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.context import Opening
+from shardkit.sources.engine.columns import AnnotationReader, Columns
+from shardkit.sources.engine.labels.kinds import ReadAll
+from shardkit.sources.formats.tables.parquet_files import ParquetFile, open_parquet
+from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped, unicode_problem
-from shardkit.sources.tables.columns import AnnotationReader, Columns
-from shardkit.sources.tables.formats.parquet_files import ParquetFile, open_parquet
-from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record
-from shardkit.sources.tables.labels.kinds import ReadAll
 from shardkit.sources.tables.roles import find_other_columns
 from shardkit.sources.walking import children, join
 from shardkit.storage import COPY_BYTES, Folder, os_errors_as

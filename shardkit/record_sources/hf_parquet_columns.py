@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.options.words import named
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS
-from shardkit.sources.tables.formats.parquet_files import ParquetFile, carried_type, open_parquet
-from shardkit.sources.tables.formats.records import enumerated
+from shardkit.sources.formats.column_names import IMAGE_COLUMNS
+from shardkit.sources.formats.tables.parquet_files import ParquetFile, carried_type, open_parquet
+from shardkit.sources.formats.tables.records import enumerated
 from shardkit.storage import Folder
 
 _USUAL_IMAGES = ("image", "img", "pixel_values", "image_bytes", "bytes", "jpg", "jpeg", "png", "webp")

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from shardkit.errors import ShardkitError
 from shardkit.reject_reasons import BAD_NAME
-from shardkit.sources.claims.claim import Claim, UsedFile
+from shardkit.sources.claims.claim import Claim
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
 from shardkit.sources.readings.values import Reading
+from shardkit.sources.used_files import UsedFile
 from shardkit.storage import Entry, Folder
 
 _JUNK = frozenset(

@@ -7,7 +7,7 @@ import pytest
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.record_sources import webdataset_samples
-from shardkit.sources.tables.formats import text_pieces
+from shardkit.sources.formats.tables import text_pieces
 from shardkit.testing import digests_of, picture, write_tree
 
 from ..cli.calling import convert

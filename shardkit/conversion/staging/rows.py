@@ -33,8 +33,8 @@ from shardkit.sources.columns import (
     objects_field,
     target_field,
 )
+from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.listing import BadRecord, encodable_path
-from shardkit.sources.tables.column_names import split_of_text
 from shardkit.spelling import closest
 from shardkit.storage import open_folder
 from shardkit.storage.retry import retried

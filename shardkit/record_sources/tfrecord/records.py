@@ -44,8 +44,8 @@ from shardkit.sources.columns import (
     objects_field,
     target_field,
 )
+from shardkit.sources.formats.column_names import is_discard, split_of_text
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.tables.column_names import is_discard, split_of_text
 
 _TYPES = {"int64": pa.int64(), "float": pa.float32(), "bytes": pa.string()}
 _MAX_NAME = 200  # characters of a file name in a key; longer ones are no names

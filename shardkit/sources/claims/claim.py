@@ -1,4 +1,4 @@
-"""A claim: a file that names images, and what it says about them; and the files that a source is read with."""
+"""A claim: a file that names images, and what it says about them."""
 
 import posixpath
 from dataclasses import dataclass
@@ -9,20 +9,6 @@ from shardkit.naming import counted, printable
 # How the names in the file and the images' paths agree.
 Form = Literal["path", "end of the path", "name", "name without ending"]
 Gives = Literal["labels", "splits", "nothing", "unknown"]
-Use = Literal["labels", "splits", "class names", "masks"]
-
-
-@dataclass(frozen=True, slots=True)
-class UsedFile:
-    """A file, besides the images, that a source is read with.
-
-    Attributes:
-        path: The file, below the source's folder; a glob such as ``labels/*.txt`` for a file of each image.
-        gives: What it says about the images.
-    """
-
-    path: str
-    gives: Use
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from shardkit.sources.claims.claim import Claim, Form, Gives
 from shardkit.sources.claims.image_names import Found, ImageNames
 from shardkit.sources.claims.label_columns import is_web_address, may_be_labels
 from shardkit.sources.claims.searching import MAX_FILES, candidates
+from shardkit.sources.formats.column_names import LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_list_files, open_table_file
+from shardkit.sources.formats.tables.records import TableFile
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_like
-from shardkit.sources.tables.formats.opening import TABLE_ENDINGS, open_list_files, open_table_file
-from shardkit.sources.tables.formats.records import TableFile
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.walking import file_or_folder, is_image
 from shardkit.storage import Folder, os_errors_as
 

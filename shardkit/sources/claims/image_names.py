@@ -11,6 +11,7 @@ import numpy as np
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claims.claim import Form
+from shardkit.sources.engine.prefix_folders import PrefixFolders, find_prefix_folders
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import (
     agreeing_most,
@@ -20,7 +21,6 @@ from shardkit.sources.name_index import (
     without_file_ending,
     written_path,
 )
-from shardkit.sources.tables.images.prefix_folders import PrefixFolders, find_prefix_folders
 from shardkit.sources.walking import children, file_or_folder, files_below, join
 from shardkit.storage import Entry, Folder
 

@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
-from shardkit.sources.tables.formats.values import is_number
-from shardkit.sources.tables.labels.profile import are_of_single_images
-from shardkit.sources.tables.labels.reading import CROSSES, word_of
+from shardkit.sources.engine.labels.profile import are_of_single_images
+from shardkit.sources.engine.labels.reading import CROSSES, word_of
+from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.formats.tables.values import is_number
 
 _OF_FOLDS = re.compile(r"(?:^|[_ -])(?:k?folds?|cv|index|idx)(?:$|[_ -])", re.IGNORECASE)
 _FEW_RECORDS = 3  # of fewer, nothing repeats

@@ -13,6 +13,9 @@
 | `matching` | from the text that names an image to its key |
 | `annotations`, `annotation_opening`, `naming_files` | `AnnotationDriver`: the records of files that name many images |
 | `mask_annotations` | `MaskDriver`: records that name masks |
+| `path_rules`, `rows`, `split_words` | keys from paths that label files write; rows with boxes; words for splits |
+| `columns`, `labels` | roles of a table's columns; what its values say about labels |
+| `lookup`, `prefixes`, `joined_names`, `prefix_folders`, `described_images` | images that names in tables mean |
 | `unannotated` | images that no record names |
 | `accounting` | which files need no fact, and which files nothing explains |
 

@@ -18,6 +18,7 @@ from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.engine.rows import annotated_rows, detection_schema
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
+from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord, RecordTable
 from shardkit.sources.listing import (
@@ -31,7 +32,6 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.tables.column_names import split_of_text
 from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as
 

@@ -10,7 +10,7 @@ from shardkit.sources.formats.box_tables.columns import BoxColumns
 from shardkit.sources.formats.inferred.reading import Reading
 from shardkit.sources.formats.inferred.trees import kind_of, records
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.tables.formats.records import Record, TableFile
+from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.storage import os_errors_as
 
 COLUMNS = ("image", "xmin", "ymin", "xmax", "ymax", "width", "height")  # and the class

@@ -27,14 +27,14 @@ from shardkit.sources.formats.format import number_option
 from shardkit.sources.formats.inferred.format import fields_of
 from shardkit.sources.formats.record import ONE_CLASS
 from shardkit.sources.formats.registry import BOX_RECORDS
+from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
+from shardkit.sources.formats.tables.csv_opening import open_csv
+from shardkit.sources.formats.tables.lines import read_lines
+from shardkit.sources.formats.tables.opening import open_table_file
+from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record, TableFile
+from shardkit.sources.formats.tables.text_files import TextFile
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Annotation, Listed, Reading
-from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
-from shardkit.sources.tables.formats.csv_opening import open_csv
-from shardkit.sources.tables.formats.lines import read_lines
-from shardkit.sources.tables.formats.opening import open_table_file
-from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile
-from shardkit.sources.tables.formats.text_files import TextFile
 from shardkit.sources.walking import file_or_folder, parent_of
 from shardkit.storage import Folder
 

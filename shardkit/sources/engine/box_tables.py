@@ -21,12 +21,12 @@ from shardkit.sources.engine.unannotated import unnamed_images, without_annotati
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
 from shardkit.sources.formats.record import ONE_CLASS, encodable
+from shardkit.sources.formats.tables.csv_files import split_records
+from shardkit.sources.formats.tables.lines import read_lines
+from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.readings.values import Unnamed
-from shardkit.sources.tables.formats.csv_files import split_records
-from shardkit.sources.tables.formats.lines import read_lines
-from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.walking import children, file_or_folder, join
 from shardkit.storage import Entry, Folder
 

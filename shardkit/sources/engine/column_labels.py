@@ -10,16 +10,16 @@ from shardkit.options.values import LabelType
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_LABEL
 from shardkit.sources.engine.facts import ByKey, Values
+from shardkit.sources.engine.labels.class_names import class_names_in
+from shardkit.sources.engine.labels.kinds import decide_labels
+from shardkit.sources.engine.labels.reading import UNCERTAIN, word_of
+from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
 from shardkit.sources.formats.number_names import names_by_number
+from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.flags import origin_text
 from shardkit.sources.readings.values import Column, Labels
-from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.labels.kinds import decide_labels
-from shardkit.sources.tables.labels.reading import UNCERTAIN, word_of
-from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
-from shardkit.sources.tables.number_names import class_names_in
 from shardkit.storage import Folder
 
 _ZEROS = frozenset({"0", "0.0"})  # next to -1, which may mean several things

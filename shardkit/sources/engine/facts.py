@@ -14,10 +14,10 @@ from shardkit.naming import printable, split_name_problem
 from shardkit.reject_reasons import BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
 from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.readings.values import Constant, Origin, PathPart, PathRegex
-from shardkit.sources.tables.column_names import split_of_text
 from shardkit.storage import Folder
 
 LEFT_OUT = "left_out"  # the reason of rows that are only counted, by their message

@@ -9,22 +9,22 @@ from shardkit.errors import DataError
 from shardkit.naming import first_of
 from shardkit.options.words import named
 from shardkit.sources.engine.column_labels import options_of, read_labels
+from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.engine.joined_names import JoinedNames
+from shardkit.sources.engine.labels.reading import Labels as ColumnLabels
+from shardkit.sources.engine.lookup import refuse_lost_zeros
 from shardkit.sources.engine.matching import Matching, Naming, Strip, find_matching
+from shardkit.sources.engine.split_columns import assigns_splits
 from shardkit.sources.engine.tables import Tables
+from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
+from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.line_files import JoinedTable, LineFile, open_separated
+from shardkit.sources.formats.tables.opening import column_index, open_table_with, read_prefix
+from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Labels, Listed, Reading
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
-from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.line_files import JoinedTable, LineFile, open_separated
-from shardkit.sources.tables.formats.opening import column_index, open_table_with, read_prefix
-from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.images.joined_names import JoinedNames
-from shardkit.sources.tables.images.lookup import refuse_lost_zeros
-from shardkit.sources.tables.labels.reading import Labels as ColumnLabels
-from shardkit.sources.tables.split_words import assigns_splits
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder
 

@@ -12,18 +12,18 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.columns import LINE, UNMEASURED
+from shardkit.sources.engine.columns import Columns
+from shardkit.sources.engine.described_images import described_images, values_of
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT, OfPath, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
+from shardkit.sources.engine.table_paths import KeyBuilder, absolute_form, root_of
+from shardkit.sources.formats.tables.line_files import LineFile
+from shardkit.sources.formats.tables.records import TableFile, TablePart
+from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, ListingRow, count_skipped
 from shardkit.sources.name_index import name_key
-from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.line_files import LineFile
-from shardkit.sources.tables.formats.records import TableFile, TablePart
-from shardkit.sources.tables.formats.values import shown
-from shardkit.sources.tables.images.described_images import described_images, values_of
-from shardkit.sources.tables.paths import KeyBuilder, absolute_form, root_of
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
 from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder

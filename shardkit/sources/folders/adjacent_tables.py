@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.naming import printable
+from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.folders.no_classes import parts_of_data
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
-from shardkit.sources.tables.split_words import split_of_file
 
 _DIGITS_OF_RANGES = 4
 

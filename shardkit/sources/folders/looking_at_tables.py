@@ -17,17 +17,17 @@ from shardkit.sources.claims.collecting import FILES, Head, best_column, look_up
 from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.claims.label_columns import is_web_address, may_be_labels
 from shardkit.sources.claims.searching import paths_below
+from shardkit.sources.engine.joined_names import JoinedNames, join_names
+from shardkit.sources.engine.split_columns import is_split_column
 from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, may_be_classes
 from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.formats.tables.json_files import json_kind
+from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_list_files, open_table_file, read_prefix
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, is_invented
+from shardkit.sources.formats.tables.values import is_number
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
-from shardkit.sources.tables.formats.json_files import json_kind
-from shardkit.sources.tables.formats.opening import TABLE_ENDINGS, open_list_files, open_table_file, read_prefix
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, is_invented
-from shardkit.sources.tables.formats.values import is_number
-from shardkit.sources.tables.images.joined_names import JoinedNames, join_names
-from shardkit.sources.tables.split_words import is_split_column
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
 

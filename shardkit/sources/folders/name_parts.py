@@ -12,8 +12,8 @@ from shardkit.errors import ShardkitError
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.formats.tables.opening import open_table_file
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.opening import open_table_file
 from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Folder
 

@@ -13,29 +13,29 @@ from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.files import format_of
+from shardkit.sources.engine.columns import Columns
+from shardkit.sources.engine.lookup import ImageLocation
 from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.table_paths import KeyBuilder, root_of
+from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.folders.adjacent_tables import are_classes, may_be_classes
 from shardkit.sources.folders.looking_at_tables import look_at_table
-from shardkit.sources.listing import Source
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.readings.values import Images, PathPart, Reading
-from shardkit.sources.tables.column_names import (
+from shardkit.sources.formats.column_names import (
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
     LIKELY_LABEL_COLUMNS,
     named_like,
     plain,
 )
-from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.opening import open_table_file, read_prefix
-from shardkit.sources.tables.formats.parquet_files import ParquetFile
-from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.images.lookup import ImageLocation
+from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
+from shardkit.sources.formats.tables.parquet_files import ParquetFile
+from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.listing import Source
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Images, PathPart, Reading
 from shardkit.sources.tables.images.nearby import is_file
 from shardkit.sources.tables.layout import FoundTable, with_tables
-from shardkit.sources.tables.paths import KeyBuilder, root_of
-from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.sources.tables.roles import USUAL_OBJECTS, find_columns
 from shardkit.sources.walking import children, files_below, is_dataset, is_image, join, parent_of
 from shardkit.storage import Folder, os_errors_as

@@ -3,7 +3,7 @@
 import json
 import re
 
-from shardkit.sources.lists.records import read_fields
+from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.walking import read_sample
 from shardkit.storage import Folder
 

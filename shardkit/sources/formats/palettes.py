@@ -19,9 +19,9 @@ from itertools import islice
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
+from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.formats.number_names import names_by_number
 from shardkit.sources.formats.record import encodable
-from shardkit.sources.lists.records import read_fields
 from shardkit.sources.walking import file_or_folder, read_label_file
 from shardkit.storage import Folder
 

@@ -17,8 +17,8 @@ from shardkit.naming import IMAGE_ENDINGS, counted
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord, Object
+from shardkit.sources.formats.tables.lines import MAX_LINE_BYTES
 from shardkit.sources.listing import ending
-from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES
 
 _FACE = "face"
 _ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "pose")

@@ -1,6 +1,6 @@
 """The lists of Oxford-IIIT Pet, from which its trimaps take their splits: ``Abyssinian_100 1 1 1``."""
 
-from shardkit.sources.lists.records import read_fields
+from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.walking import file_or_folder, is_folder
 from shardkit.storage import Folder
 

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from shardkit.errors import DataError
-from shardkit.naming import printable
+from shardkit.sources.engine.labels.class_names import first_label, unfit
 from shardkit.sources.formats.number_names import read_names
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
@@ -50,27 +49,6 @@ def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) ->
                 if first is None:
                     first = first_label(f"{folder.url}/{path}", len(names), numbers)
                 elif not numbers <= set(range(first, first + len(names))):
-                    raise _unfit(f"{folder.url}/{path}", len(names), numbers)
+                    raise unfit(f"{folder.url}/{path}", len(names), numbers)
                 return names, first, path
     return (), 0, ""
-
-
-def first_label(url: str, num_names: int, numbers: set[int]) -> int:
-    """Return the number of the first name, 0 or 1.
-
-    Raises:
-        DataError: The numbers fit neither.
-    """
-    if 0 in numbers and max(numbers) < num_names:
-        return 0
-    if 0 not in numbers and max(numbers) == num_names:
-        return 1
-    raise _unfit(url, num_names, numbers)
-
-
-def _unfit(url: str, num_names: int, numbers: set[int]) -> DataError:
-    return DataError(
-        f"{printable(url)}: it names {num_names:,} classes, and the labels of the lists are {min(numbers)} to "
-        f"{max(numbers)}, so names and labels cannot be matched; write a number before each name, such as "
-        f"'{min(numbers)} cat', or move the file away and use the labels as names"
-    )

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
 from shardkit.sources.claims.searching import paths_below
+from shardkit.sources.formats.list_fields import read_fields
+from shardkit.sources.formats.tables.opening import open_list_files
 from shardkit.sources.listing import ending
 from shardkit.sources.lists.class_names import is_names_file
 from shardkit.sources.lists.list_files import ListFile, names_masks, unusual_labels
 from shardkit.sources.lists.list_forms import Bases, find_form
-from shardkit.sources.lists.records import read_fields
-from shardkit.sources.tables.formats.opening import open_list_files
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_image, join
 from shardkit.storage import Folder
 

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import Literal
 
 from shardkit.naming import printable, relative_path_problem
-from shardkit.sources.lists.records import Fields, read_fields
-from shardkit.sources.tables.images.prefixes import common_parts
+from shardkit.sources.engine.prefixes import common_parts
+from shardkit.sources.formats.list_fields import Fields, read_fields
 from shardkit.sources.walking import is_image, join
 from shardkit.storage import Folder
 

@@ -13,10 +13,10 @@ from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
+from shardkit.sources.engine.lookup import NameResolver
+from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.lists.list_files import ListFile, Shape, divide
-from shardkit.sources.lists.records import read_fields
-from shardkit.sources.tables.images.lookup import NameResolver
 from shardkit.sources.walking import file_or_folder, is_image, join
 from shardkit.storage import Folder
 

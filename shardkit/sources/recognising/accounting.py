@@ -14,11 +14,11 @@ from shardkit.sources.claims.files_of_images import boxes_of_folders, claims_of_
 from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import is_glob
+from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import Source, below, ending
 from shardkit.sources.recognising.split_lists import divided_by_lists, repeats_folders, split_columns
 from shardkit.sources.recognising.wrapped_source import WrappedSource
-from shardkit.sources.tables.split_words import split_of_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from shardkit.sources.detection.box_tables.layout import holds_boxes
 from shardkit.sources.detection.label_studio.layout import is_export
 from shardkit.sources.detection.other_exports import refuse_other_export
 from shardkit.sources.folders.data_formats import refuse_data_file
-from shardkit.sources.tables.formats.json_files import json_kind
+from shardkit.sources.formats.tables.json_files import json_kind
 
 
 def layout_of_file(opening: Opening, name: str) -> Layout:

@@ -6,9 +6,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shardkit.sources.engine.split_columns import split_of_value
+from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.name_index import path_end, written_path
-from shardkit.sources.tables.formats.records import TableFile
-from shardkit.sources.tables.split_words import split_of_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
 from shardkit.sources.readings.paths import below
@@ -26,7 +27,6 @@ from shardkit.sources.readings.values import Column, Listed
 from shardkit.sources.recognising.split_list import SplitList
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.tables.layout import relative
-from shardkit.sources.tables.split_words import is_split_column, split_of_file, split_of_value
 from shardkit.sources.unlisted_images import NamedImages
 from shardkit.sources.walking import join
 

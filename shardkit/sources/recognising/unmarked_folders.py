@@ -18,6 +18,7 @@ from shardkit.sources.folders.flat_folders import open_flat_folders, refuse_with
 from shardkit.sources.folders.looking_at_tables import look_at_tables
 from shardkit.sources.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.folders.source_place import SourcePlace, place_of
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.lists.opening_lists import is_well_known
@@ -33,7 +34,6 @@ from shardkit.sources.recognising.unmarked_tables import (
 )
 from shardkit.sources.recognising.unread_tables import keeping_labels
 from shardkit.sources.recognising.wrapped_source import NotedSource
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
 

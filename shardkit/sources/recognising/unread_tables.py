@@ -13,11 +13,11 @@ from shardkit.naming import printable
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
+from shardkit.sources.engine.described_images import describing_column
+from shardkit.sources.engine.lookup import refuse_lost_zeros
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.formats.tables.opening import open_table_file
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.opening import open_table_file
-from shardkit.sources.tables.images.described_images import describing_column
-from shardkit.sources.tables.images.lookup import refuse_lost_zeros
 from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Folder
 

@@ -10,19 +10,19 @@ from shardkit.layouts import LAYOUTS
 from shardkit.naming import relative_path_problem
 from shardkit.options.values import Match
 from shardkit.options.words import named
+from shardkit.sources.engine.columns import Columns
+from shardkit.sources.engine.described_images import describing_column
+from shardkit.sources.engine.joined_names import FindImages, JoinedNames, join_names
+from shardkit.sources.engine.lookup import ImageLocation
+from shardkit.sources.engine.table_paths import KeyBuilder, NumberedPath
+from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
+from shardkit.sources.formats.tables.records import TableFile, enumerated
 from shardkit.sources.listing import below
 from shardkit.sources.name_index import UPLOAD_PREFIX, NameIndex, uploaded_name, without_link, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, LabelKind, Labels, Reading
-from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.opening import open_table_file, read_prefix
-from shardkit.sources.tables.formats.records import TableFile, enumerated
-from shardkit.sources.tables.images.described_images import describing_column
 from shardkit.sources.tables.images.image_folder import Placement, place_images
-from shardkit.sources.tables.images.joined_names import FindImages, JoinedNames, join_names
-from shardkit.sources.tables.images.lookup import ImageLocation
 from shardkit.sources.tables.images.nearby import is_file
-from shardkit.sources.tables.paths import KeyBuilder, NumberedPath
 from shardkit.sources.tables.roles import find_columns
 from shardkit.sources.walking import join
 from shardkit.storage import Folder, open_folder

@@ -5,22 +5,22 @@ from typing import Any
 
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.options.words import named
+from shardkit.sources.engine.columns import Columns
+from shardkit.sources.engine.joined_names import JoinedNames
+from shardkit.sources.engine.labels.kinds import ReadAll, decide_labels
+from shardkit.sources.engine.split_columns import assigns_splits, is_split_column, numbers_of_splits
 from shardkit.sources.formats.box_tables.columns import is_box_table
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import (
+from shardkit.sources.formats.column_names import (
     LABEL_COLUMNS,
     LIKELY_SPLIT_COLUMNS,
     SPLIT_COLUMNS,
     named_like,
     plain,
 )
-from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
+from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
+from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.image_column import PlaceColumn, find_image
-from shardkit.sources.tables.images.joined_names import JoinedNames
-from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
 from shardkit.sources.tables.labels.label_columns import find_labels
-from shardkit.sources.tables.split_words import assigns_splits, is_split_column, numbers_of_splits
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}

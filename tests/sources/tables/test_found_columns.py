@@ -4,7 +4,7 @@ import pytest
 
 from shardkit import Table, convert
 from shardkit.errors import CallError, DataError
-from shardkit.sources.tables.column_names import named_like
+from shardkit.sources.formats.column_names import named_like
 from shardkit.testing import listed, opened, picture, read_source, write_tree
 from shardkit.testing.refusals import command_text, offered
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
+from shardkit.sources.engine.prefixes import parse_prefixes, replace_prefix
 from shardkit.sources.opening import open_source
-from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 from shardkit.testing.refusals import offered
 

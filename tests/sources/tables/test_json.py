@@ -6,8 +6,8 @@ import pytest
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources import SourceOptions
+from shardkit.sources.formats.tables.json_files import json_kind
 from shardkit.sources.opening import open_source
-from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.storage import open_folder
 from shardkit.testing import listed, read_source
 

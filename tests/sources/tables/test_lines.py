@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.sources.tables.formats import lines
-from shardkit.sources.tables.formats.lines import encoding_of, read_lines
+from shardkit.sources.formats.tables import lines
+from shardkit.sources.formats.tables.lines import encoding_of, read_lines
 from shardkit.storage import open_folder
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
-from shardkit.sources.tables.labels.numbers import MAX_DISTINCT, number_of, numbers_in
-from shardkit.sources.tables.labels.profile import separator_in
+from shardkit.sources.engine.labels.numbers import MAX_DISTINCT, number_of, numbers_in
+from shardkit.sources.engine.labels.profile import separator_in
 from shardkit.testing import opened, read_source
 from shardkit.testing.refusals import command_text
 

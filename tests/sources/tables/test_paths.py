@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.naming import relative_path_problem
+from shardkit.sources.engine.table_paths import KeyBuilder
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.opening import open_source
-from shardkit.sources.tables.paths import KeyBuilder
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import listed, opened, picture, plan_without_beam, write_tree
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from shardkit.sources.tables.labels.numbers import number_of
+from shardkit.sources.engine.labels.numbers import number_of
 
 from ..table_reading import rows, write, write_parquet
 

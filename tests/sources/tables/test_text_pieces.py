@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from shardkit.errors import SourceChangedError
 from shardkit.sources import SourceOptions
+from shardkit.sources.formats.tables import csv_files, lines, text_pieces
+from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
+from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.lines import Line
+from shardkit.sources.formats.tables.text_pieces import TextPiece
 from shardkit.sources.opening import open_source
-from shardkit.sources.tables.formats import csv_files, lines, text_pieces
-from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
-from shardkit.sources.tables.formats.json_files import JsonLinesFile
-from shardkit.sources.tables.formats.lines import Line
-from shardkit.sources.tables.formats.text_pieces import TextPiece
 from shardkit.storage import open_folder
 from shardkit.testing import opened, write_tree
 

@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from shardkit.errors import DataError, MissingExtraError
-from shardkit.sources.tables.formats import excel_files, ods_files
+from shardkit.sources.formats.tables import excel_files, ods_files
 from shardkit.testing import opened, read_source
 
 from ..table_reading import rows

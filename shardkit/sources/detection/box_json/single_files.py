@@ -11,9 +11,9 @@ from shardkit.sources.context import Opening
 from shardkit.sources.detection.box_json.files import classes_of
 from shardkit.sources.detection.files_of_images import files_with, first_files, first_records
 from shardkit.sources.detection.found_files import open_image_files
+from shardkit.sources.formats.column_names import is_split
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
 from shardkit.sources.listing import Source
-from shardkit.sources.tables.column_names import is_split
 from shardkit.sources.walking import read_head
 from shardkit.storage import Folder
 

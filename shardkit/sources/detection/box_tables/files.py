@@ -14,9 +14,9 @@ from shardkit.sources.detection.image_paths import split_of, split_tokens
 from shardkit.sources.engine.box_table_opening import TEXT, first_fields
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.box_tables.columns import columns_without_header, is_box_table
+from shardkit.sources.formats.tables.lines import read_lines
+from shardkit.sources.formats.tables.opening import open_table_file
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.lines import read_lines
-from shardkit.sources.tables.formats.opening import open_table_file
 from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, parent_of
 from shardkit.storage import Folder
 

@@ -15,9 +15,9 @@ from shardkit.sources.detection.image_paths import find_paths, image_places, not
 from shardkit.sources.engine.box_table_opening import decided, open_box_file, options_of_table
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.box_tables.columns import BoxColumns, find_columns
+from shardkit.sources.formats.tables.records import PREFIX_RECORDS, TableFile
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.records import PREFIX_RECORDS, TableFile
 from shardkit.sources.walking import file_or_folder, join, parent_of
 from shardkit.storage import Folder, open_folder
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import relative_path_problem
 from shardkit.sources.detection.found_files import FilesOfFolder
 from shardkit.sources.detection.yolo.image_folders import IMAGES, YoloImages, is_class_file, label_folder
-from shardkit.sources.lists.records import read_fields
+from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.name_index import written_path
 from shardkit.sources.readings.values import Listed
 from shardkit.sources.walking import (

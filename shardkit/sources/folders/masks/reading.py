@@ -10,7 +10,7 @@ from shardkit.sources.detection.voc.image_folders import chosen_lists
 from shardkit.sources.folders.class_folders import with_words
 from shardkit.sources.folders.masks.matching import MASK_SUFFIX, split_inside, stem_in_part
 from shardkit.sources.folders.masks.part import Part
-from shardkit.sources.lists.records import read_fields
+from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.mask_pixels import images_below
 from shardkit.sources.readings.values import Constant, Images, Listed, Origin, Paired, Reading
 from shardkit.sources.walking import file_or_folder, folders_in, is_image, join

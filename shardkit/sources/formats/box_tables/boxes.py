@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.record import ONE_CLASS
+from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.tables.formats.values import shown
 
 # Fractions reach a little beyond 1 in tables that were converted; a box of pixels is wider.
 LARGEST_FRACTION = 2.0

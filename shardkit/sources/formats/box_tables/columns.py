@@ -12,9 +12,9 @@ from enum import Enum
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.formats.column_names import is_split
 from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import is_split
 
 
 class BoxForm(Enum):

@@ -16,11 +16,11 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, NO_SPLIT
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.formats.box_tables.boxes import has_box, number, read_box
 from shardkit.sources.formats.box_tables.columns import BoxColumns
+from shardkit.sources.formats.column_names import is_discard, split_of_text
 from shardkit.sources.formats.record import Object, encodable
+from shardkit.sources.formats.tables.records import Record
+from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.listing import BadRecord, RecordProblem, count_skipped
-from shardkit.sources.tables.column_names import is_discard, split_of_text
-from shardkit.sources.tables.formats.records import Record
-from shardkit.sources.tables.formats.values import as_text
 
 _NO_SIZE = (0, 0)
 _MAX_SIDE = 2**31

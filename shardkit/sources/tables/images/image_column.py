@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.options.words import named
+from shardkit.sources.engine.lookup import refuse_lost_zeros
+from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
+from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
-from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
 from shardkit.sources.tables.images.image_folder import Placement
-from shardkit.sources.tables.images.lookup import refuse_lost_zeros
-from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.sources.walking import files_below, is_image
 
 # Returns where the images are that a column names; None if it names none. May raise CallError or DataError.

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
+from shardkit.sources.engine.lookup import ImageLocation, NameResolver
+from shardkit.sources.engine.prefix_folders import find_prefix_folders
+from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.engine.table_paths import KeyBuilder, NumberedPath, build_keys, root_of
+from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.values import shown
-from shardkit.sources.tables.images.lookup import ImageLocation, NameResolver
 from shardkit.sources.tables.images.moved_paths import (
     NUM_COUNTED,
     NUM_LOOKED_UP,
@@ -21,10 +25,6 @@ from shardkit.sources.tables.images.moved_paths import (
     refuse_missing,
 )
 from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, is_file, search_nearby
-from shardkit.sources.tables.images.prefix_folders import find_prefix_folders
-from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, build_keys, root_of
-from shardkit.sources.tables.refusals import Choice, refuse
-from shardkit.sources.tables.split_words import split_of_file
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 

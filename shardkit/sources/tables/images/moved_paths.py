@@ -6,11 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardkit.options.words import named
-from shardkit.sources.name_index import NameIndex
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.values import shown
-from shardkit.sources.tables.images.nearby import is_file, search_nearby
-from shardkit.sources.tables.images.prefixes import (
+from shardkit.sources.engine.prefixes import (
     PathPrefix,
     folder_parts,
     is_drive,
@@ -18,8 +14,12 @@ from shardkit.sources.tables.images.prefixes import (
     replace_prefix,
     shared_folder,
 )
-from shardkit.sources.tables.paths import NumberedPath, absolute_form, root_of
-from shardkit.sources.tables.refusals import Choice, refuse
+from shardkit.sources.engine.table_paths import NumberedPath, absolute_form, root_of
+from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.formats.tables.values import shown
+from shardkit.sources.name_index import NameIndex
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.images.nearby import is_file, search_nearby
 from shardkit.sources.walking import join
 from shardkit.storage import STORES, Folder, open_folder
 

@@ -10,13 +10,8 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.claims.captions import is_caption
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, is_called_like_classes, named_like
-from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
-from shardkit.sources.tables.formats.text_files import is_invented
-from shardkit.sources.tables.formats.values import as_text, shown
-from shardkit.sources.tables.labels.kinds import FEW_CLASSES, ReadAll, decide_labels
-from shardkit.sources.tables.labels.profile import (
+from shardkit.sources.engine.labels.kinds import FEW_CLASSES, ReadAll, decide_labels
+from shardkit.sources.engine.labels.profile import (
     Profile,
     are_of_single_images,
     are_uncertain,
@@ -27,8 +22,18 @@ from shardkit.sources.tables.labels.profile import (
     profile_of,
     words_of,
 )
-from shardkit.sources.tables.labels.reading import Labels
-from shardkit.sources.tables.refusals import Choice, readings_of_uncertain, refuse
+from shardkit.sources.engine.labels.reading import Labels
+from shardkit.sources.engine.table_refusals import Choice, readings_of_uncertain, refuse
+from shardkit.sources.formats.column_names import (
+    LABEL_COLUMNS,
+    LIKELY_LABEL_COLUMNS,
+    is_called_like_classes,
+    named_like,
+)
+from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
+from shardkit.sources.formats.tables.text_files import is_invented
+from shardkit.sources.formats.tables.values import as_text, shown
+from shardkit.sources.options import SourceOptions
 
 _SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
 _MAX_CHOICES = 8  # commands of a refusal

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
-from shardkit.sources.tables.formats.lines import encoding_of, read_lines
-from shardkit.sources.tables.formats.records import Record, TableFile, TablePart
-from shardkit.sources.tables.formats.text_files import IMAGE, TextFile
-from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.formats.tables.lines import encoding_of, read_lines
+from shardkit.sources.formats.tables.records import Record, TableFile, TablePart
+from shardkit.sources.formats.tables.text_files import IMAGE, TextFile
+from shardkit.sources.formats.tables.values import shown
 from shardkit.storage import Folder
 
 _SHOWN = 100  # characters of a line in a message

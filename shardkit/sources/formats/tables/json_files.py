@@ -12,11 +12,9 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.json_stream import top_level_items
-from shardkit.sources.listing import ending
-from shardkit.sources.tables.formats.json_shapes import JsonShape, json_shape, shaped_records
-from shardkit.sources.tables.formats.lines import READ_BYTES, Line, read_lines
-from shardkit.sources.tables.formats.records import (
+from shardkit.sources.formats.tables.json_shapes import JsonShape, json_shape, shaped_records
+from shardkit.sources.formats.tables.lines import READ_BYTES, Line, read_lines
+from shardkit.sources.formats.tables.records import (
     MAX_COLUMNS,
     PREFIX_RECORDS,
     Record,
@@ -25,8 +23,10 @@ from shardkit.sources.tables.formats.records import (
     first_repeated,
     refuse_many_columns,
 )
-from shardkit.sources.tables.formats.text_pieces import RecordRule, TextPiece, divide_text
-from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.formats.tables.text_pieces import RecordRule, TextPiece, divide_text
+from shardkit.sources.formats.tables.values import shown
+from shardkit.sources.json_stream import top_level_items
+from shardkit.sources.listing import ending
 from shardkit.storage import Folder, os_errors_as
 
 

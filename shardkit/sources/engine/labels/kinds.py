@@ -8,15 +8,15 @@ import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.options.words import named
+from shardkit.sources.engine.labels.numbers import Numbers, atoms, numbers_in
+from shardkit.sources.engine.labels.profile import are_uncertain, decide_indicators, is_sure, profile_of, separator_in
+from shardkit.sources.engine.labels.reading import Labels, choices_in, column_phrase
+from shardkit.sources.engine.table_refusals import Choice, readings_of_uncertain, refuse
+from shardkit.sources.formats.column_names import is_called_like_classes
+from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.formats.tables.text_files import names_image
+from shardkit.sources.formats.tables.values import is_number, shown
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import is_called_like_classes
-from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.formats.text_files import names_image
-from shardkit.sources.tables.formats.values import is_number, shown
-from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
-from shardkit.sources.tables.labels.profile import are_uncertain, decide_indicators, is_sure, profile_of, separator_in
-from shardkit.sources.tables.labels.reading import Labels, choices_in, column_phrase
-from shardkit.sources.tables.refusals import Choice, readings_of_uncertain, refuse
 
 # Yields all records of a source, with values of the given columns.
 ReadAll = Callable[[frozenset[int]], Iterable[Record]]

@@ -12,10 +12,10 @@ from typing import ClassVar
 import pyarrow as pa
 
 from shardkit.naming import counted
-from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, UTF_8, Line, read_lines
-from shardkit.sources.tables.formats.records import Record, TableFile, TablePart
-from shardkit.sources.tables.formats.text_pieces import RecordRule, TextPiece, divide_text
-from shardkit.sources.tables.formats.values import kind_of_text, type_of_kinds
+from shardkit.sources.formats.tables.lines import MAX_LINE_BYTES, UTF_8, Line, read_lines
+from shardkit.sources.formats.tables.records import Record, TableFile, TablePart
+from shardkit.sources.formats.tables.text_pieces import RecordRule, TextPiece, divide_text
+from shardkit.sources.formats.tables.values import kind_of_text, type_of_kinds
 
 _CHUNK_RECORDS = 8192  # records of which each different value is classified once
 DECIMAL_COMMA = re.compile(r"-?[0-9]+(?:,[0-9]+)?")

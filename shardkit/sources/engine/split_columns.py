@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shardkit.naming import split_of_folder
-from shardkit.sources.tables.column_names import SPLIT_COLUMNS, is_discard, is_split, plain, split_of_text
-from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.formats.values import as_text
+from shardkit.sources.formats.column_names import SPLIT_COLUMNS, is_discard, is_split, plain, split_of_text
+from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.formats.tables.values import as_text
 
 # Words of a name: TrainImages, train_val_list, trainlist01, splits-testset.
 _WORDS = re.compile(

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import ending
 from shardkit.sources.name_index import name_key
-from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.walking import files_below
 from shardkit.storage import Folder
 

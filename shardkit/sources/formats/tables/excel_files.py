@@ -10,7 +10,7 @@ from typing import Any
 
 from shardkit.errors import DataError
 from shardkit.extras import require_extra
-from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.formats.tables.values import shown
 from shardkit.storage import Folder, os_errors_as
 
 EXCEL_ENDINGS = (".xlsx", ".xlsm")

@@ -9,17 +9,17 @@ from typing import NamedTuple
 from shardkit.errors import CallError, DataError
 from shardkit.naming import PLAIN_PATH, relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.listing import BadRecord
-from shardkit.sources.name_index import without_link
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.values import BLANKS, shown
-from shardkit.sources.tables.images.prefixes import (
+from shardkit.sources.engine.prefixes import (
     PathPrefix,
     common_parts,
     parse_prefixes,
     replace_prefix,
 )
-from shardkit.sources.tables.refusals import Choice, refuse
+from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.formats.tables.values import BLANKS, shown
+from shardkit.sources.listing import BadRecord
+from shardkit.sources.name_index import without_link
+from shardkit.sources.options import SourceOptions
 from shardkit.storage import Folder, open_folder
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")

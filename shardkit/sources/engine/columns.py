@@ -10,11 +10,11 @@ import pyarrow as pa
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT, NO_LABEL
 from shardkit.sources.columns import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
+from shardkit.sources.engine.labels.reading import Labels
+from shardkit.sources.formats.column_names import is_discard, split_of_text
+from shardkit.sources.formats.tables.records import Record, enumerated
+from shardkit.sources.formats.tables.values import as_text, converter, describe_type, shown, unfit_value
 from shardkit.sources.listing import BadRecord, ListingRow, ending, is_ignored
-from shardkit.sources.tables.column_names import is_discard, split_of_text
-from shardkit.sources.tables.formats.records import Record, enumerated
-from shardkit.sources.tables.formats.values import as_text, converter, describe_type, shown, unfit_value
-from shardkit.sources.tables.labels.reading import Labels
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]

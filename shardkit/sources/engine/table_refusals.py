@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 
 
 class Choice(NamedTuple):

@@ -11,8 +11,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from shardkit.errors import DataError
-from shardkit.sources.tables.formats.excel_files import ERRORS
-from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.formats.tables.excel_files import ERRORS
+from shardkit.sources.formats.tables.values import shown
 from shardkit.storage import Folder, os_errors_as
 
 ODS_ENDING = ".ods"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
-from shardkit.sources.tables.formats.values import is_number
+from shardkit.sources.formats.tables.values import is_number
 
 MAX_DISTINCT = 100_000  # whole numbers that are counted: this many are no classes
 _CHUNK_VALUES = 8192  # values of which each different one is looked at once

@@ -13,10 +13,10 @@ from shardkit.options.values import Uncertain
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.columns import LABEL_NAMES, target_field
+from shardkit.sources.engine.labels.numbers import number_of
+from shardkit.sources.formats.tables.records import enumerated
+from shardkit.sources.formats.tables.values import BLANKS, as_float, as_text, shown
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.tables.formats.records import enumerated
-from shardkit.sources.tables.formats.values import BLANKS, as_float, as_text, shown
-from shardkit.sources.tables.labels.numbers import number_of
 
 Kind = Literal["class", "classes", "indicators", "one-hot", "numbers"]
 INDICATORS = {"": False, "0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}

@@ -7,14 +7,14 @@ from itertools import islice
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import first_of
+from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
+from shardkit.sources.formats.tables.csv_opening import open_csv
+from shardkit.sources.formats.tables.json_files import open_json, open_json_lines
+from shardkit.sources.formats.tables.parquet_files import open_parquet
+from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record, TableFile
+from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, TextFile, open_text
+from shardkit.sources.formats.tables.workbooks import WORKBOOK_ENDINGS, open_workbook
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
-from shardkit.sources.tables.formats.csv_opening import open_csv
-from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
-from shardkit.sources.tables.formats.parquet_files import open_parquet
-from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile
-from shardkit.sources.tables.formats.text_files import TEXT_ENDINGS, TextFile, open_text
-from shardkit.sources.tables.formats.workbooks import WORKBOOK_ENDINGS, open_workbook
 from shardkit.storage import Folder, os_errors_as
 
 TABLE_ENDINGS = LAYOUTS["table"].endings or ()

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import islice
 
 from shardkit.errors import DataError
-from shardkit.sources.tables.column_names import is_split, plain
-from shardkit.sources.tables.formats.csv_files import DECIMAL_COMMA, CsvFile, TsvFile, split_records
-from shardkit.sources.tables.formats.lines import Line, encoding_of, read_lines
-from shardkit.sources.tables.formats.records import PREFIX_RECORDS, check_columns
-from shardkit.sources.tables.formats.text_files import invented_names, names_image, open_by_blanks
-from shardkit.sources.tables.formats.values import shown
+from shardkit.sources.formats.column_names import is_split, plain
+from shardkit.sources.formats.tables.csv_files import DECIMAL_COMMA, CsvFile, TsvFile, split_records
+from shardkit.sources.formats.tables.lines import Line, encoding_of, read_lines
+from shardkit.sources.formats.tables.records import PREFIX_RECORDS, check_columns
+from shardkit.sources.formats.tables.text_files import invented_names, names_image, open_by_blanks
+from shardkit.sources.formats.tables.values import shown
 from shardkit.storage import Folder
 
 _DELIMITERS = (",", ";", "\t", "|")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.formats.tables.lines import read_lines
 from shardkit.storage import Folder
 
 

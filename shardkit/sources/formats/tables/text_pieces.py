@@ -17,7 +17,7 @@ from functools import partial
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import SourceChangedError
-from shardkit.sources.tables.formats.lines import (
+from shardkit.sources.formats.tables.lines import (
     FIRST_LINE,
     MAX_LINE_BYTES,
     READ_BYTES,

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
-from shardkit.sources.tables.formats.records import Record, TableFile, check_columns
-from shardkit.sources.tables.formats.values import widened
+from shardkit.sources.formats.tables.records import Record, TableFile, check_columns
+from shardkit.sources.formats.tables.values import widened
 from shardkit.storage import Folder, os_errors_as
 
 _BATCH_RECORDS = 8192

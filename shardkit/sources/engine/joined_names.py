@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.naming import printable
+from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
+from shardkit.sources.formats.tables.records import Record, TableFile, TablePart
+from shardkit.sources.formats.tables.text_files import names_image
 from shardkit.sources.name_index import name_key, path_end, written_path
-from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
-from shardkit.sources.tables.formats.records import Record, TableFile, TablePart
-from shardkit.sources.tables.formats.text_files import names_image
 
 # Returns the paths of the images that a text may mean.
 FindImages = Callable[[str], Sequence[str]]

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shardkit.sources.engine.labels.numbers import Numbers, atoms, numbers_in
+from shardkit.sources.engine.labels.reading import CROSSES, INDICATORS, SIGNED_INDICATORS, UNCERTAIN, Labels, word_of
+from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.formats.tables.text_files import names_image
+from shardkit.sources.formats.tables.values import as_text
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.records import Record, TableFile
-from shardkit.sources.tables.formats.text_files import names_image
-from shardkit.sources.tables.formats.values import as_text
-from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
-from shardkit.sources.tables.labels.reading import CROSSES, INDICATORS, SIGNED_INDICATORS, UNCERTAIN, Labels, word_of
 
 FEW_RECORDS = 20  # of fewer records all classes may differ
 MAX_REPEATED = 0.95  # share of different values among the records above which they are names of single images

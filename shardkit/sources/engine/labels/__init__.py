@@ -1,0 +1,1 @@
+"""Decide what the values of a table say about the labels: classes, several classes, or numbers."""
