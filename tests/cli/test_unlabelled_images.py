@@ -136,6 +136,18 @@ def test_only_images_of_classes_can_lack_them(changes, what, tmp_path):
     assert f"one or several, and these have {what}" in refused.output
 
 
+def test_a_glob_that_matches_nothing_is_named_and_one_that_matches_all_stops(folders, tmp_path):
+    reading = FOLDERS | {"images": {"unlabelled": ["pool/", "pol/"]}}
+    planned = call("plan", folders, "--config", config(tmp_path / "x", reading))
+    assert planned.exit_code == 0
+    assert "note: `images: unlabelled` has pol/, which matches no image without a label" in planned.output
+    assert "has pool/" not in planned.output
+    reading["images"]["unlabelled"] = ["*.png"]
+    refused = call("convert", folders, tmp_path / "out", "--config", config(tmp_path / "y", reading))
+    assert (refused.exit_code, (tmp_path / "out" / "manifest.json").exists()) == (1, False)
+    assert "no image has a label: `images: unlabelled` marks all; for these images give --unlabelled" in refused.output
+
+
 def test_training_stops_and_says_the_condition_that_leaves_them_out(dataset):
     from shardkit import reader
 

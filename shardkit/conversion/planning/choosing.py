@@ -35,7 +35,7 @@ from shardkit.conversion.planning.splits.assign_splits import Relations, assign_
 from shardkit.conversion.planning.splits.blocks import between_blocks, margin_of
 from shardkit.errors import DataError
 from shardkit.naming import first_of
-from shardkit.options.words import shown
+from shardkit.options.words import named, shown
 from shardkit.parallel.for_each import JobEnd
 from shardkit.reject_reasons import BAD_SPLIT, BETWEEN_BLOCKS, DUPLICATE, NO_LABEL
 from shardkit.sources.columns import IS_UNLABELLED
@@ -128,13 +128,16 @@ def choose_examples(
         earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
 
     Raises:
-        DataError: No example is left.
+        DataError: No example is left, or none has a label although the source has labels.
         NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
         CallError: The options do not fit the source.
     """
 
     def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:
         labels = encode_labels(table, some, options, inventory.classes, earlier)
+        if not labels.classes and IS_UNLABELLED.name in table.column_names:
+            unlabelled = named("unlabelled", True)
+            raise DataError(f"no image has a label: `images: unlabelled` marks all; for these images give {unlabelled}")
         return labels, *assign_splits(some, labels, among, options, earlier)
 
     def refuse_nothing(some: Rows) -> None:

@@ -115,7 +115,7 @@ class TakenInventory:
         self.source.check_accounts(inventory.skipped)
         find_host = partial(parts.find_host, work, names) if is_remote else None
         refuse_seen_rejects(self.source, inventory.table, find_host)
-        for note in unmatched_notes(self.source, inventory.skipped):
+        for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
             listener.say(f"note: {note}")
         return inventory
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.options.words import named
-from shardkit.sources.columns import PATH
+from shardkit.sources.columns import IS_UNLABELLED, PATH
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.listing import Listing, Source, batched, count_skipped
 from shardkit.sources.readings.values import Reading
@@ -103,14 +103,23 @@ def ignored_phrase(glob: IgnoreGlob) -> str:
     return f"ignored by {printable(glob.text)}"
 
 
-def unmatched_notes(source: Source, skipped: Mapping[str, int]) -> list[str]:
+def unmatched_notes(source: Source, skipped: Mapping[str, int], table: pa.Table) -> list[str]:
     """Return a sentence for each glob of the user that matched nothing, such as one with a typing mistake.
 
     Args:
         source: The source.
         skipped: Counts of all of its listings.
+        table: All rows of its listings.
     """
-    if not isinstance(source, IgnoringSource):
-        return []
-    unmatched = [glob.text for glob in source.wanted if ignored_phrase(glob) not in skipped]
-    return [f"{named('ignore', printable(text))} matches nothing in the source" for text in unmatched]
+    wanted = source.wanted if isinstance(source, IgnoringSource) else ()
+    unmatched = [glob.text for glob in wanted if ignored_phrase(glob) not in skipped]
+    notes = [f"{named('ignore', printable(text))} matches nothing in the source" for text in unmatched]
+    globs = source.reading.images.unlabelled if source.reading else ()
+    if globs:
+        marks = table[IS_UNLABELLED.name].cast(IS_UNLABELLED.type)
+        keys = table["key"].filter(marks)
+        unmatched = [text for text in globs if not any(IgnoreGlob(text).matches(key.as_py()) for key in keys)]
+        notes += [
+            f"`images: unlabelled` has {printable(text)}, which matches no image without a label" for text in unmatched
+        ]
+    return notes

@@ -83,7 +83,7 @@ def test_of_a_table_as_source_the_records_are_counted(tmp_path):
 def test_a_glob_that_matches_nothing_is_said(tmp_path):
     url = made(tmp_path, "folder", ["cat/1.jpg", "dog/2.jpg", "ant/3.jpg"])
     source = open_source(url, SourceOptions(ignore=("cat/", "bird/")))
-    assert unmatched_notes(source, {"ignored by cat/": 1}) == ["ignore='bird/' matches nothing in the source"]
+    assert unmatched_notes(source, {"ignored by cat/": 1}, None) == ["ignore='bird/' matches nothing in the source"]
 
 
 def test_an_ignoring_source_survives_the_trip_to_a_worker(tmp_path):
