@@ -1,14 +1,13 @@
 """Find files of single images, next to them or apart: ``1.xml``, ``1.json`` or ``1.jpg.json`` of ``1.jpg``."""
 
-import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from shardkit.naming import split_of_folder
+from shardkit.sources.engine.file_groups import NearestImages
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ending
-from shardkit.sources.name_index import NameIndex
-from shardkit.sources.walking import files_below, files_in, folders_in, is_image, join, parent_of, read_label_file
+from shardkit.sources.walking import files_below, files_in, folders_in, is_image, join, read_label_file
 from shardkit.storage import Entry, Folder
 
 _FIRST = 200  # files that decide how all are read
@@ -35,43 +34,14 @@ def _places(folder: Folder) -> Iterator[str]:
     yield _RELEASE
 
 
-class ImageFinder:
-    """Finds the images of such files.
-
-    Attributes:
-        names: All images by their names.
-    """
-
-    def __init__(self, folder: Folder, images: Iterable[tuple[str, Entry]]) -> None:
-        """Keep path and entry of all images.
-
-        Args:
-            folder: The source.
-            images: Path and entry of each image.
-        """
-        self.images = dict(images)
-        self.names = NameIndex(folder, self.images)
-
-    def find(self, path: str, said: str) -> tuple[str, Entry] | None:
-        """Return path and entry of a file's image; None if it is nowhere, or several are as near.
-
-        Args:
-            path: The file.
-            said: The path or name that it says; '' for none.
-        """
-        exact = posixpath.normpath(join(parent_of(path), said)) if said else ""
-        found = [exact] if exact in self.images else self.names.of_file(path, said)
-        return (found[0], self.images[found[0]]) if len(found) == 1 else None
-
-
 def files_with(folder: Folder, kind: str) -> list[tuple[str, Entry]]:
     """Return path and entry of all files with an ending, sorted by folder."""
     return [(path, entry) for path, entry in files_below(folder, "") if ending(entry.name) == kind]
 
 
-def image_finder(folder: Folder) -> ImageFinder:
-    """Return the finder of all images below a folder."""
-    return ImageFinder(folder, ((path, entry) for path, entry in files_below(folder, "") if is_image(entry.name)))
+def nearest_images(folder: Folder) -> NearestImages:
+    """Return the finder of the images of files, of all below a folder."""
+    return NearestImages(folder, {path: entry for path, entry in files_below(folder, "") if is_image(entry.name)})
 
 
 def first_records(folder: Folder, kind: ImageFormat, files: Sequence[tuple[str, Entry]]) -> list[ImageRecord]:

@@ -1,7 +1,7 @@
 """Find the image of each file of annotations: by the same path below two folders, or by its name in the nearest one."""
 
 import posixpath
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -186,20 +186,20 @@ def _fitting(text: str) -> Callable[[str, str], bool]:
 class NearestImages:
     """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one."""
 
-    def __init__(self, folder: Folder, files: GroupFiles) -> None:
+    def __init__(self, folder: Folder, images: Mapping[str, Entry]) -> None:
         """Index the images.
 
         Args:
             folder: The folder of the images.
-            files: The files and all images.
+            images: Path and entry of all of them.
         """
-        self.images = files.images_alone
-        self._names = NameIndex(folder, self.images)
+        self.images = images
+        self.names = NameIndex(folder, images)
 
     def of_name(self, path: str) -> str | None:
         """Return the image of a file if its name alone tells it; None otherwise."""
         stem = posixpath.splitext(posixpath.basename(path))[0]
-        found = next(filter(None, map(self._names.find_all, (stem, *stems_of_file(stem)))), [])
+        found = next(filter(None, map(self.names.find_all, (stem, *stems_of_file(stem)))), [])
         beside = [one for one in found if parent_of(one) == parent_of(path)]
         one_of = beside if len(found) > 1 else found
         return one_of[0] if len(one_of) == 1 else None
@@ -212,7 +212,7 @@ class NearestImages:
             said: The path or name that it says; '' for none.
         """
         exact = posixpath.normpath(join(parent_of(path), said)) if said else ""
-        found = [exact] if exact in self.images else self._names.of_file(path, said)
+        found = [exact] if exact in self.images else self.names.of_file(path, said)
         return found[0] if len(found) == 1 else None
 
 

@@ -108,7 +108,7 @@ class ImageFileOpening:
     def _with_images(self, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]) -> Annotation:
         """Return an origin with where the images of its files are: in one folder by the same paths, or the nearest."""
         files = scan_group(self.files_tree, self.folder, FileGroup(globs), self.images, kind.side_files)
-        nearest = NearestImages(self.folder, files)
+        nearest = NearestImages(self.folder, files.images_alone)
         bases: dict[str, str] = {}
         for one, glob in zip(origin.files, globs, strict=True):
             place, found = place_of(glob), Counter[str | None]()

@@ -141,7 +141,7 @@ class ImageFileDriver(Driver):
             if self.lists is not None and part.group == 0:
                 yield from self._lines_without_image(folder, self.lists)
             return
-        nearest = NearestImages(folder, files) if group.images is None else None
+        nearest = NearestImages(folder, files.images_alone) if group.images is None else None
         for path, entry in files.pairs[slice_bounds(len(files.pairs), part.index, part.num_slices)]:
             if nearest is not None:
                 yield from self._nearest_rows(nearest, path, entry, complete, skipped)
@@ -233,7 +233,7 @@ class ImageFileDriver(Driver):
                     yield from (key for key, _ in images)
                 yield from files.images_alone
                 continue
-            nearest = NearestImages(folder, files)
+            nearest = NearestImages(folder, files.images_alone)
             for path, entry in files.pairs:
                 key = nearest.of_name(path) or nearest.find(path, self.reader.read(path, entry).image)
                 if key is not None:

@@ -13,7 +13,7 @@ from shardkit.naming import printable
 from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.detection.box_json.files import format_of
 from shardkit.sources.detection.box_json.single_files import format_of_image
-from shardkit.sources.detection.files_of_images import ImageFinder, files_with, image_finder
+from shardkit.sources.detection.files_of_images import files_with, nearest_images
 from shardkit.sources.detection.inferred.class_fields import CLASS_WORDS, is_number
 from shardkit.sources.detection.inferred.first_records import NUM_RECORDS, other_members, record_lists
 from shardkit.sources.detection.inferred.fitting import Sample, fits, other_scale, sample_images
@@ -133,7 +133,7 @@ def _are_of_images(paths: Sequence[str], index: NameIndex) -> bool:
 
 
 def _of_single_images(folder: Folder, kind: str) -> Inferred | None:
-    files, finder = files_with(folder, kind), image_finder(folder)
+    files, nearest = files_with(folder, kind), nearest_images(folder)
     trees = dict[str, Any]()
     for path, entry in files[:: 1 + len(files) // NUM_RECORDS]:
         tree = tree_of(folder.read(path), kind) if entry.num_bytes <= _MAX_FILE else ""
@@ -141,10 +141,13 @@ def _of_single_images(folder: Folder, kind: str) -> Inferred | None:
             trees[path] = tree
     fields = Fields.of([*trees.values()])
     names = {way: [*values_at([*trees.values()], way)] for way in fields.of_owner(()) if way}
-    image = _naming_images(names, len(trees), finder.names)
-    images = {path: found[0] for path, tree in trees.items() if (found := _image_of(path, tree, image, finder))}
+    image = _naming_images(names, len(trees), nearest.names)
+    said = {
+        path: next(map(str, values_at([tree], image)), "") if image is not None else "" for path, tree in trees.items()
+    }
+    images = {path: key for path in trees if (key := nearest.find(path, said[path]))}
     if not images and candidates([*trees.values()]):
-        _refuse_rivals(folder, [*trees], finder.names)
+        _refuse_rivals(folder, [*trees], nearest.names)
     made = Inferred(kind, (), places=tuple(dict.fromkeys(map(parent_of, images))))
     return _fitting(folder, made, image, [(key, trees[path]) for path, key in images.items()], class_names_in)
 
@@ -161,11 +164,6 @@ def _refuse_rivals(folder: Folder, paths: Sequence[str], index: NameIndex) -> No
         shown = " and ".join(map(printable, found[:2]))
         msg = f"{folder.url}: {printable(path)} holds boxes, and may be of {shown}; rename or remove one of the images"
         raise DataError(msg)
-
-
-def _image_of(path: str, tree: Any, image: Way | None, finder: ImageFinder) -> Any:
-    said = next(map(str, values_at([tree], image)), "") if image is not None else ""
-    return finder.find(path, said)
 
 
 def _naming_images(names: Mapping[Way, Sequence[Any]], num_records: int, index: NameIndex) -> Way | None:

@@ -4,11 +4,11 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from shardkit.naming import split_of_folder
 from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.folders.split_folders import may_mean_split
+from shardkit.sources.formats.voc import VOC
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import children, folders_in, is_folder, join, looks_like, parent_of, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
@@ -21,13 +21,6 @@ _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
 _IMAGES = ("jpegimages", "images")
 _LISTS = {"train": "train", "val": "validation", "test": "test"}
 _WHOLE_LIST = "trainval"
-
-
-class ListEntry(NamedTuple):
-    """The split that a line of a list gives; `line` names the list and the line, for messages."""
-
-    split: str
-    line: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +46,7 @@ def is_voc(folder: Folder) -> bool:
         for entry in entries:
             # A special file is rejected when it is listed.
             if _is_xml(entry) and (head := read_head(folder, join(found.annotations, entry.name))) is not None:
-                # Objects of other formats have other shapes only.
-                return looks_like(head, _ANNOTATION) and (b"<bndbox>" in head or b"<object>" not in head)
+                return VOC.sniff(head)
     return False
 
 
@@ -150,13 +142,12 @@ def chosen_lists(folder: Folder, path: str) -> dict[str, str]:
     return {names[name]: split for name, split in chosen.items()}
 
 
-def read_lists(folder: Folder, path: str) -> dict[str, list[ListEntry]]:
-    """Read split lists from a folder such as ``ImageSets/Main``: entries by stem; empty if there is no list."""
-    splits: dict[str, list[ListEntry]] = {}
+def read_lists(folder: Folder, path: str) -> dict[str, set[str]]:
+    """Read split lists from a folder such as ``ImageSets/Main``: splits by stem; empty if there is no list."""
+    splits: dict[str, set[str]] = {}
     for name, split in chosen_lists(folder, path).items():
         with os_errors_as("read", folder.url_of(path)):
             text = folder.read(join(path, name)).decode("utf-8-sig", "surrogateescape")
-        for number, line in enumerate(text.split("\n"), 1):
-            if stem := line.strip():
-                splits.setdefault(stem, []).append(ListEntry(split, f"{join(path, name)}, line {number}"))
+        for stem in filter(None, map(str.strip, text.split("\n"))):
+            splits.setdefault(stem, set()).add(split)
     return splits

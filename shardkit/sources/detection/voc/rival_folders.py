@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.files_of_images import files_with, image_finder
+from shardkit.sources.detection.files_of_images import files_with, nearest_images
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.walking import join, parent_of, read_head
 from shardkit.storage import Folder
@@ -26,7 +26,7 @@ def without_boxes(opening: Opening) -> tuple[str, ...]:
         RefusalError: Several folders have XML files of the same images, and it is not clear which one to read.
     """
     files = files_with(opening.folder, ".xml")
-    num_images = Counter(_stem(path) for path in image_finder(opening.folder).images)
+    num_images = Counter(_stem(path) for path in nearest_images(opening.folder).images)
     num_files = Counter(_stem(path) for path, _ in files)
     twice = {stem for stem, num in num_files.items() if num > num_images[stem] > 0}
     if not twice:

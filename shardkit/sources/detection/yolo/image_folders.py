@@ -11,7 +11,6 @@ Paths start at the trainer's folder, often ``data/``, which is not in the export
 """
 
 import posixpath
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ from shardkit.options.words import named
 from shardkit.sources.detection.yolo.class_names import given_names
 from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, resolve
 from shardkit.sources.formats.class_files import CLASS_LISTS, YAMLS, names_in, read_yaml
+from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import (
     children,
@@ -38,7 +38,6 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 _MAX_DARKNET_BYTES = 1 << 16  # 64 KiB
 _NAMES = "names"
 _KEYS = (rb"^names\s*:", rb"^(train|val|test)\s*:")
-_LABEL_LINE = re.compile(rb"\s*[0-9]+(?:\.0*)?(?:\s+[0-9.eE+-]+){4,}\s*(?:\n|\r|\Z)")
 _NUM_SAMPLED = 3  # label files
 IMAGES, LABELS = "images", "labels"
 
@@ -111,7 +110,7 @@ def _is_mixed(folder: Folder, base: str) -> bool:
     stems = {posixpath.splitext(name)[0] for name in names if is_image(name)}
     labels = [name for name in names if _is_label(name) and posixpath.splitext(name)[0] in stems]
     heads = [read_head(folder, join(base, name)) or b"" for name in labels[:_NUM_SAMPLED]]
-    return any(heads) and all(not head.strip() or _LABEL_LINE.match(head) for head in heads)
+    return any(heads) and all(not head.strip() or YOLO.sniff(head) for head in heads)
 
 
 def _bases(folder: Folder) -> list[str]:

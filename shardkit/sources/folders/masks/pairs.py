@@ -200,7 +200,7 @@ def _are_lists(folder: Folder, path: str, images: str) -> bool:
     lists = read_lists(folder, path)
     if path or not lists:
         return bool(lists)
-    if all(entry.split != "train" for entries in lists.values() for entry in entries):
+    if not any("train" in splits for splits in lists.values()):
         return False  # the images that such lists leave out are those for training
     there = {listed_stem(entry.name, images) for entry in children(folder, images) if not entry.is_folder}
     return not there.isdisjoint(listed_stem(line, images) for line in lists)
