@@ -14,13 +14,13 @@ from shardkit.storage import Entry, Folder, is_of_machine, os_errors_as, unreada
 HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow
 MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
 MAX_SLICES = 16  # each worker walks the folder again: about 5 µs per file, where parsing its labels takes 100
-_MAX_KEPT = 50_000  # entries that `listing_once` keeps: some 10 MB
+_MAX_KEPT = 100_000  # entries that `listing_once` keeps: some 20 MB
 # Errors of a path that cannot exist, as label files may contain.
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 
 
 class _Kept:
-    """The entries of folders that were listed before."""
+    """The entries of the folders that were asked for last."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[int, str], tuple[Folder, list[Entry]]] = {}
@@ -28,14 +28,21 @@ class _Kept:
 
     def find(self, folder: Folder, path: str) -> list[Entry] | None:
         """Return a folder's entries; None if they are not kept."""
-        _, entries = self._entries.get((id(folder), path), (folder, None))
-        return None if entries is None else entries.copy()
+        found = self._entries.pop((id(folder), path), None)
+        if found is None:
+            return None
+        self._entries[id(folder), path] = found
+        return found[1].copy()
 
     def keep(self, folder: Folder, path: str, entries: list[Entry]) -> None:
         """Keep a folder's entries, if there is room. The folder is kept too, so that no other one gets its id."""
-        if self._num_entries + len(entries) <= _MAX_KEPT:
-            self._num_entries += len(entries)
-            self._entries[id(folder), path] = folder, entries.copy()
+        if len(entries) > _MAX_KEPT:
+            return
+        self._num_entries += len(entries)
+        self._entries[id(folder), path] = folder, entries.copy()
+        while self._num_entries > _MAX_KEPT:
+            _, oldest = self._entries.pop(next(iter(self._entries)))
+            self._num_entries -= len(oldest)
 
 
 _kept: ContextVar[_Kept | None] = ContextVar("_kept", default=None)
