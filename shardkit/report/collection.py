@@ -86,6 +86,7 @@ class Split:
         num_bytes: Size of the shards in bytes; before the conversion that of the raw files.
         balance: Balance of all shards.
         generations: Folder and part of each generation, after an append; '' is the folder of the first.
+        num_unlabelled: Number of images that have no label on purpose.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Split:
     num_bytes: int
     balance: Balance
     generations: Sequence[tuple[str, GenerationSplit]] = ()
+    num_unlabelled: int = 0
 
     @property
     def num_examples(self) -> int:

@@ -91,6 +91,7 @@ class DatasetCollection:
                 split.num_bytes,
                 split.balance,
                 parts_of(manifest, name),
+                split.num_unlabelled,
             )
             for name, split in manifest.splits.items()
         ]

@@ -72,6 +72,7 @@ class SourceCollection:
                 None,
                 split.num_bytes,
                 split.balance,
+                num_unlabelled=split.num_unlabelled,
             )
             for split in plan.splits
         ]

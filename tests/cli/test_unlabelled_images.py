@@ -92,6 +92,10 @@ def test_they_are_stored_with_the_label_minus_one_and_are_in_no_class_count(fold
         assert SENTENCE in said.output
         assert "2 classes: 'ant', 'bee'" in planned.output
     assert call("verify", dataset, "--deep").exit_code == 0
+    page = tmp_path / "page.html"
+    for what in ([dataset], [folders, "--reading", config(tmp_path / "x", FOLDERS), "--splits", "75/25"]):
+        assert call("report", *map(str, what), "-o", page).exit_code == 0
+        assert SENTENCE.rpartition(";")[0] in page.read_text()
 
 
 def test_of_a_table_they_keep_their_other_columns_and_an_empty_list_stays_a_negative(tagged):

@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.conversion.planning.checks.classes import share_of_classes
+from shardkit.dataset.features import LABEL, LABELS
+from shardkit.dataset.unlabelled import unlabelled_text
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
 from shardkit.options.words import flag_of, named, shell_command, shown
@@ -49,6 +51,9 @@ def classes_section(facts: Facts) -> Section | None:
         intro.append(f"The {counted(half, 'largest class')} of these {len(used):,} hold half of the images.")
     if len(used) < len(classes):
         intro.append(f"{share_of_classes(len(classes) - len(used), len(classes))} no image in any split.")
+    unlabelled = {split.name: split.num_unlabelled for split in splits}
+    if said := unlabelled_text(unlabelled, [LABELS if facts.has_lists else LABEL]):
+        intro.append(f"{said}.")
     charts = [_class_bars(classes, split, order, number) for number, split in enumerate(splits[:SPLITS_SHOWN])]
     return Section("classes", "Classes", intro, charts, has_class_table=True)
 

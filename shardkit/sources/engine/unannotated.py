@@ -166,7 +166,7 @@ def unlabelled_globs(tree: Folder, reading: Reading) -> tuple[IgnoreGlob, ...]:
     if globs and found:
         msg = (
             f"{tree.url}: `images: unlabelled` marks images without a class among images that have one or several, and "
-            f"these have {found[0]}; leave such images out with `exclude`"
+            f"these have {found[0]}; take `unlabelled` out of the reading"
         )
         raise CallError(msg)
     return tuple(map(IgnoreGlob, globs))
