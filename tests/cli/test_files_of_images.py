@@ -272,3 +272,17 @@ def test_options_of_a_reading_that_a_format_cannot_use_are_named(format_, option
     assert message in said(stopped)
     assert "Traceback" not in stopped.output
     assert "failed" not in stopped.output
+
+
+def test_options_name_the_columns_of_a_table_of_boxes_that_flags_state(tmp_path):
+    rows = [
+        f"{'train' if one < 'd' else 'test'},{label},x,{one}.jpg,1,1,9,9\n" for one, label in LABELS.items() if label
+    ]
+    table = "fold,what,name,photo,xmin,ymin,xmax,ymax\n" + "".join(rows)
+    images = {f"{one}.jpg": picture(ord(one), kind="JPEG") for one, label in LABELS.items() if label}
+    source, out = write_tree(tmp_path / "s", images | {"t.csv": table.encode()}), tmp_path / "out"
+    columns = ("--image-column", "photo", "--label-column", "what", "--split-column", "fold")
+    converted = call("convert", source, out, "--boxes", "box-table:t.csv", *columns)
+    assert converted.exit_code == 0, converted.output
+    assert counts(out) == (4, ["cat", "dog"])
+    assert {*json.loads((out / "manifest.json").read_text())["splits"]} == {"train", "test"}

@@ -28,7 +28,11 @@ _FIELDS: tuple[tuple[str, Any, str], ...] = (
     ("image_column", Column, "key"),
     ("path_prefix", Column, "strip"),
 )
-_CLASS_OPTIONS = {"box-table": "label", "box-json": "class"}  # of formats whose boxes' class a column or field gives
+# Options that name what formats of boxes have in columns or fields, and their names there.
+_OF_BOXES = {
+    "box-table": {"label_columns": "label", "image_column": "image", "split_column": "split"},
+    "box-json": {"label_columns": "class"},
+}
 
 
 def given_reading(given: Mapping[str, Any], remembered: Reading | None = None) -> Reading | None:
@@ -100,11 +104,15 @@ def _with_shorthand(reading: Reading, given: Mapping[str, Any]) -> Reading:
         reading = replace(reading, label=Labels(PathPart(level - 1 + isinstance(reading.split, PathPart))))
     if given.get("unlabelled"):
         reading = replace(reading, label=None)
-    columns, boxes = given.get("label_columns"), reading.boxes
-    if columns and reading.label is None and isinstance(boxes, Annotation) and boxes.format in _CLASS_OPTIONS:
-        of_boxes = {**boxes.options, _CLASS_OPTIONS[boxes.format]: columns[0]}
-        reading = replace(reading, boxes=replace(boxes, options=of_boxes))
-    elif columns:
+    boxes = reading.boxes
+    if reading.label is None and isinstance(boxes, Annotation):
+        roles = {name: role for name, role in _OF_BOXES.get(boxes.format, {}).items() if name in given}
+        if len(given.get("label_columns", ())) > 1:  # a box has one class
+            roles.pop("label_columns", None)
+        said = {role: given[name] if isinstance(given[name], str) else given[name][0] for name, role in roles.items()}
+        given = {name: value for name, value in given.items() if name not in roles}
+        reading = replace(reading, boxes=replace(boxes, options={**boxes.options, **said}))
+    if columns := given.get("label_columns"):
         reading = replace(
             reading,
             label=replace(_labels_of(reading, "label_columns", Column), origin=_in_same_table(reading, columns)),
