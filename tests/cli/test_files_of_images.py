@@ -286,3 +286,5 @@ def test_options_name_the_columns_of_a_table_of_boxes_that_flags_state(tmp_path)
     assert converted.exit_code == 0, converted.output
     assert counts(out) == (4, ["cat", "dog"])
     assert {*json.loads((out / "manifest.json").read_text())["splits"]} == {"train", "test"}
+    refused = call("convert", source, out, "--boxes", "box-table:t.csv", *columns, "--label-column", "name")
+    assert "--label-column has no effect: the boxes come from box-table:t.csv; leave it out" in said(refused)

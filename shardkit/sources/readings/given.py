@@ -155,6 +155,9 @@ def _of_names(reading: Reading, pattern: str) -> Reading:
 
 def _labels_of(reading: Reading, option: str, kind: Any = object) -> Labels:
     """Return the labels of a reading that an option changes."""
+    if reading.label is None and reading.boxes is not None:
+        msg = f"{named(option)} has no effect: the boxes come from {origin_text(reading.boxes)}; leave it out"
+        raise CallError(msg)
     if reading.label is None or not isinstance(reading.label.origin, kind):
         found = (
             "there is no label"
