@@ -156,6 +156,16 @@ def test_a_folder_of_coco_is_remembered_and_the_next_delivery_is_read_by_it(tmp_
     assert "there is no file instances.json, which the reading names" in " ".join(refused.output.split())
 
 
+def test_images_that_a_reading_does_not_include_are_counted(tmp_path):
+    source = coco(tmp_path / "s", [BOX | {"id": i, "image_id": i + 1} for i in range(8)])
+    for number, path in enumerate(("images/old/x.png", "other/y.png", "other/z.png")):
+        picture(source / path, 50 + number)
+    boxes = "boxes: {format: coco, files: [instances.json], images: images, match: path}"
+    (tmp_path / "r.yaml").write_text(f"{boxes}\nimages: {{exclude: [images/old/**, other/**]}}\n")
+    said = call("convert", source, tmp_path / "out", "--reading", tmp_path / "r.yaml").output
+    assert "skipped: 1 excluded by images/old/**, 2 excluded by other/**" in said
+
+
 def test_boxes_that_a_flag_names_are_read_totally(tmp_path):
     source, out = coco(tmp_path / "s", [BOX | {"id": i, "image_id": i + 1} for i in range(8)]), tmp_path / "out"
     (source / "instances.json").rename(source / "boxes.json")

@@ -148,6 +148,8 @@ class AnnotationOpening:
 
 def _own_images(kind: Format, files: Sequence[NamingFile]) -> bool:
     """Return whether the images of each file are below a folder that has no image of another file."""
+    if len(files) == 1:
+        return True
     places = [file.paths.place for file in files]
     shared = sum(is_within(one, other) for one in places for other in places) > len(places)
     may_lead_out = any(places) and not kind.names_are_below

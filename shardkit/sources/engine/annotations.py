@@ -235,7 +235,12 @@ class AnnotationDriver(Driver):
     @property
     def places(self) -> set[str]:
         """The folders that the files name images in."""
-        return {file.paths.place for file in self.files}
+        return {self._place_of(file) for file in self.files}
+
+    def _place_of(self, file: NamingFile) -> str:
+        """Return the folder that has the images that a file names, and none of another file's."""
+        is_alone = len(self.files) == 1 and (file.matching is not None or not self.format.names_are_below)
+        return "" if is_alone else file.paths.place
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """See Driver; the parts list the images below the folders that are theirs alone."""
@@ -251,7 +256,7 @@ class AnnotationDriver(Driver):
         return iter(())
 
     def _images_outside(self, folder: Folder, places: set[str], skipped: dict[str, int]) -> Iterator[ListingRow]:
-        for path, entry in () if "" in places else self.images.files(folder, skip=places):
+        for path, entry in () if "" in places else self.images.counted(folder, "", skipped, skip=places):
             yield from self.unnamed_row_of(None, path, entry, skipped)
 
     def _unnamed_of(
@@ -261,13 +266,14 @@ class AnnotationDriver(Driver):
         if not self.owns_images:
             return
         is_near = self.unnamed_images != "reject"
-        for path, entry in images.others() if is_near else self.images.files(folder, part.paths.place):
+        place = self._place_of(part)
+        for path, entry in images.others() if is_near else self.images.counted(folder, place, skipped, images.named):
             if is_image(path) and path not in images.named:
                 yield from self.unnamed_row_of(part, path, entry, skipped)
             elif is_near and not is_image(path) and path not in self.used:
                 count_skipped(skipped, ending(path))
         if is_near and self.is_whole:
-            count_others(folder, [part.paths.place, *images.inner], images.places, skipped)
+            count_others(folder, [place, *images.inner], images.places, skipped)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
         """See Driver."""

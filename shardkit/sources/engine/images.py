@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from shardkit.naming import printable
 from shardkit.sources.engine.mask_paths import MASKS, MaskPaths
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import unicode_problem
+from shardkit.sources.listing import count_skipped, unicode_problem
 from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Entry, Folder
 
@@ -29,10 +29,23 @@ class ImagePaths:
 
     def files(self, folder: Folder, below: str = "", skip: Collection[str] = ()) -> Iterator[tuple[str, Entry]]:
         """Yield the images of a folder that are below a path in it, but not below some other paths."""
-        skip = (*skip, *filter(None, [self.excluded]))
-        for path, entry in files_below(folder, below, skip):
-            if is_image(entry.name) and self.why_left_out(path) is None:
-                yield path, entry
+        return self.counted(folder, below, {}, skip=skip)
+
+    def counted(
+        self,
+        folder: Folder,
+        below: str,
+        skipped: dict[str, int],
+        named: Collection[str] = (),
+        skip: Collection[str] = (),
+    ) -> Iterator[tuple[str, Entry]]:
+        """Yield images as `files` does, but those of `named`; count the other ones that are no examples."""
+        for path, entry in files_below(folder, below, (*skip, *filter(None, [self.excluded]))):
+            if is_image(entry.name) and path not in named:
+                if kind := self.why_left_out(path):
+                    count_skipped(skipped, kind)
+                else:
+                    yield path, entry
 
     def paths(self, folder: Folder, below: str = "") -> Iterator[str]:
         """Yield the paths of the images of a folder that are below a path in it."""

@@ -52,7 +52,7 @@ def test_an_image_of_the_same_name_is_not_taken_for_a_missing_one(images, key, t
     documents = {"a_train": document("images/v1/patch8/1.jpg", "images/v1/patch8/2.jpg")}
     found = reasons(read(tmp_path, documents, images))
     assert found["train/patch8/1.jpg"] is None
-    assert found[key] is None  # the check finds that it is not there
+    assert found[key] == "missing"
     assert images[1] not in found
 
 
