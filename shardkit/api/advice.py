@@ -22,7 +22,7 @@ from shardkit.options.groups import OPTIONS
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claim import Claim
 
 if TYPE_CHECKING:
     pass

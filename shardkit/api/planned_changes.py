@@ -9,8 +9,8 @@ from shardkit.naming import counted, split_of_folder
 from shardkit.options.call import Call, Change
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_PATH, NO_LABEL
-from shardkit.sources.claims.claim import Claim
-from shardkit.sources.folders.split_folders import are_splits, says_nothing, splits_of
+from shardkit.sources.claim import Claim
+from shardkit.sources.recognising.folders.split_folders import are_splits, says_nothing, splits_of
 from shardkit.storage import STORES
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from shardkit.sources.engine.labels.kinds import ReadAll
 from shardkit.sources.formats.tables.parquet_files import ParquetFile, open_parquet
 from shardkit.sources.formats.tables.records import PREFIX_RECORDS, Record
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped, unicode_problem
-from shardkit.sources.tables.roles import find_other_columns
+from shardkit.sources.recognising.tables.roles import find_other_columns
 from shardkit.sources.walking import children, join
 from shardkit.storage import COPY_BYTES, Folder, os_errors_as
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from shardkit.errors import ShardkitError
 from shardkit.reject_reasons import BAD_NAME
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claim import Claim
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.used_files import UsedFile

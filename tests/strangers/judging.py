@@ -6,7 +6,7 @@ import numpy as np
 
 import shardkit
 from shardkit.naming import split_of_folder
-from shardkit.sources.folders.split_folders import says_nothing
+from shardkit.sources.recognising.folders.split_folders import says_nothing
 
 from .tree import HEIGHT, WIDTH, pixels_of
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.conversion.inventory.parts import ListingTotals, Thumbnails
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claim import Claim
 from shardkit.sources.listing import Source
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.used_files import UsedFile

@@ -41,7 +41,7 @@ from shardkit.errors import CallError
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claim import Claim
 from shardkit.sources.columns import GROUP, IS_UNLABELLED, LAST_CLASS, LINE, NUM_CLIPPED, TRAITS
 from shardkit.sources.readings.text import to_data
 from shardkit.sources.used_files import UsedFile

@@ -1,4 +1,12 @@
-"""Decide what a folder is that no layout recognises by its files, and refuse what would be read wrongly.
+"""Recognise how a source is meant, and build its reading; `engine` reads it. Refuse what would be read wrongly.
+
+| room | looks for |
+| --- | --- |
+| `folders` | labels in the names of folders and files, masks, Hugging Face's metadata |
+| `tables` | the columns of a table that nobody has named |
+| `lists` | text files that list images with labels and splits |
+| `detection` | the files of boxes, of each format |
+| `claims` | label files that no layout uses |
 
 `several_sources` and `archives_in_folders` show sources and archives as one tree, `wrappers` a tree without folders
 around others. `uniting` reads folders that are each a complete dataset as one source. `wrapped_source` has sources that

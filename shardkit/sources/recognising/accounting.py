@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from shardkit.naming import printable
 from shardkit.options.words import named
 from shardkit.refusals import UnrecognisedError
-from shardkit.sources.claims.captions import is_caption
-from shardkit.sources.claims.claim import Claim
-from shardkit.sources.claims.collecting import NamingFile, naming_files
-from shardkit.sources.claims.files_of_images import boxes_of_folders, claims_of_single_images, holds_boxes
-from shardkit.sources.claims.image_names import ImageNames
+from shardkit.sources.claim import Claim
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import Source, below, ending
+from shardkit.sources.recognising.claims.captions import is_caption
+from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
+from shardkit.sources.recognising.claims.files_of_images import boxes_of_folders, claims_of_single_images, holds_boxes
+from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.split_lists import divided_by_lists, repeats_folders, split_columns
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 

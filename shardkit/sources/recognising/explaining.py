@@ -20,21 +20,21 @@ from shardkit.layouts import LAYOUTS, Layout, layout_of_title
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.claims.collecting import naming_files
-from shardkit.sources.claims.image_names import ImageNames
 from shardkit.sources.context import Opening, subfolder
-from shardkit.sources.folders.annotated_trees import NO_LAYOUT
-from shardkit.sources.folders.beside_classes import Without
-from shardkit.sources.folders.class_folders import ClassFolders
-from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
-from shardkit.sources.folders.first_images import holds_image, listed
-from shardkit.sources.folders.flat_folders import guess_pattern
-from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.claims.collecting import naming_files
+from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.detecting import function_of, recognising_layouts
+from shardkit.sources.recognising.folders.annotated_trees import NO_LAYOUT
+from shardkit.sources.recognising.folders.beside_classes import Without
+from shardkit.sources.recognising.folders.class_folders import ClassFolders
+from shardkit.sources.recognising.folders.class_tree import FlatFolders, Wrapper, read_tree
+from shardkit.sources.recognising.folders.first_images import holds_image, listed
+from shardkit.sources.recognising.folders.flat_folders import guess_pattern
+from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.used_files import UsedFile
 from shardkit.sources.walking import children, folders_in, is_image
 from shardkit.storage import Folder, open_folder

@@ -6,12 +6,12 @@ from shardkit.options.words import named
 from shardkit.record_sources.hf_parquet_columns import has_embedded_images
 from shardkit.record_sources.tfrecord.files import is_tfrecord_file
 from shardkit.sources.context import Opening
-from shardkit.sources.detection.box_json.files import format_of
-from shardkit.sources.detection.box_tables.layout import holds_boxes
-from shardkit.sources.detection.label_studio.layout import is_export
-from shardkit.sources.detection.other_exports import refuse_other_export
-from shardkit.sources.folders.data_formats import refuse_data_file
 from shardkit.sources.formats.tables.json_files import json_kind
+from shardkit.sources.recognising.detection.box_json.files import format_of
+from shardkit.sources.recognising.detection.box_tables.layout import holds_boxes
+from shardkit.sources.recognising.detection.label_studio.layout import is_export
+from shardkit.sources.recognising.detection.other_exports import refuse_other_export
+from shardkit.sources.recognising.folders.data_formats import refuse_data_file
 
 
 def layout_of_file(opening: Opening, name: str) -> Layout:

@@ -7,7 +7,7 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
-from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.walking import folders_in
 from shardkit.storage import Folder
 

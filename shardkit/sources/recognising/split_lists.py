@@ -14,19 +14,19 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import Match
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
-from shardkit.sources.claims.collecting import NamingFile
-from shardkit.sources.claims.image_names import ImageNames, plain_word
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
-from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import Source
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Column, Listed
+from shardkit.sources.recognising.claims.collecting import NamingFile
+from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
+from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.split_list import SplitList
+from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
-from shardkit.sources.tables.layout import relative
 from shardkit.sources.unlisted_images import NamedImages
 from shardkit.sources.walking import join
 

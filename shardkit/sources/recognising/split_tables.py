@@ -9,13 +9,13 @@ from shardkit.errors import DataError
 from shardkit.sources.context import Opening, subfolder
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.table_paths import root_of
-from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, Images, Labels, Listed, Origin, Reading
-from shardkit.sources.tables.images.nearby import parent_folder
-from shardkit.sources.tables.layout import FoundTable, open_table_in, relative
+from shardkit.sources.recognising.folders.split_folders import splits_of
+from shardkit.sources.recognising.tables.images.nearby import parent_folder
+from shardkit.sources.recognising.tables.layout import FoundTable, open_table_in, relative
 from shardkit.sources.unlisted_images import NamedImages, SharedImages
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claim import Claim
 from shardkit.sources.columns import MASK_PATH, PATH
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.used_files import UsedFile

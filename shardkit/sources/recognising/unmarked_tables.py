@@ -10,19 +10,19 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.split_columns import split_of_file
-from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes
-from shardkit.sources.folders.annotated_trees import readings_of_masks
-from shardkit.sources.folders.looking_at_tables import look_at_tables
-from shardkit.sources.folders.source_place import SourcePlace, place_of
-from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.listing import Source, ending
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes
+from shardkit.sources.recognising.folders.annotated_trees import readings_of_masks
+from shardkit.sources.recognising.folders.looking_at_tables import look_at_tables
+from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
+from shardkit.sources.recognising.folders.split_folders import splits_of
 from shardkit.sources.recognising.split_tables import SplitTables, open_split_tables
+from shardkit.sources.recognising.tables.layout import FoundTable, open_table_in
+from shardkit.sources.recognising.tables.number_names import names_file_of
 from shardkit.sources.recognising.wrapped_source import NotedSource
-from shardkit.sources.tables.layout import FoundTable, open_table_in
-from shardkit.sources.tables.number_names import names_file_of
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 

@@ -15,9 +15,9 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.engine.described_images import describing_column
 from shardkit.sources.engine.lookup import refuse_lost_zeros
-from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.formats.tables.opening import open_table_file
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.walking import files_below, is_image
 from shardkit.storage import Folder
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.errors import ShardkitError
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claim import Claim
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, below, encodable_path, is_ignored
 from shardkit.sources.readings import paths

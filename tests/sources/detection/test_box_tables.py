@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.sources.detection.box_tables.files import holds_boxes
 from shardkit.sources.formats.box_tables.columns import is_box_table
+from shardkit.sources.recognising.detection.box_tables.files import holds_boxes
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 from shardkit.testing.refusals import command_text, offered

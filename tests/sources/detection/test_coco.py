@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
-from shardkit.sources.detection.coco.layout import is_coco
-from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.engine import annotations
 from shardkit.sources.json_stream import array_items
+from shardkit.sources.recognising.detection.coco.layout import is_coco
+from shardkit.sources.recognising.detection.image_paths import split_of
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 

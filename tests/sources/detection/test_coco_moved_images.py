@@ -5,7 +5,7 @@ import json
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.detection.coco.layout import is_coco
+from shardkit.sources.recognising.detection.coco.layout import is_coco
 from shardkit.storage import open_folder
 from shardkit.testing import read_source, write_tree
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources import walking
-from shardkit.sources.detection.voc.image_folders import has_voc_files
-from shardkit.sources.detection.voc.layout import is_voc
+from shardkit.sources.recognising.detection.voc.image_folders import has_voc_files
+from shardkit.sources.recognising.detection.voc.layout import is_voc
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from shardkit.errors import CallError, DataError
 from shardkit.refusals import RefusalError
 from shardkit.sources import walking
-from shardkit.sources.detection.yolo.image_folders import label_folder
-from shardkit.sources.detection.yolo.layout import is_yolo
 from shardkit.sources.formats.yolo import YOLO
+from shardkit.sources.recognising.detection.yolo.image_folders import label_folder
+from shardkit.sources.recognising.detection.yolo.layout import is_yolo
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, write_tree
 from shardkit.testing.refusals import offered

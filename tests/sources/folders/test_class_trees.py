@@ -6,12 +6,12 @@ import pytest
 from PIL import Image
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources.folders.class_folders import ClassFolders
-from shardkit.sources.folders.class_tree import read_tree
-from shardkit.sources.folders.source_place import SourcePlace
-from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.folders.class_folders import ClassFolders
+from shardkit.sources.recognising.folders.class_tree import read_tree
+from shardkit.sources.recognising.folders.source_place import SourcePlace
+from shardkit.sources.recognising.folders.split_folders import splits_of
 from shardkit.storage import Entry, WrappedFolder, open_folder
 from shardkit.testing import encoded, upload
 from shardkit.testing.refusals import command_text

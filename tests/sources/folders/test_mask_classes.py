@@ -3,9 +3,9 @@ import pytest
 
 from shardkit import read_manifest
 from shardkit.errors import DataError
-from shardkit.sources.folders.masks.class_names import find_palette
-from shardkit.sources.folders.masks.part import Part
 from shardkit.sources.formats.palettes import Palette, read_palette
+from shardkit.sources.recognising.folders.masks.class_names import find_palette
+from shardkit.sources.recognising.folders.masks.part import Part
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
 

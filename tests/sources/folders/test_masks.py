@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources.folders.masks import is_masks
+from shardkit.sources.recognising.folders.masks import is_masks
 from shardkit.storage import open_folder
 from shardkit.testing import encoded, listed, opened, picture, read_source, write_tree
 

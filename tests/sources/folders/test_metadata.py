@@ -6,8 +6,8 @@ import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.columns import UNMEASURED
-from shardkit.sources.folders.opening_metadata import has_metadata
 from shardkit.sources.opening import open_source
+from shardkit.sources.recognising.folders.opening_metadata import has_metadata
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source, upload, write_tree
 from shardkit.testing.refusals import command_text

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import CallError, DataError, ShardkitError
-from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.opening import open_source
+from shardkit.sources.recognising.lists.class_names import find_class_names
 from shardkit.storage import open_folder
 from shardkit.testing import read_source
 from shardkit.testing.refusals import command_text

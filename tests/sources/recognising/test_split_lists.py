@@ -3,10 +3,10 @@
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.sources.claims.collecting import naming_files
-from shardkit.sources.claims.image_names import ImageNames
-from shardkit.sources.claims.searching import files_by_kind
 from shardkit.sources.opening import open_source
+from shardkit.sources.recognising.claims.collecting import naming_files
+from shardkit.sources.recognising.claims.image_names import ImageNames
+from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 

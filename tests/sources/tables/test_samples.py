@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from shardkit.sources.context import Opening
-from shardkit.sources.folders.opening_metadata import open_metadata
+from shardkit.sources.recognising.folders.opening_metadata import open_metadata
 from shardkit.storage import open_folder
 from shardkit.testing import listed, opened, read_source
 

@@ -16,7 +16,7 @@ from shardkit.naming import counted
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.sources.columns import LAST_CLASS
-from shardkit.sources.folders.split_folders import is_left_behind
+from shardkit.sources.recognising.folders.split_folders import is_left_behind
 
 _BETWEEN_WORDS = re.compile(r"[\s_]+")
 # Small letters of the Cyrillic and Greek alphabets that look like Latin ones.

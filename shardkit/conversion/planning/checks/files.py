@@ -13,7 +13,7 @@ from shardkit.options.call import Change
 from shardkit.options.parsing import shares_text
 from shardkit.options.words import named
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT
-from shardkit.sources.claims.claim import Claim
+from shardkit.sources.claim import Claim
 
 _MAX_UNREAD_SHARE = 10  # files that are not read: at most one in ten
 _KINDS_SHOWN = 5

@@ -1,5 +1,0 @@
-"""Read the layouts of object detection: a package or a module for each format.
-
-What they share is in `found_files`, which opens what was found as a reading; in `files_of_images`, for formats with a
-file for each image; in `image_paths` and in `rows`.
-"""

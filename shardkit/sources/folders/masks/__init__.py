@@ -1,5 +1,0 @@
-"""Read segmentation: images and their masks, paired by name."""
-
-from shardkit.sources.folders.masks.layout import is_masks, open_masks
-
-__all__ = ["is_masks", "open_masks"]

@@ -1,0 +1,121 @@
+"""Find files that are called like the images, one for each image, which may be labels that no layout reads."""
+
+import itertools
+import posixpath
+import re
+from collections.abc import Collection
+
+from shardkit.sources.claim import Claim
+from shardkit.sources.recognising.claims.captions import is_caption
+from shardkit.sources.recognising.claims.image_names import Found, ImageNames
+from shardkit.sources.recognising.claims.searching import files_by_kind
+from shardkit.sources.walking import join, read_head
+from shardkit.storage import Folder
+
+_ENDINGS = frozenset({".json", ".xml", ".txt", ".csv", ".mat"})
+_STRUCTURED = (".json", ".xml")
+_PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
+_NUM_FILES = 200  # of a folder, which are compared
+_NUM_PATHS = 10_000  # of images, whose folders are compared
+_MIN_SHARE = 1 / 2  # of these that are called like images
+# Words of labels in JSON and XML; those of a photograph's data, as Google Takeout keeps them, have none.
+_OF_LABELS = re.compile(
+    rb"[\"<](?:bbox|bnd|box|bounding|annotation|categor|class|label|object|points|poly|region|segment|shape|tag)",
+    re.IGNORECASE,
+)
+
+_OF_BOXES = re.compile(rb"[\"<](?:bbox|bnd|box|bounding|points|poly|region|shape)", re.IGNORECASE)
+_NUMBER = re.compile(rb"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])")
+_NUM_SIDES = 4
+
+
+def claims_of_single_images(
+    folder: Folder, excluded: str | None, names: ImageNames, used: Collection[str] = ()
+) -> list[Claim]:
+    """Return a claim for each folder with files that are called like the images.
+
+    Args:
+        folder: The folder that is searched.
+        excluded: Path below it that is not searched; None for none.
+        names: The images of the folder, which is listed if there are such files.
+        used: Files that the source reads.
+    """
+    claims = []
+    groups = [
+        (path, others)
+        for path, files in files_by_kind(folder, excluded, _ENDINGS)
+        if (others := [name for name in files if join(path, name) not in used])
+    ]
+    if not groups:
+        return []
+    names.look_for([stem for _, files in groups for name in files[:_NUM_FILES] for stem in _stems(name)])
+    for path, files in groups:
+        some = files[:_NUM_FILES]
+        named = {name: found for name in some if (found := _image_of(name, names)) is not None}
+        if named and len(named) >= _MIN_SHARE * len(some):
+            first, found = next(iter(named.items()))
+            may_be_labels = _may_be_labels(folder, join(path, first))
+            if len(named) == 1 and not (may_be_labels and first.lower().endswith(_STRUCTURED)):
+                continue  # a note in a folder
+            is_whole = len(some) == len(files) and names.are_counted
+            claims.append(
+                Claim(
+                    join(path, first),
+                    len(named),
+                    names.num_images,
+                    is_whole=is_whole,
+                    form=found.form,
+                    gives="unknown" if may_be_labels else "nothing",
+                    why=f"no layout reads such a {posixpath.splitext(first)[1]} for each image",
+                    num_files=len(named) if is_whole else len(files),
+                )
+            )
+    return claims
+
+
+def boxes_of_folders(folder: Folder, excluded: str | None, names: ImageNames) -> str | None:
+    """Return a file with boxes that is called like a folder of images, as others next to it; None for none.
+
+    UA-DETRAC: ``MVI_20011.xml`` has the boxes of ``MVI_20011/img00001.jpg`` and of all other images in the folder.
+
+    Args:
+        folder: The folder that is searched.
+        excluded: Path below it that is not searched; None for none.
+        names: The images of the folder.
+    """
+    groups = [*files_by_kind(folder, excluded, frozenset(_STRUCTURED))]
+    paths = itertools.islice(names.paths() if groups else (), _NUM_PATHS)
+    folders = {posixpath.basename(posixpath.dirname(path)) for path in paths}
+    for path, files in groups:
+        some = files[:_NUM_FILES]
+        called = [name for name in some if posixpath.splitext(name)[0] in folders]
+        if 1 < len(called) >= _MIN_SHARE * len(some) and holds_boxes(folder, join(path, called[0])):
+            return join(path, called[0])
+    return None
+
+
+def holds_boxes(folder: Folder, path: str) -> bool:
+    """Return whether the beginning of a file looks like boxes: their words, or a line of four numbers."""
+    head = read_head(folder, path) or b""
+    if path.lower().endswith(_STRUCTURED):
+        return _OF_BOXES.search(head) is not None
+    return path.lower().endswith(".txt") and len(_NUMBER.findall(head.strip().partition(b"\n")[0])) >= _NUM_SIDES
+
+
+def _may_be_labels(folder: Folder, path: str) -> bool:
+    """Return whether the beginning of a file does not look like a caption or like what a camera says."""
+    head = read_head(folder, path) or b""
+    if path.lower().endswith(_STRUCTURED):
+        return _OF_LABELS.search(head) is not None
+    return not (path.lower().endswith(".txt") and is_caption(head.decode("utf-8", "replace")))
+
+
+def _image_of(name: str, names: ImageNames) -> Found | None:
+    """Return the image that a file is called like."""
+    return next((found for stem in _stems(name) if (found := names.find(stem)) is not None), None)
+
+
+def _stems(name: str) -> tuple[str, str]:
+    """Return what an image may be called to which a file belongs: 1.txt, 1.jpg.txt or gt_1.txt."""
+    stem = posixpath.splitext(name)[0]
+    return stem, _PREFIX.sub("", stem)

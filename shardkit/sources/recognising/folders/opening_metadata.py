@@ -1,0 +1,232 @@
+"""Open Hugging Face's image folders: find the metadata files, and decide how their columns are read."""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.layouts import LAYOUTS
+from shardkit.naming import split_of_folder
+from shardkit.options.call import Change
+from shardkit.options.words import named
+from shardkit.refusals import also_offering
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.columns import Columns
+from shardkit.sources.engine.lookup import ImageLocation
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.engine.table_paths import KeyBuilder, root_of
+from shardkit.sources.engine.table_refusals import Choice, refuse
+from shardkit.sources.formats.column_names import (
+    IMAGE_COLUMNS,
+    LABEL_COLUMNS,
+    LIKELY_LABEL_COLUMNS,
+    named_like,
+    plain,
+)
+from shardkit.sources.formats.tables.json_files import JsonLinesFile
+from shardkit.sources.formats.tables.opening import open_table_file, read_prefix
+from shardkit.sources.formats.tables.parquet_files import ParquetFile
+from shardkit.sources.formats.tables.records import Record, TableFile
+from shardkit.sources.listing import Source
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Images, PathPart, Reading
+from shardkit.sources.recognising.detection.box_json.files import format_of
+from shardkit.sources.recognising.folders.adjacent_tables import are_classes, may_be_classes
+from shardkit.sources.recognising.folders.looking_at_tables import look_at_table
+from shardkit.sources.recognising.tables.images.nearby import is_file
+from shardkit.sources.recognising.tables.layout import FoundTable, with_tables
+from shardkit.sources.recognising.tables.roles import USUAL_OBJECTS, find_columns
+from shardkit.sources.walking import children, files_below, is_dataset, is_image, join, parent_of
+from shardkit.storage import Folder, os_errors_as
+
+_LAYOUT = LAYOUTS["metadata"].title
+NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
+_IMAGE_COLUMN = "file_name"
+_NUM_LOOKED_UP = 20  # records of each table
+
+
+def has_metadata(folder: Folder) -> bool:
+    """Return whether a metadata file is in a folder, or in one of its split folders, and has a column of images.
+
+    Other datasets have a metadata.csv about cameras, patients or tiles. JSON of boxes is another layout's.
+
+    Raises:
+        MachineError: The folder cannot be listed.
+    """
+    paths = [path for path in _metadata_paths(folder, None) if format_of(folder, path) is None]
+    try:
+        files = [open_table_file(folder, path, SourceOptions()) for path in paths]
+        named = [one for one in files if named_like(one.columns, IMAGE_COLUMNS)]
+        return any(not _describes_classes(folder, one) and not _names_images_only(one) for one in named)
+    except DataError:
+        return True  # opening it raises it again
+
+
+def _names_images_only(file: TableFile) -> bool:
+    """Return whether a table has several columns, and all hold names of images: an image and its mask."""
+    rows = [record.values for record in read_prefix(file)]
+    return len(file.columns) > 1 and all(is_image(str(value)) for row in rows for value in row)
+
+
+def _describes_classes(folder: Folder, file: TableFile) -> bool:
+    """Return whether a table has nothing that may be a label for images in class folders, such as their cameras."""
+    table = look_at_table(folder, file.path)
+    has_boxes = not {*map(plain, file.columns)}.isdisjoint(USUAL_OBJECTS)
+    return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(table)
+
+
+def open_metadata(opening: Opening) -> Source:
+    """Decide how to read a folder with metadata, from the first 1,000 records of each table.
+
+    Relative paths start at their table's folder, whatever `root` is.
+
+    Raises:
+        CallError: Several columns may be the labels; the commands include the one for class folders.
+        DataError: There is no metadata file, they differ in their columns, or they cannot be read.
+        UnknownNameError: The options name a column that does not exist.
+        MachineError: The disk or the network failed.
+    """
+    folder, excluded, options = opening.folder, opening.excluded, opening.options
+    paths = _metadata_paths(folder, excluded)
+    if not paths:
+        msg = f"{folder.url}: there is no {', '.join(NAMES[:-1])} or {NAMES[-1]} in it or in its split folders"
+        raise DataError(msg)
+    if len({posixpath.basename(path) for path in paths}) > 1:
+        msg = f"{folder.url}: it holds {' and '.join(paths)}; keep those of one kind, and one a folder"
+        raise DataError(msg)
+    try:
+        return open_reading(opening, _reading(folder, paths, options, excluded), name=_LAYOUT, is_strict=False)
+    except UnknownNameError:
+        raise
+    except CallError as error:
+        if options.layout is not None or not child_folders(folder, excluded):
+            raise
+        command = Change("the folders are the labels", {"layout": "class-folders"}, sources=(folder.url,))
+        raise also_offering(error, command) from error
+    except DataError as error:
+        if options.layout is not None or not child_folders(folder, excluded):
+            raise
+        what = (
+            "if the file does not describe the images and their folders are the labels, say "
+            f"{named('layout', 'class-folders')}"
+        )
+        msg = f"{error}; {what}"
+        raise DataError(msg) from error
+
+
+def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded: str | None) -> Reading:
+    files = _with_equal_columns([open_table_file(folder, path, options) for path in paths])
+    names = files[0].columns
+    prefix = [record for file in files for record in _in_order(read_prefix(file), file.columns, names)]
+    if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
+        options = replace(options, image_column=_IMAGE_COLUMN)
+    columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted), source=folder.url)
+    if not options.label_columns:
+        _refuse_mixed_folders(files, columns, folder.url)
+    inner = child_folders(folder, excluded)
+    split_folders = any("/" in path for path in paths)
+    if split_folders:  # the table's folder is the split, whatever its columns say
+        columns = replace(columns, split=None)
+    elif columns.split is None:
+        split_folders = bool(inner) and all(map(split_of_folder, inner))
+    location = ImageLocation(is_anywhere=_are_elsewhere(folder, files, columns.image))
+    found = FoundTable(folder, files[0], columns, KeyBuilder(root_of(folder)), location)
+    reading = replace(found.reading(folder), images=Images(), classes=options.classes or ())
+    others = {name: split_of_folder(name) for name in inner}
+    split = PathPart(0, {} if all(others.values()) else others) if split_folders else reading.split
+    base = "." if any("/" in path for path in paths) else ""
+    return with_tables(replace(reading, split=split), tuple(paths), base)
+
+
+def _are_elsewhere(folder: Folder, files: Sequence[TableFile], column: int) -> bool:
+    """Return whether no image of the first records is where its table says, and one of its name is in a folder."""
+    names: set[str] = set()
+    for file in files:
+        at = file.columns.index(files[0].columns[column])
+        for record in islice(file.all_records(frozenset({at})), _NUM_LOOKED_UP):
+            path = None if record.problem else record.values[at]
+            if isinstance(path, str) and is_file(file.folder, join(parent_of(file.path), path)):
+                return False
+            names.add(posixpath.basename(str(path)))
+    return any(entry.name in names for _, entry in files_below(folder, ""))
+
+
+def _refuse_mixed_folders(files: tuple[TableFile, ...], columns: Columns, source: str) -> None:
+    """Refuse a column without a usual name for labels if the images' folders may be classes and differ from it.
+
+    A table of photographers next to ``cat/1.jpg`` and ``dog/1.jpg`` says nothing about the classes.
+
+    Raises:
+        RefusalError: A folder that may be a class holds images with several labels.
+    """
+    names, (at, *more) = columns.labels.names, columns.labels.columns
+    if more or named_like(names, (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):
+        return
+    label_of: dict[str, str] = {}
+    mixed: set[str] = set()
+    for record in _read_all(files, frozenset({columns.image, at})):
+        path, label = (None, None) if record.problem else (record.values[columns.image], record.values[at])
+        if isinstance(path, str) and label not in (None, ""):
+            inner = posixpath.basename(posixpath.dirname(path.replace("\\", "/")))
+            if label_of.setdefault(inner, str(label)) != str(label):
+                mixed.add(inner)
+    if any(name and split_of_folder(name) is None for name in mixed) and may_be_classes(sorted({*label_of} - {""})):
+        problem = f"{files[0].url}: column {names[0]!r} differs from the images' folders, which may be classes"
+        meaning = f"the label is in column {names[0]!r}"
+        raise refuse(problem, source, [Choice({"label_columns": (names[0],)}, meaning)])
+
+
+def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
+    """Return the paths of the metadata files; one in the folder itself comes first."""
+    prefixes = [f"{name}/" for name in child_folders(folder, excluded) if split_of_folder(name)]
+    found = []
+    for prefix in ["", *prefixes]:
+        with os_errors_as("list the folder", folder.url_of(prefix)):
+            entries = folder.scan(prefix.rstrip("/"))
+        found += [prefix + entry.name for entry in entries if entry.name in NAMES and not entry.is_folder]
+    return found
+
+
+def child_folders(folder: Folder, excluded: str | None) -> list[str]:
+    """Return the folders in a folder that may hold images: no output, and no dataset."""
+    names = [entry.name for entry in children(folder) if entry.is_folder]
+    return [name for name in names if name != excluded and not is_dataset(folder, name)]
+
+
+def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
+    first = files[0]
+    if isinstance(first, JsonLinesFile):  # an object may omit a column
+        union = tuple(dict.fromkeys(name for file in files for name in file.columns))
+        return tuple(replace(file, columns=union) for file in files)
+    for file in files[1:]:
+        if sorted(file.columns) != sorted(first.columns) or _types(file) != _types(first):
+            msg = f"{file.url}: its columns are not those of {first.url}, of the same names and types"
+            raise DataError(msg)
+    return tuple(files)
+
+
+def _types(file: TableFile) -> object:
+    """Return the types and class names of a file's columns, if the file defines them."""
+    if not isinstance(file, ParquetFile):
+        return None
+    classes = {file.columns[i]: names for i, names in file.numbered}
+    return dict(zip(file.columns, file.arrow_types, strict=True)), classes
+
+
+def _read_all(files: tuple[TableFile, ...], wanted: frozenset[int]) -> Iterator[Record]:
+    """Yield the records of all files, with columns in the order of the first one's."""
+    names = files[0].columns
+    for file in files:
+        there = frozenset(file.columns.index(names[i]) for i in wanted)
+        yield from _in_order(file.all_records(there), file.columns, names)
+
+
+def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
+    """Yield records of a table with columns `names`, with their values in the order `wanted`."""
+    if names == wanted:
+        yield from records
+        return
+    at = [names.index(name) for name in wanted]
+    for record in records:
+        yield record if record.problem else record._replace(values=[record.values[i] for i in at])

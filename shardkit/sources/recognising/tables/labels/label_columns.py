@@ -1,0 +1,243 @@
+"""Find the columns of labels: by usual names if the values agree, or as one column for each class."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from shardkit.errors import CallError, DataError
+from shardkit.options.call import Change
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError
+from shardkit.sources.engine.labels.kinds import FEW_CLASSES, ReadAll, decide_labels
+from shardkit.sources.engine.labels.profile import (
+    Profile,
+    are_of_single_images,
+    are_uncertain,
+    decide_indicators,
+    have_one_each,
+    indicator_columns,
+    possible_indicators,
+    profile_of,
+    words_of,
+)
+from shardkit.sources.engine.labels.reading import Labels
+from shardkit.sources.engine.table_refusals import Choice, readings_of_uncertain, refuse
+from shardkit.sources.formats.column_names import (
+    LABEL_COLUMNS,
+    LIKELY_LABEL_COLUMNS,
+    is_called_like_classes,
+    named_like,
+)
+from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
+from shardkit.sources.formats.tables.text_files import is_invented
+from shardkit.sources.formats.tables.values import as_text, shown
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.claims.captions import is_caption
+
+_SAYS_LABEL = re.compile(r"[\w -]*(?:label|class|categor)[\w -]*", re.IGNORECASE)
+_MAX_CHOICES = 8  # commands of a refusal
+_FEW_NUMBERS = 5  # different ones that are classes in any table
+_MIN_IMAGES = 2  # of each class on average: more different numbers are a quantity
+_MOST = 0.9  # of the values
+_MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
+
+
+def find_labels(
+    file: TableFile,
+    prefix: Sequence[Record],
+    image: int,
+    taken: set[int | None],
+    options: SourceOptions,
+    read_all: ReadAll,
+    source: str,
+) -> Labels:
+    """Decide which columns are labels, and how they are read.
+
+    Args:
+        file: The table.
+        prefix: Its first records.
+        image: The column of images.
+        taken: Other columns that are no labels: of splits and groups.
+        options: Options of the source, without names of label columns.
+        read_all: Yields all records.
+        source: SOURCE, for commands.
+
+    Raises:
+        CallError: Several columns may be the labels, or the labels can be read in two ways.
+        DataError: There is no column of labels.
+    """
+    free = [i for i, name in enumerate(file.columns) if name and i != image and i not in taken]
+    usual = [i for i in named_like(file.columns, LABEL_COLUMNS) if i in free]
+    likely = [i for i in named_like(file.columns, LIKELY_LABEL_COLUMNS) if i in free and i not in usual]
+    if not usual:  # category_label, super_class_id
+        likely += [i for i in free if _SAYS_LABEL.fullmatch(file.columns[i]) and i not in likely]
+    if len(usual) != 1 or likely:
+        profiles = {i: profile_of(file, prefix, i) for i in [*usual, *likely]}
+        agreeing = [i for i in profiles if profiles[i].may_be_label and _fits(profiles[i], options)]
+        agreeing = _without_codes(agreeing, profiles, read_all)
+        if len(agreeing) > 1:
+            named_codes = _with_names(file, prefix, agreeing, [i for i in free if i not in profiles], read_all)
+            raise _several(file, named_codes, source)
+        usual = agreeing or usual[:1]
+    if usual:
+        return decide_labels(file, prefix, (usual[0],), options, read_all, source)
+    # One class a column, and nothing else that could be a label.
+    if options.label_type != "number" and options.label_separator is None:
+        indicators = indicator_columns(prefix, free)
+        if len(indicators) > 1 and len(indicators) == len(free):
+            labels = decide_indicators(file, prefix, indicators, options, read_all)
+            if labels:
+                return labels
+    error, choices = _none(file, prefix, image, free, options, source)
+    if len(choices) == 1 and len(names := choices[0].changes["label_columns"]) == 1:
+        only = file.columns.index(names[0])
+        if are_classes(profile_of(file, prefix, only)):  # and no other column may be the label
+            return decide_labels(file, prefix, (only,), options, read_all, source)
+    raise error
+
+
+def are_classes(profile: Profile) -> bool:
+    """Return whether a column holds a few names that repeat."""
+    return profile.numbers.has_names and 1 < profile.num_distinct <= profile.num_present / _MIN_IMAGES
+
+
+def _fits(profile: Profile, options: SourceOptions) -> bool:
+    if options.label_type == "number":
+        return not profile.numbers.has_names
+    return options.label_separator is None or profile.numbers.has_names
+
+
+def _without_codes(columns: list[int], profiles: dict[int, Profile], read_all: ReadAll) -> list[int]:
+    """Return the columns without those that only repeat another one: the same values, or a number for each name."""
+    kept: list[int] = []
+    for column in sorted(columns, key=lambda i: not profiles[i].numbers.has_names):  # names first, otherwise in order
+        whole = profiles[column].numbers.are_whole
+        if not any(
+            _repeats_column(column, other, read_all, is_code=whole and profiles[other].numbers.has_names)
+            for other in kept
+        ):
+            kept.append(column)
+    return [i for i in columns if i in kept]
+
+
+def _repeats_column(column: int, other: int, read_all: ReadAll, *, is_code: bool) -> bool:
+    """Return whether a column has the values of another one; or, as a code, exactly one number for each of them."""
+    pairs: set[tuple[str, str]] = set()
+    for record in read_all(frozenset({column, other})):
+        if record.problem is None:
+            try:
+                pair = as_text(record.values[column]), as_text(record.values[other])
+            except ValueError:
+                return False
+            pairs.add(pair)
+            if (not is_code and pair[0] != pair[1]) or len(pairs) > _MAX_PAIRS:
+                return False
+    codes, names = {code for code, _ in pairs}, {name for _, name in pairs}
+    return len(pairs) == len(codes) == len(names)
+
+
+def _with_names(
+    file: TableFile, prefix: Sequence[Record], columns: list[int], others: list[int], read_all: ReadAll
+) -> list[int]:
+    """Return the columns with one of the names of their numbers in place of each: benign_malignant for target."""
+    profiles = {i: profile_of(file, prefix, i) for i in [*columns, *others]}
+    named_by = [i for i in others if profiles[i].may_be_label and profiles[i].numbers.has_names]
+    codes = [i for i in columns if profiles[i].numbers.are_whole and not profiles[i].numbers.has_names]
+    names = {i: [one for one in named_by if _repeats_column(i, one, read_all, is_code=True)] for i in codes}
+    return [*(i for i in columns if not names.get(i)), *dict.fromkeys(one for found in names.values() for one in found)]
+
+
+def _several(file: TableFile, columns: Sequence[int], source: str) -> CallError:
+    names = [file.columns[i] for i in columns]
+    problem = f"{file.url}: the labels may be in column {' or '.join(map(repr, names[:_MAX_CHOICES]))}"
+    choices = [Choice({"label_columns": (name,)}, f"the label is in column {name!r}") for name in names]
+    return refuse(problem, source, choices[:_MAX_CHOICES])
+
+
+def _none(
+    file: TableFile, prefix: Sequence[Record], image: int, free: Sequence[int], options: SourceOptions, source: str
+) -> tuple[CallError | DataError, list[Choice]]:
+    """Return the error for a table without a column of a usual name, and the columns that may be it."""
+    listed = enumerated([repr(name) for name in file.columns if name])
+    problem = f"{file.url}: none of the columns {listed} has a usual name for labels"
+    choices = []
+    indicators = indicator_columns(prefix, free)
+    # With the columns of 0 and 1 in which some values are missing or uncertain.
+    possible = possible_indicators(prefix, free)
+    if len(possible) > len(indicators):
+        indicators = possible
+    if len(indicators) > 1:
+        choices += _of_indicators(file, prefix, indicators)
+    profiles = {i: profile_of(file, prefix, i) for i in free if i not in indicators or len(indicators) == 1}
+    # A column of one value, or of the image's own name, is no class; it is named only if there is no other.
+    profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
+    profiles = {i: one for i, one in profiles.items() if not _repeats_names(prefix, image, i)} or profiles
+    # Fewer different values first: a class has many images.
+    for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
+        values = [record.values[i] for record in prefix]
+        if _fits(profiles[i], options) and not _holds_captions(prefix, i) and not are_of_single_images(values):
+            choices += _of_column(file.columns[i], profiles[i], options, _example(prefix, i))
+    if len(indicators) > 1 and not have_one_each(prefix, indicators) and not are_uncertain(prefix, indicators):
+        names = [file.columns[i] for i in indicators]
+        choices += [Choice({"label_columns": (name,)}, f"the class is 0 or 1, from column {name!r}") for name in names]
+    if not choices and (captions := [i for i in free if _holds_captions(prefix, i)]):
+        shown = enumerated([repr(file.columns[i]) for i in captions])
+        problem = f"{file.url}: a text of its own for each image is no class, as in column {shown}"
+        images = Change("images without labels", {"unlabelled": True}, sources=(options.root or file.folder.url,))
+        return RefusalError(problem, [images]), []
+    if not choices:
+        return DataError(f"{problem}; name it with {named('label_columns')}"), []
+    return refuse(problem, source, choices[:_MAX_CHOICES]), choices
+
+
+def _repeats_names(prefix: Sequence[Record], image: int, column: int) -> bool:
+    """Return whether a column holds the name of each record's image: ``n02381460_4`` of ``trainA/n02381460_4.jpg``."""
+    pairs = [(record.values[image], record.values[column]) for record in prefix]
+    return all(
+        isinstance(path, str)
+        and isinstance(name, str)
+        and name.strip() in {base := posixpath.basename(path.strip()), posixpath.splitext(base)[0]}
+        for path, name in pairs
+    )
+
+
+def _holds_captions(prefix: Sequence[Record], column: int) -> bool:
+    """Return whether a column holds sentences of which few repeat: an image may have several captions."""
+    texts = [str(value) for record in prefix if (value := record.values[column]) not in (None, "")]
+    num_captions = sum(map(is_caption, texts))
+    return num_captions > _MOST * len(texts) and len(set(texts)) > len(texts) / 2
+
+
+def _of_indicators(file: TableFile, prefix: Sequence[Record], columns: tuple[int, ...]) -> list[Choice]:
+    """Return the readings of columns that say whether the class of their name applies."""
+    names = tuple(file.columns[i] for i in columns)
+    if are_uncertain(prefix, columns):
+        return readings_of_uncertain(names)
+    meaning = "a class for each of these columns of 0 and 1"
+    if any("" in words_of(prefix, i) for i in columns):
+        meaning += ", where a blank is 0"
+    choices = [Choice({"label_columns": names}, meaning)]
+    if have_one_each(prefix, columns):
+        changes = {"label_columns": names, "label_type": "class"}
+        choices.insert(0, Choice(changes, "one class per image, the one of these columns with a 1"))
+    return choices
+
+
+def _example(prefix: Sequence[Record], column: int) -> str:
+    return next((shown(value) for record in prefix if (value := record.values[column]) not in (None, "")), "")
+
+
+def _of_column(name: str, profile: Profile, options: SourceOptions, example: str) -> list[Choice]:
+    """Return how a column is read as labels: classes, or a quantity; nothing if it holds neither."""
+    if not profile.may_be_label:
+        return []
+    chosen: dict[str, Any] = {"label_columns": (name,)}
+    as_class = Choice(chosen, f"the label is in column {name!r}{f', such as {example}' * is_invented(name)}")
+    if options.label_type != "auto" or not profile.numbers.are_whole:
+        return [as_class]
+    if len(profile.numbers.whole) <= max(_FEW_NUMBERS, min(FEW_CLASSES, profile.num_present / _MIN_IMAGES)):
+        return [as_class]
+    if is_called_like_classes(name):
+        return [as_class._replace(changes={**chosen, "label_type": "class"})]
+    return [Choice({**chosen, "label_type": "number"}, f"the number in column {name!r}, for regression")]

@@ -1,0 +1,169 @@
+"""Decide the role of each column of a table, from its name, the first records and the user's options."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from shardkit.errors import DataError, UnknownNameError
+from shardkit.options.words import named
+from shardkit.sources.engine.columns import Columns
+from shardkit.sources.engine.joined_names import JoinedNames
+from shardkit.sources.engine.labels.kinds import ReadAll, decide_labels
+from shardkit.sources.engine.split_columns import assigns_splits, is_split_column, numbers_of_splits
+from shardkit.sources.formats.box_tables.columns import is_box_table
+from shardkit.sources.formats.column_names import (
+    LABEL_COLUMNS,
+    LIKELY_SPLIT_COLUMNS,
+    SPLIT_COLUMNS,
+    named_like,
+    plain,
+)
+from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.tables.images.image_column import PlaceColumn, find_image
+from shardkit.sources.recognising.tables.labels.label_columns import find_labels
+
+_BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
+USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
+
+
+def find_columns(
+    file: TableFile,
+    prefix: Sequence[Record],
+    options: SourceOptions,
+    read_all: ReadAll,
+    *,
+    place: PlaceColumn | None = None,
+    source: str | None = None,
+) -> Columns:
+    """Decide the role of each column from its name and the first records, and types of features from all records.
+
+    Args:
+        file: The table.
+        prefix: Its first records.
+        options: Options of the source, such as names of columns.
+        read_all: Yields all records.
+        place: Returns where the images are that a column names; None if only usual names of columns count.
+        source: SOURCE for the commands of a refusal; None for the table itself.
+
+    Raises:
+        CallError: Several columns may be the images or the labels.
+        UnknownNameError: The user names a column that does not exist.
+        DataError: There is no column of paths, or none of labels.
+    """
+    if not options.label_columns:
+        _refuse_boxes(file, options)
+    if options.image_column:
+        image = _named(file, options.image_column)
+    else:
+        image = find_image(file, prefix, options, place, source or file.url)
+    return find_other_columns(image, file, prefix, options, read_all, source=source)
+
+
+def find_other_columns(
+    image: int,
+    file: TableFile,
+    prefix: Sequence[Record],
+    options: SourceOptions,
+    read_all: ReadAll,
+    *,
+    usual_splits: bool = True,
+    source: str | None = None,
+) -> Columns:
+    """Decide the roles of the columns other than the column of images.
+
+    Args:
+        image: The column of images.
+        file: The table.
+        prefix: Its first records.
+        options: Options of the source, such as names of columns.
+        read_all: Yields all records.
+        usual_splits: Whether a column with a usual name gives the splits, if the user names none.
+        source: SOURCE for the commands of a refusal; None for the table itself.
+
+    Raises:
+        CallError: Several columns may be the labels, or they can be read in two ways.
+        UnknownNameError: The user names a column that does not exist.
+        DataError: There is no column of labels.
+    """
+    chosen = tuple(_named(file, name) for name in options.label_columns)
+    if not chosen and not named_like(file.columns, LABEL_COLUMNS) and USUAL_OBJECTS & {*map(plain, file.columns)}:
+        msg = (
+            f"{file.url}: none of the columns {_listed(file)} has a usual name for labels; name it with "
+            f"{named('label_columns')}"
+        )
+        raise DataError(f"{msg}; {_no_boxes()}")
+    if options.split_column:
+        split: int | None = _named(file, options.split_column)
+    else:
+        split = _split(file, prefix) if usual_splits else None
+    group = file.columns.index(options.group_by) if options.group_by in file.columns else None
+    where = source or file.url
+    if chosen:
+        labels = decide_labels(file, prefix, chosen, options, read_all, where)
+    else:
+        of_name = file.joined if isinstance(file, JoinedNames) else ()
+        labels = find_labels(file, prefix, image, {split, group, *of_name}, options, read_all, where)
+    if split in {image, *labels.columns}:
+        split = None
+    roles = {image, *labels.columns, split, group}
+    others = [i for i, name in enumerate(file.columns) if i not in roles and name]
+    types = file.types(prefix, others)
+    if open_ := frozenset(i for i in others if file.may_widen(types[i])):
+        types |= file.types(read_all(open_), open_)
+    return Columns(
+        names=file.columns,
+        image=image,
+        labels=labels,
+        split=split if split is None or assigns_splits(file, prefix, split) else None,
+        discards=split,
+        group=group,
+        features=tuple((i, type_) for i in others if (type_ := types[i]) is not None),
+        left_out=tuple(i for i in others if types[i] is None),
+        holds_text=file.holds_text,
+        split_numbers={} if split is None else numbers_of_splits(file, split, _values(prefix, split)),
+    )
+
+
+def _no_boxes() -> str:
+    wanted = named("layout", "box-table")
+    return f"boxes are not read here; use COCO JSON, or a table with one row per box ({wanted})"
+
+
+def _refuse_boxes(file: TableFile, options: SourceOptions) -> None:
+    """Refuse a table with one record per box: all records of an image but the first would be rejected."""
+    names = {plain(name): name for name in file.columns}
+    if found := next((sides for sides in _BOX_COLUMNS if names.keys() >= set(sides)), None):
+        sides = ", ".join(repr(names[side]) for side in found)
+        of_table = f"to read them, add {named('boxes', f'box-table:{file.path}')}"
+        boxes = of_table if is_box_table(file.columns) else _no_boxes()
+        if options.layout == "table":
+            boxes = f"this looks like a table of boxes; leave out {named('layout', 'table')} to read the boxes"
+        msg = (
+            f"{file.url}: {sides} are boxes; {boxes}, or name the column of the image's class with "
+            f"{named('label_columns')}"
+        )
+        raise DataError(msg)
+
+
+def _split(file: TableFile, prefix: Sequence[Record]) -> int | None:
+    """Return the column with a usual name of splits, or one that holds nothing but splits."""
+    if usual := named_like(file.columns, SPLIT_COLUMNS):
+        return usual[0]
+    likely = named_like(file.columns, LIKELY_SPLIT_COLUMNS)
+    others = [i for i, name in enumerate(file.columns) if name and i not in likely]
+    return next((i for i in (*likely, *others) if is_split_column(file, i, _values(prefix, i))), None)
+
+
+def _values(prefix: Sequence[Record], column: int) -> list[Any]:
+    return [record.values[column] for record in prefix]
+
+
+def _named(file: TableFile, name: str) -> int:
+    if name not in file.columns:
+        msg = f"{file.url}: there is no column {name!r}; there are {_listed(file)}"
+        raise UnknownNameError(msg)
+    return file.columns.index(name)
+
+
+def _listed(file: TableFile) -> str:
+    return enumerated([repr(name) for name in file.columns if name])
