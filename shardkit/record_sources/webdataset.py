@@ -35,6 +35,7 @@ from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA, OFFSET, PATH
 from shardkit.sources.context import Opening
+from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.listing import (
     BadRecord,
     Listing,
@@ -43,8 +44,6 @@ from shardkit.sources.listing import (
     Source,
     batched,
     count_skipped,
-    encodable_path,
-    ending,
     rejected_row,
     unicode_problem,
 )

@@ -18,7 +18,7 @@ from shardkit.archives.unpacking import COMPRESSED_TARS, head_of_tar
 from shardkit.errors import SourceChangedError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.record_sources.webdataset_labels import SUFFIXES, LabelReader
-from shardkit.sources.listing import ending, is_ignored
+from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.visibility import seen_again, unfiltered
 from shardkit.storage import Entry, Folder, LocalFolder, os_errors_as
 

@@ -16,9 +16,10 @@ from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import UNEXPLAINED
 from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
-from shardkit.sources.listing import Listing, Source, ending
+from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import Remembered, SourceOptions
 from shardkit.sources.readings.given import is_said_by, options_saying
 from shardkit.sources.readings.paths import renamed

@@ -1,7 +1,6 @@
 """The interface of every layout: parts that are listed in parallel, and columnar batches of the examples in a part."""
 
 import abc
-import os
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -13,17 +12,10 @@ from shardkit.errors import ShardkitError
 from shardkit.reject_reasons import BAD_NAME
 from shardkit.sources.claim import Claim
 from shardkit.sources.columns import LISTING_SCHEMA, MAX_OBJECTS, OBJECTS
+from shardkit.sources.file_names import encodable_path
 from shardkit.sources.readings.values import Reading
 from shardkit.sources.used_files import UsedFile
 from shardkit.storage import Entry, Folder
-
-_JUNK = frozenset(
-    {
-        *("thumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "#recycle", "$recycle.bin"),
-        *("venv", "site-packages", "node_modules", "__pycache__"),  # they hold pictures, too
-    }
-)
-
 
 NO_ANNOTATION = "no annotation: "  # begins the message of a rejected image that may be an example without objects
 NEGATIVES = "images without annotation are examples without objects"  # counted as skipped, and not left out
@@ -287,29 +279,7 @@ def below(folder: Folder, url: str) -> str:
     return url.removeprefix(f"{folder.url.rstrip('/')}/")
 
 
-def is_ignored(name: str) -> bool:
-    """Return whether a file or folder is one that operating systems and tools leave behind, and not data."""
-    return name.startswith(".") or name.lower() in _JUNK
-
-
-def ending(name: str) -> str:
-    """Return the lower-case ending of a file name with its dot; '(none)' if the name has none."""
-    kind = os.path.splitext(name)[1].lower()
-    return encodable_path(kind) or "(none)"  # it is printed, and stored in the manifest
-
-
 def unicode_problem(path: str) -> RecordProblem | None:
     """Return why a file's path cannot be stored in a table or an example; None if it can."""
     key = encodable_path(path)
     return None if key == path else RecordProblem(key, BAD_NAME, "the file's name is not valid UTF-8; rename it")
-
-
-def encodable_path(path: str) -> str:
-    """Return a path that can be stored in a table: bytes that are not UTF-8 are escaped."""
-    if path.isascii():
-        return path
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return path

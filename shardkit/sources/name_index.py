@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.listing import BadRecord, ending, unicode_problem
+from shardkit.sources.file_names import ending
+from shardkit.sources.listing import BadRecord, unicode_problem
 from shardkit.sources.walking import files_below
 from shardkit.storage import Folder
 

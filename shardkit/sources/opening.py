@@ -19,9 +19,10 @@ from shardkit.refusals import RefusalError, RefusedDataError, UnrecognisedError
 from shardkit.sources.by_reading import open_by_reading
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
-from shardkit.sources.listing import Source, ending
+from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import (

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.walking import ancestors, are_of_dataset, children, join, list_if_allowed, parent_of
 from shardkit.storage import Folder
 

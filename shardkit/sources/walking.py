@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from shardkit.errors import DataError, MachineError, MemberError, SpecialFileError
 from shardkit.naming import DATASET_FILES, IMAGE_ENDINGS
-from shardkit.sources.listing import ending, is_ignored
+from shardkit.sources.file_names import ending, is_ignored
 from shardkit.storage import Entry, Folder, is_of_machine, os_errors_as, unreadable
 
 HEAD_BYTES = 1 << 16  # 64 KiB: in JSON the arrays of a format begin there; images in the file follow

@@ -16,7 +16,7 @@ from shardkit.dataset.features import MASK
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import REJECT_REASONS
 from shardkit.sources import SourceOptions
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.testing import convert_without_beam, encoded, picture
 
 from ..cli.calling import call

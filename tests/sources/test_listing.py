@@ -5,7 +5,8 @@ from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.columns import MAX_OBJECTS
 from shardkit.sources.engine.rows import detection_schema, image_row
-from shardkit.sources.listing import ListingRow, batched, ending, is_ignored
+from shardkit.sources.file_names import ending, is_ignored
+from shardkit.sources.listing import ListingRow, batched
 from shardkit.storage import Entry
 
 

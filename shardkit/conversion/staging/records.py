@@ -19,7 +19,8 @@ from shardkit.images.info import BadImage, too_many_bytes
 from shardkit.record_sources.tfrecord.records import RecordReader, image_bytes
 from shardkit.reject_reasons import BAD_NAME, DAMAGED
 from shardkit.sources.columns import GROUP
-from shardkit.sources.listing import BadRecord, encodable_path
+from shardkit.sources.file_names import encodable_path
+from shardkit.sources.listing import BadRecord
 
 FIRST_RECORDS = 64  # as of files
 _WHERE = "the PCollection"

@@ -33,8 +33,9 @@ from shardkit.sources.columns import (
     objects_field,
     target_field,
 )
+from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.column_names import split_of_text
-from shardkit.sources.listing import BadRecord, encodable_path
+from shardkit.sources.listing import BadRecord
 from shardkit.spelling import closest
 from shardkit.storage import open_folder
 from shardkit.storage.retry import retried

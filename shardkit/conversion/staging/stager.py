@@ -49,7 +49,8 @@ from shardkit.sources.columns import (
     PATH,
     THUMBNAIL,
 )
-from shardkit.sources.listing import BadRecord, Listing, encodable_path
+from shardkit.sources.file_names import encodable_path
+from shardkit.sources.listing import BadRecord, Listing
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried
 

@@ -18,19 +18,11 @@ from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.engine.rows import annotated_rows, detection_schema
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
+from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord, RecordTable
-from shardkit.sources.listing import (
-    BadRecord,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    encodable_path,
-    ending,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.records import TableFile
-from shardkit.sources.listing import ending
 from shardkit.sources.name_index import name_key
 from shardkit.sources.walking import files_below
 from shardkit.storage import Folder

@@ -11,8 +11,9 @@ from shardkit.options.words import named
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.engine.image_rows import image_rows
+from shardkit.sources.file_names import is_ignored
 from shardkit.sources.formats.record import RecordTable
-from shardkit.sources.listing import ListingRow, count_skipped, is_ignored
+from shardkit.sources.listing import ListingRow, count_skipped
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import ancestors, are_of_dataset, children, is_dataset, is_image, join
 from shardkit.storage import Entry, Folder

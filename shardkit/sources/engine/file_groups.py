@@ -8,8 +8,9 @@ from functools import cached_property
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.engine.images import ImagePaths
+from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import count_skipped, ending
+from shardkit.sources.listing import count_skipped
 from shardkit.sources.name_index import NameIndex, stems_of_file
 from shardkit.sources.walking import children, files_below, is_image, join, parent_of
 from shardkit.storage import Entry, Folder

@@ -15,18 +15,11 @@ from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA
 from shardkit.sources.engine.drivers import Complete
 from shardkit.sources.engine.rows import annotated_rows, detection_schema, rejected_image
 from shardkit.sources.engine.unannotated import without_annotation
+from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.format import Options
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.listing import (
-    BadRecord,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    encodable_path,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.sources.walking import read_label_file
 from shardkit.storage import Entry, Folder
 

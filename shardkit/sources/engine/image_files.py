@@ -19,15 +19,9 @@ from shardkit.sources.engine.lists import OfLists
 from shardkit.sources.engine.rows import rejected_file
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.engine.unannotated import unnamed_images
+from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.listing import (
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    encodable_path,
-    ending,
-    rejected_row,
-)
+from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count

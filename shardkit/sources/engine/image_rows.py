@@ -4,16 +4,9 @@ import posixpath
 from collections.abc import Callable, Iterable, Iterator
 
 from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.unsupported_images import is_video, unsupported_format
-from shardkit.sources.listing import (
-    BadRecord,
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    ending,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.storage import Entry
 
 

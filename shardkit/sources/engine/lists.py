@@ -11,10 +11,11 @@ from shardkit.reject_reasons import MISSING
 from shardkit.sources.engine.facts import Fact, SplitFact, Values, once
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.matching import ImageNames, Matching, Strip
+from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.formats.tables.opening import column_index, open_table_with
 from shardkit.sources.formats.tables.records import TableFile
-from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
+from shardkit.sources.listing import ListingRow, RecordProblem, rejected_row
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import NamedImages
 from shardkit.sources.walking import join

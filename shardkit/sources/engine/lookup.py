@@ -12,9 +12,10 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.engine.prefix_folders import PrefixFolders
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.values import shown
-from shardkit.sources.listing import BadRecord, ending, unicode_problem
+from shardkit.sources.listing import BadRecord, unicode_problem
 from shardkit.sources.name_index import NameIndex, name_key, uploaded_name
 from shardkit.sources.walking import join, list_if_allowed
 from shardkit.storage import Folder

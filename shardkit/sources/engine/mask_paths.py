@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.walking import children, files_below, is_image, join
 from shardkit.storage import Entry, Folder
 

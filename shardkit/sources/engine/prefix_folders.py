@@ -4,7 +4,7 @@ import posixpath
 from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Folder
 

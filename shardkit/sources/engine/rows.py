@@ -7,15 +7,9 @@ import pyarrow as pa
 
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, LISTING_SCHEMA, UNMEASURED, objects_field
+from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.record import ImageRecord, Object, Size
-from shardkit.sources.listing import (
-    ListingRow,
-    RecordProblem,
-    count_skipped,
-    encodable_path,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
 from shardkit.storage import Entry
 
 _KEPT = "; the image is kept"

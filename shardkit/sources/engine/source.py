@@ -20,9 +20,10 @@ from shardkit.sources.engine.mask_paths import MASKS
 from shardkit.sources.engine.masks import masks_without_image
 from shardkit.sources.engine.tables import TableDriver
 from shardkit.sources.engine.unannotated import with_unlabelled
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.record import RecordTable
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped, ending
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, below, count_skipped
 from shardkit.sources.readings.flags import fact_text, folder_levels
 from shardkit.sources.readings.values import Annotation, Listed, Origin, Paired, Reading, files_of
 from shardkit.sources.unlisted_images import NamedImages, count_unlisted_images, count_unnamed

@@ -15,10 +15,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.format import Format, Options
 from shardkit.sources.formats.record import ImageRecord, encodable
 from shardkit.sources.json_stream import top_level_items
-from shardkit.sources.listing import RecordProblem, count_skipped, ending
+from shardkit.sources.listing import RecordProblem, count_skipped
 from shardkit.sources.name_index import UPLOAD_PREFIX
 from shardkit.sources.walking import looks_like
 

@@ -5,7 +5,8 @@ photographs in a camera's own format would otherwise vanish without counting for
 """
 
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT
-from shardkit.sources.listing import RecordProblem, encodable_path, ending
+from shardkit.sources.file_names import encodable_path, ending
+from shardkit.sources.listing import RecordProblem
 
 _RAW = frozenset({".arw", ".cr2", ".cr3", ".dng", ".nef", ".nrw", ".orf", ".pef", ".raf", ".rw2", ".srw"})
 _VIDEO = frozenset({".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm", ".wmv"})

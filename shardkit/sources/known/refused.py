@@ -10,7 +10,7 @@ from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.recognising.lists.finding import find_lists
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder

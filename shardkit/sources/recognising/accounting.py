@@ -11,8 +11,9 @@ from shardkit.sources.claim import Claim
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import is_glob
 from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
-from shardkit.sources.listing import Source, below, ending
+from shardkit.sources.listing import Source, below
 from shardkit.sources.recognising.claims.captions import is_caption
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.files_of_images import boxes_of_folders, claims_of_single_images, holds_boxes

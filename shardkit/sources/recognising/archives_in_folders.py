@@ -22,7 +22,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.record_sources.webdataset import holds_shards, is_tar
 from shardkit.sources.context import subfolder
-from shardkit.sources.listing import ending, is_ignored
+from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.recognising.folders.copies import original_of
 from shardkit.sources.recognising.folders.split_folders import mentions_split, splits_of
 from shardkit.sources.walking import children, is_image, join

@@ -21,9 +21,10 @@ from shardkit.naming import counted, printable
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening, subfolder
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
-from shardkit.sources.listing import Source, ending
+from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.collecting import naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames

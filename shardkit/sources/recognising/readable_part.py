@@ -12,8 +12,9 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import Refusal, RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS
-from shardkit.sources.listing import Source, ending
+from shardkit.sources.listing import Source
 from shardkit.sources.recognising.folders.source_place import place_of
 from shardkit.sources.recognising.folders.split_folders import splits_of
 from shardkit.sources.recognising.uniting import is_annotated, unwrapped

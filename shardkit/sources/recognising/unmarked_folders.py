@@ -11,9 +11,10 @@ from shardkit.errors import CallError, DataError
 from shardkit.layouts import Layout
 from shardkit.refusals import RefusedDataError
 from shardkit.sources.context import Opening
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
-from shardkit.sources.listing import Source, ending
+from shardkit.sources.listing import Source
 from shardkit.sources.recognising.archives_in_folders import is_text
 from shardkit.sources.recognising.detection.inferred.layout import open_found
 from shardkit.sources.recognising.folders.beside_classes import Without

@@ -10,9 +10,10 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
-from shardkit.sources.listing import Source, ending
+from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes
 from shardkit.sources.recognising.folders.annotated_trees import readings_of_masks

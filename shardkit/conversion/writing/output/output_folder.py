@@ -18,7 +18,7 @@ from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.options.call import Call
 from shardkit.options.words import convert_again, named
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.readings.values import STATED
 from shardkit.storage import TEMPORARY, Folder, open_folder
 

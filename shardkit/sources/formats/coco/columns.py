@@ -11,10 +11,11 @@ import numpy.typing as npt
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.coco.values import area, identity, is_int64, json_text, pixels, shown
 from shardkit.sources.formats.record import encodable
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.listing import RecordProblem, ending
+from shardkit.sources.listing import RecordProblem
 
 NO_ID = -1  # the id of an annotation without an integer id
 _MIN_BOXES = 4  # of which one larger than a pixel can be expected

@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import IMAGE_ENDINGS
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import is_split, plain
 from shardkit.sources.formats.tables.excel_files import EXCEL_ENDINGS, opened_excel
 from shardkit.sources.formats.tables.ods_files import ODS_ENDING, opened_ods
 from shardkit.sources.formats.tables.records import Record, TableFile, check_columns, enumerated
 from shardkit.sources.formats.tables.values import shown
-from shardkit.sources.listing import ending
 from shardkit.storage import Folder
 
 WORKBOOK_ENDINGS = (*EXCEL_ENDINGS, ODS_ENDING)

@@ -8,11 +8,11 @@ from typing import Any
 
 from shardkit.errors import ShardkitError
 from shardkit.sources.claim import Claim, Form, Gives
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_list_files, open_table_file
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
-from shardkit.sources.listing import ending
 from shardkit.sources.name_index import written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.image_names import Found, ImageNames

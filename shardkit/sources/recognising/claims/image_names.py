@@ -12,7 +12,7 @@ import numpy as np
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.claim import Form
 from shardkit.sources.engine.prefix_folders import PrefixFolders, find_prefix_folders
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.name_index import (
     agreeing_most,
     name_key,

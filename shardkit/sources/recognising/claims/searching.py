@@ -5,7 +5,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Folder
 

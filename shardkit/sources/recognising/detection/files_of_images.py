@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from shardkit.naming import split_of_folder
 from shardkit.sources.engine.file_groups import NearestImages
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.formats.record import ImageRecord
-from shardkit.sources.listing import ending
 from shardkit.sources.walking import files_below, files_in, folders_in, is_image, join, read_label_file
 from shardkit.storage import Entry, Folder
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.sources.engine.path_rules import MAX_PATH, PathRule, path_parts
-from shardkit.sources.listing import BadRecord, ending
+from shardkit.sources.file_names import ending
+from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, folders_in, join, parent_of

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.recognising.folders.first_images import holds_image
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Folder

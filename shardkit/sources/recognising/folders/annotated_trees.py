@@ -10,7 +10,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import RefusalError, UnrecognisedError
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.mask_pixels import are_masks, images_below
 from shardkit.sources.recognising.folders.annotated_data_check import (
     adjacent_masks,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.refusals import RefusalError
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.recognising.folders.class_folders import ClassFolders, LabelRoot, label_folders
 from shardkit.sources.recognising.folders.class_levels import inner_splits, innermost, trees_alone
 from shardkit.sources.recognising.folders.copies import is_same_tree

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.recognising.folders.annotated_trees import refuse_annotated
 from shardkit.sources.recognising.folders.beside_classes import (
     Without,

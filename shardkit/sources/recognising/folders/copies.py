@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
-from shardkit.sources.listing import is_ignored
+from shardkit.sources.file_names import is_ignored
 from shardkit.sources.mask_pixels import images_below
 from shardkit.sources.recognising.folders.class_folders import label_folders
 from shardkit.sources.recognising.folders.first_images import listed

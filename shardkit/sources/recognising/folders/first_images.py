@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.sources.listing import ending
+from shardkit.sources.file_names import ending
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 

@@ -14,8 +14,8 @@ from shardkit.errors import DataError, ShardkitError
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.options.call import Change
 from shardkit.refusals import RefusalError, UnrecognisedError
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.unsupported_images import unsupported_format
-from shardkit.sources.listing import ending
 from shardkit.sources.recognising.folders.annotated_data_check import adjacent_masks
 from shardkit.sources.recognising.folders.annotated_trees import readings_of_masks
 from shardkit.sources.recognising.folders.class_tree import FlatFolders

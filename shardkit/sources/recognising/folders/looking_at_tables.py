@@ -15,12 +15,12 @@ from shardkit.errors import ShardkitError
 from shardkit.naming import split_of_folder
 from shardkit.sources.engine.joined_names import JoinedNames, join_names
 from shardkit.sources.engine.split_columns import is_split_column
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.formats.tables.json_files import json_kind
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_list_files, open_table_file, read_prefix
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS, is_invented
 from shardkit.sources.formats.tables.values import is_number
-from shardkit.sources.listing import ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.claims.collecting import FILES, Head, best_column, look_up
 from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word

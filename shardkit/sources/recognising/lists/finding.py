@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.formats.tables.opening import open_list_files
-from shardkit.sources.listing import ending
 from shardkit.sources.recognising.claims.searching import paths_below
 from shardkit.sources.recognising.lists.class_names import is_names_file
 from shardkit.sources.recognising.lists.list_files import ListFile, names_masks, unusual_labels

@@ -10,9 +10,9 @@ from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.options.words import named
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.coco.columns import CocoColumns
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.listing import ending
 from shardkit.sources.name_index import NameIndex, agreeing_most, written_path
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.detection.found_files import FoundFile

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shardkit.naming import split_of_folder
+from shardkit.sources.file_names import ending
 from shardkit.sources.formats.voc import VOC
-from shardkit.sources.listing import ending
 from shardkit.sources.recognising.claims.searching import files_by_kind
 from shardkit.sources.recognising.folders.split_folders import may_mean_split
 from shardkit.sources.walking import children, folders_in, is_folder, join, looks_like, parent_of, read_head

@@ -24,8 +24,8 @@ from dataclasses import replace
 
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.file_names import ending
 from shardkit.sources.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
-from shardkit.sources.listing import ending
 from shardkit.sources.mask_pixels import are_coloured, images_below
 from shardkit.sources.recognising.detection.voc.image_folders import read_lists
 from shardkit.sources.recognising.folders.first_images import has_images

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from shardkit.errors import MachineError
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.engine.lookup import NameResolver
-from shardkit.sources.listing import BadRecord, ending
+from shardkit.sources.file_names import ending
+from shardkit.sources.listing import BadRecord
 from shardkit.sources.walking import file_or_folder, join, list_if_allowed
 from shardkit.storage import Folder, LocalFolder, RemoteFolder, open_folder
 
