@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 
 from shardkit.archives.member_tree import ArchiveFolder
@@ -11,7 +11,6 @@ from shardkit.archives.unpacking import Unpacker, is_archive
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.options.words import named
 from shardkit.record_sources.datasets.opening import refuse_unfinished
 from shardkit.record_sources.tfrecord.files import place_together
 from shardkit.record_sources.webdataset import holds_samples, is_tar
@@ -25,15 +24,10 @@ from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.accounting import accounted
-from shardkit.sources.recognising.archives_in_folders import (
-    archive_names,
-    only_archive,
-    top_of,
-    unpacked_names,
-    with_archives,
-)
+from shardkit.sources.recognising.archives_in_folders import archive_names, only_archive, unpacked_names, with_archives
 from shardkit.sources.recognising.detecting import function_of, recognising_layouts
 from shardkit.sources.recognising.layout_of_file import layout_of_file
+from shardkit.sources.recognising.only_folders import top_of
 from shardkit.sources.recognising.readable_part import offering_parts
 from shardkit.sources.recognising.several_sources import (
     NamedSource,
@@ -57,7 +51,6 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 
 _OF_PACKED = {"extracted", "hf-parquet", "tfrecord", "webdataset"}  # layouts without archives of trees
 _ANY_TREE = {"class-folders", "file-names", "unlabelled"}  # layouts that read every tree, as the user knows
-_OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore", "also", "remembered"}  # options
 
 
 @listing_once()
@@ -279,7 +272,7 @@ def _open_folder(opening: Opening) -> Source:
     if layout is None:
         found = open_unmarked_folder(opening, _recognise)
         if isinstance(found, Source):
-            _refuse_unaccepted(layout_of_title(found.layout) or "table", options)
+            options.refuse_unaccepted(layout_of_title(found.layout) or "table")
             return accounted(found, opening)
         inner, layout = found
         if layout == "tfrecord":
@@ -289,27 +282,10 @@ def _open_folder(opening: Opening) -> Source:
 
 
 def _open(layout: Layout, opening: Opening) -> Source:
-    _refuse_unaccepted(layout, opening.options)
+    opening.options.refuse_unaccepted(layout)
     open_layout: Callable[[Opening], Source] = function_of(LAYOUTS[layout].open)
     return open_layout(opening)
 
 
 def _recognise(folder: Folder) -> Layout | None:
     return next(recognising_layouts(folder), None)
-
-
-def _refuse_unaccepted(layout: Layout, options: SourceOptions) -> None:
-    """Refuse options that the layout would ignore.
-
-    Raises:
-        CallError: The first such option.
-    """
-    for field in fields(options):
-        accepts = field.name in LAYOUTS[layout].options or field.name in _OF_ALL_LAYOUTS
-        if not accepts and getattr(options, field.name) != field.default:
-            others = ", ".join(row.name for row in LAYOUTS.values() if field.name in row.options)
-            msg = (
-                f"{named(field.name)} has no effect on the layout {layout}, which SOURCE was read as; it is for "
-                f"{others}"
-            )
-            raise CallError(msg)

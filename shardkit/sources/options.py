@@ -1,10 +1,15 @@
 """Define `SourceOptions`: how a source is read where the user says so and shardkit does not detect it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from shardkit.errors import CallError
+from shardkit.layouts import LAYOUTS
 from shardkit.options.values import LabelType, Layout, Missing, Uncertain
+from shardkit.options.words import named
 from shardkit.record_sources.datasets.key_files import Corrections, DropList
 from shardkit.sources.readings.values import Reading
+
+_OF_ALL_LAYOUTS = {"layout", "group_by", "classes", "ignore", "also", "remembered"}  # options
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +91,19 @@ class SourceOptions:
     readmit: bool = False
     without_annotation: Missing | None = None
     drop_repeated_boxes: bool = False
+
+    def refuse_unaccepted(self, layout: Layout) -> None:
+        """Refuse options that the layout would ignore.
+
+        Raises:
+            CallError: The first such option.
+        """
+        for field in fields(self):
+            accepts = field.name in LAYOUTS[layout].options or field.name in _OF_ALL_LAYOUTS
+            if not accepts and getattr(self, field.name) != field.default:
+                others = ", ".join(row.name for row in LAYOUTS.values() if field.name in row.options)
+                msg = (
+                    f"{named(field.name)} has no effect on the layout {layout}, which SOURCE was read as; it is for "
+                    f"{others}"
+                )
+                raise CallError(msg)

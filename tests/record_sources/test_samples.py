@@ -21,10 +21,10 @@ from shardkit.record_sources.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.record_sources.webdataset import is_webdataset, open_webdataset
 from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.archives_in_folders import top_of
 from shardkit.sources.recognising.folders.class_folders import open_class_folders
 from shardkit.sources.recognising.folders.file_names import open_file_names
 from shardkit.sources.recognising.folders.masks import is_masks, open_masks
+from shardkit.sources.recognising.only_folders import top_of
 from shardkit.storage import open_folder
 from shardkit.testing import listed
 

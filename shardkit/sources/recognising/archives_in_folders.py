@@ -21,15 +21,14 @@ from shardkit.archives.unpacking import Unpacker, cut_from, is_archive, plain_na
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.record_sources.webdataset import holds_shards, is_tar
-from shardkit.sources.context import subfolder
 from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.recognising.folders.copies import original_of
 from shardkit.sources.recognising.folders.split_folders import mentions_split, splits_of
+from shardkit.sources.recognising.only_folders import is_text, names_in, only_folder, unwrapped
 from shardkit.sources.walking import children, is_image, join
-from shardkit.storage import Entry, Folder, LocalFolder, RemoteFolder
+from shardkit.storage import Entry, Folder
 
 _MAX_ARCHIVES = 1000  # in one folder
-_MAX_BESIDE = 100  # texts and files of systems next to a folder around everything
 _SHOWN = 3  # archives named in a sentence
 _MAX_DEPTH = 3  # archives in archives in archives
 _NUM_COMPARED = 20  # files of an archive that are looked for in the folder next to it
@@ -48,7 +47,6 @@ _TABLES = (
     ".yml",
     ".mat",
 )
-_TEXT = re.compile(r"(?:readme|licen[cs]e|citation)[^/]*|.*\.(?:md|pdf|rst|html)", re.IGNORECASE)
 # Parts of a download: "pets-20240101T000000Z-001", "photos-002", "images_part3", "takeout.1"
 _PART = re.compile(
     r"(?P<of>.+?)(?:-[0-9]{8}T[0-9]{6}Z)?[-_. ]?(?P<word>part[-_ ]?)?(?P<number>[0-9]{1,4})", re.IGNORECASE
@@ -94,7 +92,7 @@ def with_archives(
     mounts: list[Mount] = []
     without: list[str] = []
     for above in _places(folder) if depth else ():
-        if not any(is_archive(name) or cut_from(name) or plain_name(name) for name in _names(folder, above)):
+        if not any(is_archive(name) or cut_from(name) or plain_name(name) for name in names_in(folder, above)):
             continue
         entries = [one for one in children(folder, above) if not is_hidden(join(above, one.name))]
         names = [one.name for one in entries if not one.is_folder]
@@ -133,11 +131,6 @@ def unpacked_names(tree: MountedFolder) -> str:
     if len(names) <= _SHOWN:
         *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def is_text(name: str) -> bool:
-    """Return whether a file is a text for people that comes with a dataset, such as README or LICENSE.pdf."""
-    return _TEXT.fullmatch(name) is not None
 
 
 def only_archive(folder: Folder, is_hidden: Callable[[str], bool]) -> str | None:
@@ -179,36 +172,6 @@ def placed(contents: Sequence[Content], taken: set[str]) -> list[Mount]:
     return mounts
 
 
-def unwrapped(folder: Folder) -> tuple[Folder, str]:
-    """Return a folder and the path in it of the folder around its contents; '' if these are in the folder itself.
-
-    A folder is around the contents if it is the only one there, and if it holds no image itself: it may be a class.
-    """
-    path = ""
-    while top := only_folder(folder, path):
-        if any(is_image(one.name) for one in children(folder, join(path, top))):
-            break
-        path = join(path, top)
-    return folder, path
-
-
-def top_of(archive: Folder) -> Folder:
-    """Return the only top folder of an archive if there is no other file; else the archive itself.
-
-    Files of operating systems, such as ``__MACOSX``, and entries whose names leave the archive do not count.
-    """
-    entries = children(archive)
-    return subfolder(archive, entries[0].name) if len(entries) == 1 and entries[0].is_folder else archive
-
-
-def only_folder(folder: Folder, path: str = "") -> str | None:
-    """Return the only folder in a folder, which holds no other file but texts; None if there is none."""
-    if len(_names(folder, path)) > _MAX_BESIDE:
-        return None
-    entries = [one for one in children(folder, path) if one.is_folder or not is_text(one.name)]
-    return entries[0].name if len(entries) == 1 and entries[0].is_folder else None
-
-
 def _has_folders_only(folder: Folder) -> bool:
     return all(one.is_folder or is_text(one.name) for one in children(folder))
 
@@ -245,7 +208,7 @@ def _places(folder: Folder) -> Iterator[str]:
     at = ""
     for _ in range(_MAX_DEPTH):
         yield at
-        if len(_names(folder, at)) > _MAX_ARCHIVES:
+        if len(names_in(folder, at)) > _MAX_ARCHIVES:
             return
         entries = children(folder, at)
         folders = [one.name for one in entries if one.is_folder]
@@ -254,13 +217,6 @@ def _places(folder: Folder) -> Iterator[str]:
         if len(folders) != 1 or folders[0] in splits_of(folders) or files:
             return
         at = join(at, folders[0])
-
-
-def _names(folder: Folder, path: str) -> list[str]:
-    """Return the names in a folder, without looking at the files of a local one."""
-    if isinstance(folder, LocalFolder):
-        return folder.names(path)
-    return [] if isinstance(folder, RemoteFolder) and path else [one.name for one in children(folder, path)]
 
 
 def _archives_among(folder: Folder, above: str, names: Sequence[str], *, opens_shards: bool = False) -> list[str]:

@@ -32,10 +32,11 @@ from shardkit.sources.recognising.detecting import function_of, recognising_layo
 from shardkit.sources.recognising.folders.annotated_trees import NO_LAYOUT
 from shardkit.sources.recognising.folders.beside_classes import Without
 from shardkit.sources.recognising.folders.class_folders import ClassFolders
-from shardkit.sources.recognising.folders.class_tree import FlatFolders, Wrapper, read_tree
+from shardkit.sources.recognising.folders.class_tree import read_tree
 from shardkit.sources.recognising.folders.first_images import holds_image, listed
 from shardkit.sources.recognising.folders.flat_folders import guess_pattern
 from shardkit.sources.recognising.folders.source_place import SourcePlace
+from shardkit.sources.recognising.folders.tree_forms import FlatFolders, Wrapper
 from shardkit.sources.used_files import UsedFile
 from shardkit.sources.walking import children, folders_in, is_image
 from shardkit.storage import Folder, open_folder

@@ -22,12 +22,13 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.record_sources.tfrecord.files import is_tfrecords
 from shardkit.sources.context import Opening, subfolder
 from shardkit.sources.listing import Listing, Source
-from shardkit.sources.recognising.archives_in_folders import Content, placed, unwrapped, with_archives
+from shardkit.sources.recognising.archives_in_folders import Content, placed, with_archives
 from shardkit.sources.recognising.folders.class_folders import PLAIN, ClassFolders, LabelRoot
 from shardkit.sources.recognising.folders.class_tree import read_tree
 from shardkit.sources.recognising.folders.looking_at_tables import look_at_tables
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.folders.split_folders import mentions_split
+from shardkit.sources.recognising.only_folders import unwrapped
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.storage import Folder, open_folder
 from shardkit.storage.opening import shared_folder

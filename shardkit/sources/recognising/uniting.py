@@ -18,10 +18,10 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.columns import MASK_PATH, OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.listing import Source
-from shardkit.sources.recognising.archives_in_folders import is_text, only_folder
 from shardkit.sources.recognising.folders.copies import copies_among, is_same_tree
 from shardkit.sources.recognising.folders.first_images import MAX_DEPTH
 from shardkit.sources.recognising.folders.split_folders import may_mean_split, splits_of
+from shardkit.sources.recognising.only_folders import is_text, only_folder
 from shardkit.sources.recognising.united_source import Member, UnitedSource
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
 from shardkit.sources.walking import children, folders_in, join

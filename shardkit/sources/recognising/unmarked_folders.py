@@ -15,15 +15,16 @@ from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source
-from shardkit.sources.recognising.archives_in_folders import is_text
 from shardkit.sources.recognising.detection.inferred.layout import open_found
 from shardkit.sources.recognising.folders.beside_classes import Without
-from shardkit.sources.recognising.folders.class_tree import FlatFolders, Wrapper, read_tree
+from shardkit.sources.recognising.folders.class_tree import read_tree
 from shardkit.sources.recognising.folders.flat_folders import open_flat_folders, refuse_without_images
 from shardkit.sources.recognising.folders.looking_at_tables import look_at_tables
 from shardkit.sources.recognising.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
+from shardkit.sources.recognising.folders.tree_forms import FlatFolders, Wrapper
 from shardkit.sources.recognising.lists.opening_lists import is_well_known
+from shardkit.sources.recognising.only_folders import is_text
 from shardkit.sources.recognising.other_forms import refuse_other_form
 from shardkit.sources.recognising.split_tables import open_roboflow_classes
 from shardkit.sources.recognising.unmarked_tables import (

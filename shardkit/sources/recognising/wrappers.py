@@ -14,7 +14,7 @@ from shardkit.archives.mounted_folder import Mount, MountedFolder
 from shardkit.naming import printable
 from shardkit.sources.context import subfolder
 from shardkit.sources.file_names import is_ignored
-from shardkit.sources.recognising.archives_in_folders import is_text, only_folder
+from shardkit.sources.recognising.only_folders import is_text, only_folder
 from shardkit.sources.walking import children, is_image, join
 from shardkit.storage import Folder
 

@@ -10,7 +10,6 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.archives_in_folders import top_of
 from shardkit.sources.recognising.detection.coco.layout import open_coco
 from shardkit.sources.recognising.detection.voc.layout import open_voc
 from shardkit.sources.recognising.detection.yolo.layout import open_yolo
@@ -19,6 +18,7 @@ from shardkit.sources.recognising.folders.file_names import open_file_names
 from shardkit.sources.recognising.folders.masks import open_masks
 from shardkit.sources.recognising.folders.opening_metadata import open_metadata
 from shardkit.sources.recognising.lists.opening_lists import open_lists
+from shardkit.sources.recognising.only_folders import top_of
 from shardkit.sources.recognising.wrapped_source import with_archive_problems
 from shardkit.testing import encoded, listed, plan_without_beam
 

@@ -11,7 +11,6 @@ and of the label folders the first few.
 """
 
 import posixpath
-from dataclasses import dataclass
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.options.call import Change
@@ -69,38 +68,13 @@ from shardkit.sources.recognising.folders.split_folders import (
     splits_in_names,
     splits_of,
 )
+from shardkit.sources.recognising.folders.tree_forms import FlatFolders, Wrapper
 from shardkit.sources.recognising.folders.unlabelled_tests import tests_in_parts, unlabelled_tests
 from shardkit.sources.walking import children, files_below, join
 from shardkit.storage import Folder
 
 _SOUNDS = frozenset({".flac", ".m4a", ".mp3", ".ogg", ".wav"})
 _MAX_WITH_LISTS = 8  # folders of which all but one may hold lists only; more of them are classes
-
-
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    """A folder that holds nothing but one folder, in which the source is.
-
-    Attributes:
-        name: The inner folder.
-    """
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class FlatFolders:
-    """Folders of images without label folders.
-
-    Attributes:
-        roots: The folders and their splits.
-        left_out: Other folders, which have no labels.
-        why: Why the folders are no classes, as a clause with them; '' if there are no folders.
-    """
-
-    roots: tuple[LabelRoot, ...]
-    left_out: tuple[str, ...] = ()
-    why: str = ""
 
 
 def read_tree(

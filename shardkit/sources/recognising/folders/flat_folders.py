@@ -18,12 +18,12 @@ from shardkit.sources.file_names import ending
 from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.recognising.folders.annotated_data_check import adjacent_masks
 from shardkit.sources.recognising.folders.annotated_trees import readings_of_masks
-from shardkit.sources.recognising.folders.class_tree import FlatFolders
 from shardkit.sources.recognising.folders.data_formats import data_format
 from shardkit.sources.recognising.folders.file_names import FileNames
 from shardkit.sources.recognising.folders.name_fields import form_of
 from shardkit.sources.recognising.folders.no_classes import are_numbered
 from shardkit.sources.recognising.folders.source_place import FORCED, SourcePlace
+from shardkit.sources.recognising.folders.tree_forms import FlatFolders
 from shardkit.sources.walking import children, files_below
 from shardkit.storage import Folder
 

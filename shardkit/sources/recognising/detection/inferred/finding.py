@@ -249,7 +249,7 @@ def _fitting(
             continue  # a table of classes may have a box for each image
         samples = list[Sample]()
         for key, tree in _some_with_boxes(one, pairs):
-            samples += sample_images(folder, key, [*_boxes(one, tree)], _annotated_size(one, tree))
+            samples += sample_images(folder, key, [*one.boxes(tree)], one.annotated_size(tree))
         ways = fits(samples, one.box.form.may_be)
         if not ways:
             continue
@@ -272,19 +272,8 @@ def _fitting(
 
 def _some_with_boxes(one: Candidate, pairs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """Yield a few records with boxes, taken evenly from all."""
-    with_boxes = [(key, tree) for key, tree in pairs if any(_boxes(one, tree))]
+    with_boxes = [(key, tree) for key, tree in pairs if any(one.boxes(tree))]
     return itertools.islice(with_boxes[:: 1 + len(with_boxes) // 48], 48)
-
-
-def _boxes(one: Candidate, tree: Any) -> Iterator[list[float]]:
-    objects = values_at([tree], one.objects) if one.objects else [tree]
-    return (numbers for given in objects if (numbers := one.box.numbers(given)) is not None)
-
-
-def _annotated_size(one: Candidate, tree: Any) -> tuple[int, int] | None:
-    values = [value for way in one.size for value in values_at([tree], way)]
-    sides = [int(float(value)) for value in values if is_number(value)]
-    return (sides[0], sides[1]) if len(sides) == len(one.size) == 2 and min(sides) > 0 else None
 
 
 def _names_of_numbers(

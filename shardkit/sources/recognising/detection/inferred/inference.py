@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardkit.sources.formats.inferred.reading import BoxField, Form, label_of, numbers_of, points_of
+from shardkit.sources.formats.inferred.reading import BoxField, Form, label_of, numbers_of, points_of, values_at
 from shardkit.sources.formats.inferred.roles import Role, Way, is_of_image, is_turned, role_of, words_of
 from shardkit.sources.recognising.detection.inferred.class_fields import class_fields, is_number
 
@@ -103,6 +103,17 @@ class Candidate:
     size: tuple[Way, ...]
     flags: tuple[Way, ...] = ()
     is_usual: bool = True
+
+    def boxes(self, tree: Any) -> Iterator[list[float]]:
+        """Yield the numbers of the boxes of a record."""
+        objects = values_at([tree], self.objects) if self.objects else [tree]
+        return (numbers for given in objects if (numbers := self.box.numbers(given)) is not None)
+
+    def annotated_size(self, tree: Any) -> tuple[int, int] | None:
+        """Return the width and height that a record gives its image; None if it gives none."""
+        values = [value for way in self.size for value in values_at([tree], way)]
+        sides = [int(float(value)) for value in values if is_number(value)]
+        return (sides[0], sides[1]) if len(sides) == len(self.size) == 2 and min(sides) > 0 else None
 
 
 def candidates(records: Sequence[Any], image: Way | None = None) -> list[Candidate]:
