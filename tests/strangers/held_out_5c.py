@@ -41,10 +41,7 @@ def _(tree):
     rows = "image,xmin,ymin,xmax,ymax\n"
     for number in range(8):
         path = f"data/training_images/vid_4_{980 + 20 * number}.jpg"
-        if number in (2, 5):
-            tree.unlearnt(path)
-            continue
-        boxes = [(*box[:4], "object") for box in some(number)]
+        boxes = [(*box[:4], "object") for box in some(number)] if number not in (2, 5) else []
         tree.image(path, boxes=boxes)
         for a, b, c, d, _ in boxes:
             rows += f"vid_4_{980 + 20 * number}.jpg,{a - 0.2049},{b + 0.0327},{c + 0.1881},{d - 0.1569}\n"
