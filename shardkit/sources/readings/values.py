@@ -28,7 +28,7 @@ class Images:
 
     Attributes:
         root: Folder that keys start at, the same as in all further fields; '' for SOURCE.
-        include: Globs of the examples.
+        include: Globs of the keys of examples, which start at `root`, as in the next two.
         exclude: Globs of images that are none, and are counted.
         unlabelled: Globs of images without a label on purpose: stored with label -1.
         unnamed: What happens to images that no record of the files of labels, boxes or splits names: rejected; left
