@@ -83,7 +83,7 @@ ONCE_WRONG = {
 def _folders():
     """Every fourth folder, and those that have shown a fault; the others are slow, and as quick.
 
-    All of them: `pytest -n 4 -m "slow or not slow" tests/strangers/test_strangers.py`.
+    All of them: `pytest -n 3 -m "slow or not slow" tests/strangers/test_strangers.py`.
     """
     for number, folder in enumerate(FOLDERS):
         is_kept = folder.name.partition(":")[0] in LOSING | ONCE_WRONG or zlib.crc32(folder.name.encode()) % 4 == 0
