@@ -20,10 +20,9 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).parent.parent
 FOLDERS = ("shardkit", "pipelines", "tests", "sample_data")
-PIPELINES = CHECKOUT / "shardkit" / "pipelines"  # a link to pipelines/, in a source distribution a copy
 PAGES = [
     CHECKOUT / "README.md",
-    *sorted(page for name in FOLDERS for page in (CHECKOUT / name).rglob("*.md") if not page.is_relative_to(PIPELINES)),
+    *sorted(page for name in FOLDERS for page in (CHECKOUT / name).rglob("*.md")),
 ]
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<marker>[^\n]*) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL

@@ -53,7 +53,7 @@ def arguments_of(function):
 def test_a_function_has_the_arguments_of_its_command(function, command):
     options = {one.name for one in command.params} - {"quiet", "log_format", "as_json", "help_all"}
     options -= {"config", "write_config"}  # files of options, which a program has in itself
-    options -= {"no_wait"}  # in Python that is `pipelines.ConvertImages` in a pipeline of the caller's
+    options -= {"no_wait"}  # in Python that is `ConvertImages` in a pipeline of the caller's
     options -= {"max_rejected"} if command is plan_command else set()  # it only changes what the command prints
     arguments = [name for name in arguments_of(function) if name not in GROUPS]
     grouped = [one.name for name in arguments_of(function) if name in GROUPS for one in fields(GROUPS[name])]

@@ -75,13 +75,13 @@ def test_what_workers_run_loads_neither_tensorflow_nor_beam():
 
 
 def test_the_pipelines_load_no_tensorflow():
-    found = loaded("import shardkit.pipelines.executor", ["tensorflow", "keras", "apache_beam"])
+    found = loaded("import shardkit.beam.executor", ["tensorflow", "keras", "apache_beam"])
     assert found == ["apache_beam"]
 
 
 def test_the_reader_loads_no_beam_and_no_keras_whose_backend_may_not_be_there():
     statement = "import os; os.environ['KERAS_BACKEND'] = 'torch'; from shardkit import reader; reader.make_dataset_fn"
-    others = ["keras", "torch", "apache_beam", "shardkit.pipelines"]
+    others = ["keras", "torch", "apache_beam", "shardkit.beam"]
     assert loaded(statement, ["tensorflow", *others]) == ["tensorflow"]
 
 
@@ -128,3 +128,11 @@ def test_no_circles_of_imports():
              for name, found in imports_of_modules()}  # fmt: skip
     assert len(graph) > 500
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def test_the_former_name_of_the_transforms_answers_and_names_the_present_one():
+    program = "from shardkit.pipelines import ConvertImages as former\nfrom shardkit.beam import ConvertImages\n"
+    program += "import shardkit.pipelines.yaml_transforms as yaml\nprint(former is ConvertImages, yaml.write_dataset)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True <function write_dataset")
+    assert "shardkit.pipelines is now shardkit.beam" in done.stderr

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from shardkit.beam.options import refuse_unknown
 from shardkit.cli.convert import convert as convert_command
-from shardkit.pipelines.options import refuse_unknown
 from shardkit.reject_reasons import REJECT_REASONS
 
 from .generated_tables import pages_with_tables, written

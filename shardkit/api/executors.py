@@ -31,8 +31,8 @@ def make_executor(
         from shardkit.parallel.threads import ThreadExecutor
 
         return ThreadExecutor(number_of_workers(workers))
-    from shardkit.pipelines.executor import BeamExecutor
-    from shardkit.pipelines.readiness import ready_runner
+    from shardkit.beam.executor import BeamExecutor
+    from shardkit.beam.readiness import ready_runner
 
     return BeamExecutor(ready_runner(beam_options, workers, say, **places))
 

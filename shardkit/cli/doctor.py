@@ -10,10 +10,10 @@ from shardkit.cli.options.conversion import refuse_unknown_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from shardkit.beam.options import RunnerConfig
     from shardkit.cli.terminal import Terminal
     from shardkit.doctor.check import Check
     from shardkit.parallel.for_each import Executor
-    from shardkit.pipelines.options import RunnerConfig
 
 ANSWER_SECONDS = 120  # Flink takes 10 s to start a job, and 57 s were seen on a busy host
 DATAFLOW_SECONDS = 600
@@ -78,7 +78,7 @@ def _runner(beam_options: tuple[str, ...]) -> "RunnerConfig | None":
     """Return the configuration of the runner; None for threads of this process, which need no Beam."""
     if not beam_options:
         return None
-    from shardkit.pipelines.options import runner_config
+    from shardkit.beam.options import runner_config
 
     return runner_config(beam_options)
 
@@ -128,7 +128,7 @@ def _executor(runner: "RunnerConfig | None") -> "Executor":
         from shardkit.parallel.threads import ThreadExecutor
 
         return ThreadExecutor(1)
-    from shardkit.pipelines.executor import BeamExecutor
+    from shardkit.beam.executor import BeamExecutor
 
     return BeamExecutor(runner)
 

@@ -52,7 +52,7 @@ _PAGES = {
     "bench": "reader/performance",
     "convert": "sources",
     "diff": "dataset",
-    "doctor": "pipelines",
+    "doctor": "beam",
     "export": "dataset",
     "extract": "records",
     "info": "dataset",

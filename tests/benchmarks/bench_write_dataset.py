@@ -1,4 +1,4 @@
-"""How long `pipelines.WriteDataset` takes for a PCollection of photographs, compared with Beam's other writers.
+"""How long `WriteDataset` takes for a PCollection of photographs, compared with Beam's other writers.
 
     python tests/benchmarks/bench_write_dataset.py --photos FOLDER
 

@@ -14,9 +14,7 @@ from .calling import call
 from .test_terminal import run_on_terminal
 
 MAP = CHECKOUT / "shardkit" / "README.md"
-INSTALLED = [
-    page for page in PAGES if page.parent.parent.name == "shardkit" or page.parent.name == "pipelines" or page == MAP
-]
+INSTALLED = [page for page in PAGES if page.parent.parent.name == "shardkit" or page == MAP]
 
 
 def help_name(page):

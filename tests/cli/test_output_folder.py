@@ -8,7 +8,7 @@ import pytest
 import shardkit
 from shardkit.testing import digests_of, write_class_folders, write_tree
 
-from ..pipelines.crashing import interrupt
+from ..beam.crashing import interrupt
 from .calling import call, convert, is_one_sentence, run
 
 

@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from shardkit.beam.options import RunnerConfig
 from shardkit.doctor.addresses import is_here
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_runner
@@ -16,7 +17,6 @@ from shardkit.doctor.flink import compare_slots
 from shardkit.doctor.flink_job import look_at_job
 from shardkit.doctor.job_server_options import job_server_options
 from shardkit.errors import CallError, MachineError
-from shardkit.pipelines.options import RunnerConfig
 
 DISTANT = "192.0.2.1"  # TEST-NET-1: no host has it
 

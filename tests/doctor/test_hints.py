@@ -35,7 +35,7 @@ TEXTS = {
         "Unable to fetch remote job server jar at http://x/y.jar: <urlopen error [Errno -2] Name or service not known>"
     ],
     "no-java": ["[Errno 2] No such file or directory: 'java'", "No such file or directory: '/opt/jdk/bin/java'"],
-    "no-package": ["ModuleNotFoundError: No module named 'shardkit'", "No module named 'shardkit.pipelines'"],
+    "no-package": ["ModuleNotFoundError: No module named 'shardkit'", "No module named 'shardkit.beam'"],
     "boot": ["java.lang.IllegalStateException: Process died with exit code 1"],
     "versions": [
         (

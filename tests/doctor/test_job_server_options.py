@@ -1,8 +1,8 @@
 import pytest
 
+from shardkit.beam.options import RunnerConfig, refuse_unknown
 from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError
-from shardkit.pipelines.options import RunnerConfig, refuse_unknown
 
 FLINK = ["--runner=FlinkRunner"]
 

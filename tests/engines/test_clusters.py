@@ -16,8 +16,8 @@ from PIL import Image
 
 from shardkit.testing import digests_of
 
+from ..beam.crashing import nothing_left, start_until
 from ..cli.calling import call, convert, run
-from ..pipelines.crashing import nothing_left, start_until
 from .flink_cluster import FlinkCluster
 from .spark_cluster import SparkCluster
 

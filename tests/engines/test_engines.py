@@ -11,11 +11,11 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from shardkit.pipelines.options import RunnerConfig
+from shardkit.beam.options import RunnerConfig
 from shardkit.testing import digests_of, write_class_folders
 
+from ..beam.crashing import interrupt, start_until
 from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, call, convert, environment, is_one_sentence, run
-from ..pipelines.crashing import interrupt, start_until
 from .processes import below, command
 
 OPTIONS = ["--shards", "3", "--resize", "6"]
@@ -125,7 +125,7 @@ main()
 """
 
 
-@pytest.mark.slow  # tests/pipelines/test_interruptions.py has what happens to Ctrl-C, without an engine
+@pytest.mark.slow  # tests/beam/test_interruptions.py has what happens to Ctrl-C, without an engine
 def test_ctrl_c_during_a_submission_is_never_lost(source, job_service, tmp_path):
     for i in range(20):
         words = ["convert", source, tmp_path / str(i), *OPTIONS, *portable(job_service, *LOOPBACK)]
@@ -144,7 +144,7 @@ def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, j
 
 @pytest.mark.slow  # as in tests/test_imports.py
 def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
-    script = "import json, sys; import shardkit.pipelines.executor; print(json.dumps(sorted(sys.modules)))"
+    script = "import json, sys; import shardkit.beam.executor; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment(), cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -6,8 +6,8 @@ import time
 
 from shardkit.testing import digests_of
 
+from ..beam.crashing import nothing_left
 from ..cli.calling import TIMEOUT_SECONDS, call
-from ..pipelines.crashing import nothing_left
 
 OPTIONS = ["--shards", "3", "--resize", "6"]
 OWN_PROCESS = [

@@ -263,7 +263,7 @@ def test_every_class_of_faults_is_one_that_an_error_has():
 
 
 def test_the_page_has_a_remedy_for_every_class_of_faults():
-    text = (CHECKOUT / "pipelines/README.md").read_text(encoding="utf-8").partition("\n## Object stores\n")[2]
+    text = (CHECKOUT / "shardkit/beam/README.md").read_text(encoding="utf-8").partition("\n## Object stores\n")[2]
     rows = [line.split(" | ") for line in text.partition("\n## ")[0].splitlines() if line.startswith("| ")][2:]
     said = [fault.said for fault in amazon.FAULTS]
     assert [row[0].removeprefix("| ") for row in rows] == [said[0], NO_STORE.partition(",")[0], *said[1:]]

@@ -86,7 +86,7 @@ def unknown_option(name: str, command: click.Command) -> CallError:
 
 def _beam_hint(name: str) -> str | None:
     try:
-        from shardkit.pipelines.options import known_options
+        from shardkit.beam.options import known_options
     except MissingExtraError:
         known = [RUNNER]
     else:

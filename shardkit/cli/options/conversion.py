@@ -134,7 +134,7 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
         if path.startswith("-"):
             msg = f"no such option: {path}; with --runner, write Beam's own options after the paths"
             raise CallError(msg)
-    from shardkit.pipelines.options import refuse_unknown
+    from shardkit.beam.options import refuse_unknown
 
     own_options = [name for option in click.get_current_context().command.params for name in option.opts]
     refuse_unknown(beam_options, own_options)

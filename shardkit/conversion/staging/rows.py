@@ -97,7 +97,7 @@ def values_of(element: Any) -> dict[str, Any]:
         values = dict(element.as_dict())
     else:
         what = type(element).__name__
-        msg = f"an element is {what}; rows are pipelines.Example, NamedTuples, beam.Row or dicts with the fields"
+        msg = f"an element is {what}; rows are Example, NamedTuples, beam.Row or dicts with the fields"
         raise CallError(f"{msg} {', '.join(FIELDS)}, or serialized tf.train.Examples")
     refuse_unknown_fields(values)
     return {name: value for name, value in values.items() if value is not None}

@@ -39,14 +39,14 @@ def rows(photos: list[str], num: int) -> Any:
 
 def shardkit(photos: list[str], output: str, num: int, stored: Any) -> None:
     """Write a balanced dataset with a manifest."""
-    from shardkit import pipelines
+    from shardkit.beam import Example, WriteDataset
 
     with beam.Pipeline(RUNNER) as pipeline:
         _ = (
             pipeline
             | rows(photos, num)
-            | beam.MapTuple(lambda key, label, image: pipelines.Example(key, image, label=label))
-            | pipelines.WriteDataset(output, stored=stored)
+            | beam.MapTuple(lambda key, label, image: Example(key, image, label=label))
+            | WriteDataset(output, stored=stored)
         )
 
 

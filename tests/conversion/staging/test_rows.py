@@ -80,7 +80,7 @@ def test_a_bad_value_rejects_its_row(changed, reason, key, stager):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (7, "an element is int; rows are pipelines.Example, NamedTuples, beam.Row or dicts"),
+        (7, "an element is int; rows are Example, NamedTuples, beam.Row or dicts"),
         (("a.png", IMAGE), "an element is tuple"),
         ({"image": IMAGE}, "the rows have no field 'key'"),
         (GOOD | {"lable": "cat"}, "the rows have a field 'lable'; did you mean 'label'?"),

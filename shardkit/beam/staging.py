@@ -1,0 +1,94 @@
+"""The first steps of `WriteDataset`: stage the images of each bundle, and gather the names of what was written."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.metrics import Metrics
+from apache_beam.transforms.window import GlobalWindow
+from apache_beam.utils.shared import Shared
+from apache_beam.utils.windowed_value import WindowedValue
+
+from shardkit.beam.counters import NAMESPACE
+from shardkit.beam.elements import Reject
+from shardkit.conversion.staging.staged_before import StagedBefore
+from shardkit.conversion.staging.staged_part import StagingOptions, begin_staging
+from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.storage import open_folder, os_errors_as
+
+REJECTS = "rejects"  # tag of an output
+
+
+class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Rows to the names of parts of the inventory."""
+
+    def __init__(self, output_url: str, options: StagingOptions, *, resumes: bool) -> None:
+        self._output_url, self._options, self._resumes = output_url, options, resumes
+        self._shared = Shared()
+        self._images = Metrics.counter(NAMESPACE, "images_checked")
+        self._bytes = Metrics.counter(NAMESPACE, "image_bytes_stored")
+
+    def setup(self) -> None:
+        """Open the output, and read what an earlier run left there."""
+        self._output = open_folder(self._output_url)
+        with os_errors_as("write into the output", self._output_url):
+            begin_staging(self._output)
+            self._before = self._shared.acquire(self._find_staged) if self._resumes else None
+
+    def _find_staged(self) -> StagedBefore:
+        return StagedBefore(self._output, self._options.folder, OF_IMAGE)
+
+    def start_bundle(self) -> None:
+        """Begin with no rows."""
+        self._stager = Stager(self._output, self._options, self._before)
+
+    def process(self, row: Any) -> Iterator[Any]:
+        """Stage a row; yield what is rejected, and the name of a part that is full."""
+        num_bytes = self._stager.num_bytes
+        yield from tagged_rejects(self._stager.add(row))
+        self._images.inc()
+        self._bytes.inc(self._stager.num_bytes - num_bytes)
+        if self._stager.is_full:
+            yield from self._flushed()
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """Write the rest."""
+        window = GlobalWindow()
+        for reject in tagged_rejects(self._stager.finish()):
+            value = WindowedValue(reject.value, window.max_timestamp(), [window])
+            yield beam.pvalue.TaggedOutput(REJECTS, value)
+        for part in self._flushed():
+            yield WindowedValue(part, window.max_timestamp(), [window])
+
+    def _flushed(self) -> list[tuple[str, ...]]:
+        part = self._stager.flush()
+        # A plain tuple, which every engine encodes.
+        return [] if part is None else [tuple(part)]
+
+
+class GatherParts(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
+    """Names of parts to one set."""
+
+    def create_accumulator(self) -> set[tuple[str, ...]]:
+        """Return an empty set."""
+        return set()
+
+    def add_input(self, found: set[tuple[str, ...]], part: tuple[str, ...]) -> set[tuple[str, ...]]:
+        """Add a part."""
+        found.add(part)
+        return found
+
+    def merge_accumulators(self, several: Iterable[set[tuple[str, ...]]]) -> set[tuple[str, ...]]:
+        """Return the parts of several sets."""
+        return set().union(*several)
+
+    def extract_output(self, found: set[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """Return the parts in their order."""
+        return sorted(found)
+
+
+def tagged_rejects(rejects: Iterable[Reject]) -> Iterator[Any]:
+    """Yield rejects under their tag, and count them by reason."""
+    for reject in rejects:
+        Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
+        yield beam.pvalue.TaggedOutput(REJECTS, reject)

@@ -1,0 +1,250 @@
+"""Write a PCollection of images as a dataset."""
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.transforms.error_handling import ErrorHandler
+from apache_beam.transforms.window import GlobalWindows
+from apache_beam.typehints.row_type import RowTypeConstraint
+
+from shardkit.beam.counters import count_in_beam
+from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
+from shardkit.beam.staging import REJECTS, GatherParts, StageImages, tagged_rejects
+from shardkit.conversion.arguments import read_arguments
+from shardkit.conversion.option_values import location, option_values
+from shardkit.conversion.staging.rows import refuse_unknown_fields
+from shardkit.conversion.staging.staged_before import has_staged_images
+from shardkit.conversion.staging.staged_conversion import StagedConversion
+from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
+from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+from shardkit.conversion.writing.steps import PlannedShard
+from shardkit.dataset.foreign.inferring import LayoutOverrides
+from shardkit.dataset.manifest.pinning import refuse_pinned
+from shardkit.errors import CallError
+from shardkit.extras import require_extra
+from shardkit.options.groups import Shards, Splits, Stored, TFRecord
+from shardkit.options.values import AUTO_SCALE, Dedupe
+from shardkit.options.words import named
+from shardkit.storage import open_folder, os_errors_as
+
+_SHARDS = "shards"  # tag of an output
+
+
+@dataclass
+class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+    """Images with labels to a dataset of balanced shards: a `WrittenDataset`.
+
+    A row is a `Example`; a NamedTuple, beam.Row, dataclass or dict with some of its fields; or the bytes of a
+    tf.train.Example, whose features are found as `convert` finds those of TFRecord files. The same set of rows gives
+    the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any bundles, and
+    after retries.
+
+    Image bytes stay where they are read: each bundle checks its images, brings them into the form in which they are
+    stored, and appends them to files below the output. Only rows without images go on, to one plan, and the writers of
+    the shards read the files. So a group of any size is no trouble. A run that failed is continued by running the
+    pipeline again; images that were staged are not decoded again, finished shards are not written again.
+
+    Equal rows of one key are one example; different ones are refused. With `with_error_handler`, what is rejected also
+    goes to a handler. If more is rejected than `max_rejected` allows, nothing is published, and the pipeline fails.
+
+    Attributes:
+        output: A new or empty folder; local, ``s3://`` or ``gs://``. All workers must reach it.
+        splits: How examples are divided into splits. A `Splits`, or its first value. None keeps the rows' own.
+        shards: Number and size of the shards. A `Shards`, or its first value.
+        stored: How images are stored. A `Stored`.
+        tfrecord: Which features of serialized Examples are what. A `TFRecord`.
+        dedupe: Treatment of exact duplicates; see `shardkit.convert`, like the following.
+        seed: Seed for splits and for the assignment to shards.
+        classes: Class names in label order; None to sort the names found.
+        unlabelled: Whether the images have no labels.
+        name: Name of the dataset.
+        accept: Codes of findings that stop the conversion otherwise.
+        max_file_size: Size above which an image is rejected.
+        max_rejected: Maximum number or share of rejected images.
+        overwrite: Whether a different dataset in the output may be replaced.
+    """
+
+    output: str | os.PathLike[str]
+    _: KW_ONLY
+    splits: Splits | Mapping[str, float] | Sequence[float] | str | None = None
+    shards: Shards | int | Mapping[str, int] | str | None = None
+    stored: Stored | None = None
+    tfrecord: TFRecord | None = None
+    dedupe: Dedupe | None = None
+    seed: int | None = None
+    classes: Sequence[str] | None = None
+    unlabelled: bool = False
+    name: str | None = None
+    accept: Sequence[str] = ()
+    max_file_size: int | str | None = None
+    max_rejected: float | str | None = None
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            CallError: One is wrong, or two do not go together.
+            MissingExtraError: The packages of the extra ``convert`` are not installed.
+        """
+        require_extra("convert", "WriteDataset")
+        self._error_handler: ErrorHandler | None = None
+        url = location("output", self.output)
+        refuse_pinned("output", url)
+        # Workers may have other working directories.
+        self._output_url = url if "://" in url else os.path.abspath(os.path.expanduser(url))
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "output"}
+        read = read_arguments("convert", given)
+        self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
+        source, self._options = option_values(read)
+        if self._options.has_open_scale:
+            msg = f"{named('bit_depth', AUTO_SCALE)} needs all images, and WriteDataset stores each before it plans"
+            raise CallError(f"{msg}; give the range, such as {named('bit_depth', 'scale=0:4095')}")
+        self._staging = StagingOptions(
+            self._options.stored_form(),
+            self._options.max_file_bytes,
+            is_unlabelled=self.unlabelled,
+            features=LayoutOverrides(
+                source.image_feature,
+                source.label_feature,
+                classes=source.classes,
+                unlabelled=self.unlabelled,
+            ),
+            thumbnails=self._options.dedupe == "drop",
+        )
+
+    def with_error_handler(self, error_handler: ErrorHandler | None) -> "WriteDataset":
+        """Send what is rejected to a handler, too, as `Reject`s.
+
+        Args:
+            error_handler: The handler; None for none.
+        """
+        self._error_handler = error_handler
+        return self
+
+    def expand(self, rows: Any) -> Any:  # of another type than a PCollection, Beam warns
+        """See PTransform.
+
+        Raises:
+            CallError: The rows are unbounded or have an unknown field, or the output holds files of others.
+            MachineError: The output cannot be reached.
+        """
+        _refuse_unbounded(rows)
+        _refuse_other_rows(rows.element_type)
+        output = open_folder(self._output_url)
+        with os_errors_as("write into the output", output.url):
+            outputs.refuse_foreign(output)
+            resumes = has_staged_images(output)
+        job = StagedConversion(
+            self._output_url, self._options, self._limit, self.overwrite, token=secrets.token_hex(16)
+        )
+        stage = StageImages(self._output_url, self._staging, resumes=resumes)
+        staged = (
+            rows
+            | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
+            | "StageImages" >> beam.ParDo(stage).with_outputs(REJECTS, main="parts")  # StagedPart
+        )
+        parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(GatherParts())  # [part]
+        merged = (
+            parts
+            | "FindManyParts" >> beam.FlatMap(_runs, job)  # [name of a part]
+            | "SpreadParts" >> beam.Reshuffle()  # [name of a part]
+            | "MergeParts" >> beam.Map(job.merge)  # None
+            | "CountMerged" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
+        )
+        planned = parts | "PlanShards" >> beam.ParDo(_plan, job, beam.pvalue.AsSingleton(merged)).with_outputs(
+            REJECTS, main="shards"
+        )  # (PlannedShard, run)
+        written = (
+            planned["shards"]
+            | "SpreadShards" >> beam.Reshuffle()  # (PlannedShard, run)
+            | "WriteShards" >> beam.ParDo(_WriteShard(job))  # True
+            | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
+        )
+        after = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
+        published = parts | "Publish" >> beam.ParDo(_publish, job, after).with_outputs(
+            _SHARDS, REJECTS, main="manifest"
+        )  # PublishedDataset
+        rejects = (
+            (staged[REJECTS], planned[REJECTS], published[REJECTS])
+            | "CollectRejects" >> beam.Flatten()
+            | "TypeRejects" >> beam.Map(_same).with_output_types(Reject)
+        )
+        if self._error_handler is not None:
+            self._error_handler.add_error_pcollection(rejects)
+        return WrittenDataset(
+            manifest=published["manifest"] | "TypeManifest" >> beam.Map(_same).with_output_types(PublishedDataset),
+            shards=published[_SHARDS] | "TypeShards" >> beam.Map(_same).with_output_types(WrittenShard),
+            rejects=rejects,
+        )
+
+
+def _refuse_unbounded(rows: Any) -> None:
+    if not rows.is_bounded:
+        msg = (
+            "WriteDataset writes a dataset once, when all rows are there, and this PCollection is unbounded; write the "
+            "images of each window to a folder, such as by beam.io.fileio.WriteToFiles, and add each folder with "
+            "shardkit.append(DATASET, FOLDER)"
+        )
+        raise CallError(msg)
+
+
+def _refuse_other_rows(element_type: Any) -> None:
+    """Refuse rows of a schema with unknown fields when the pipeline is made."""
+    is_row = isinstance(element_type, RowTypeConstraint)
+    schema = element_type if is_row else RowTypeConstraint.from_user_type(element_type)
+    if schema is not None:
+        refuse_unknown_fields(name for name, _ in schema._fields)
+
+
+def _same(one: Any) -> Any:
+    """Return the element: Beam takes types of tagged outputs from a step of their own."""
+    return one
+
+
+def _runs(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[list[str]]:
+    return job.runs([StagedPart(*one) for one in gathered])
+
+
+def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_merged: int) -> Iterator[Any]:
+    """Yield the shards to write, and what planning rejected, once many parts of the inventory are merged."""
+    del num_merged
+    staged = [StagedPart(*one) for one in gathered]
+    shards, rejects = job.plan(staged)
+    yield from tagged_rejects(rejects)
+    run = job.run_of(staged)
+    for shard in shards:
+        yield shard, run
+
+
+class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Writes a shard."""
+
+    def __init__(self, job: StagedConversion) -> None:
+        self._job = job
+
+    def setup(self) -> None:
+        """Count in this step."""
+        count_in_beam()
+
+    def process(self, planned: tuple[PlannedShard, str]) -> Iterator[bool]:
+        """Write a shard, unless it is finished."""
+        self._job.write(*planned)
+        yield True
+
+
+def _publish(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_written: int) -> Iterator[Any]:
+    """Yield the dataset once its shards are written, the shards, and what their writers rejected."""
+    del num_written
+    manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered]))
+    for reject in rejects:  # their writers have counted them
+        yield beam.pvalue.TaggedOutput(REJECTS, reject)
+    for split, shard in manifest.shards():
+        found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
+        yield beam.pvalue.TaggedOutput(_SHARDS, found)
+    yield PublishedDataset.of(manifest)

@@ -1,0 +1,247 @@
+"""What passes through Beam: names, paths and rows of an inventory's batch; never an image, never a plan."""
+
+import itertools
+import json
+import threading
+from collections import Counter
+from typing import Any
+
+import apache_beam as beam
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
+from apache_beam.testing.util import assert_that
+
+from shardkit import images
+from shardkit.beam.executor import ForEach
+from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.conversion.planning import plan_file
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.plan import make_plan
+from shardkit.conversion.writing import shard as writing
+from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
+from shardkit.conversion.writing.output.shard_summaries import FinishedShard
+from shardkit.conversion.writing.shard import WriteJob, WriteOptions
+from shardkit.dataset.manifest import read_manifest
+from shardkit.errors import DataError
+from shardkit.images import StoredForm
+from shardkit.naming import ShardName
+from shardkit.parallel.driver_view import DriverView
+from shardkit.parallel.for_each import Guard, guarded
+from shardkit.parallel.run_file import RunToken
+from shardkit.parallel.run_token import Run
+from shardkit.sources.opening import open_source
+from shardkit.storage import open_folder
+from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
+from shardkit.verification.dataset import CheckJob
+from shardkit.verification.examples import ExampleSpec
+
+from ..cli.calling import IN_PROCESS_RUNNER, call
+
+IMAGE_SIDE = 80  # pixels: noise of that size takes 15 kB
+NUM_IMAGES = 40
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """Two classes of pictures that are large against their names."""
+    files = {
+        f"{'ab'[i % 2]}/{i:03d}.jpg": picture(i, width=IMAGE_SIDE, height=IMAGE_SIDE, kind="JPEG")
+        for i in range(NUM_IMAGES)
+    }
+    return write_tree(tmp_path_factory.mktemp("photographs"), files)
+
+
+@pytest.fixture
+def shuffled(monkeypatch):
+    """Encoded bytes of everything that was grouped while the test runs: all that a cluster would send and store."""
+    append, sizes = GroupingBuffer.append, []
+
+    def noting(self, elements_data):
+        sizes.append(len(elements_data))
+        append(self, elements_data)
+
+    monkeypatch.setattr(GroupingBuffer, "append", noting)
+    return sizes
+
+
+@pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])
+def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shuffled, tmp_path):
+    num_bytes = sum(path.stat().st_size for path in photographs.rglob("*.jpg"))
+    result = call("convert", photographs, tmp_path / "out", "--shards", "4", "--check", check, IN_PROCESS_RUNNER)
+    assert result.exit_code == 0, result.output
+    assert len(shuffled) >= 3, "parts, names and shards pass by"
+    assert 0 < sum(shuffled) < num_bytes / 10
+
+
+def test_no_image_bytes_cross_a_shuffle_while_verifying(photographs, shuffled, tmp_path):
+    assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0
+    shuffled.clear()
+    assert call("verify", tmp_path / "out", "--deep", IN_PROCESS_RUNNER).exit_code == 0
+    assert 0 < sum(shuffled) < 4000
+
+
+def graph_bytes(pcoll):
+    """Size of the graph that a runner is sent."""
+    return len(pcoll.pipeline.to_runner_api().SerializeToString())
+
+
+def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
+    sizes = []
+    for num_examples in (10, 5000):
+        inventory = inventory_table([f"class-{i % 3}" for i in range(num_examples)])
+        plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions(shards=2))
+        output = open_folder(str(tmp_path / "out"))
+        output.create()
+        plan_file.write_plan(output, plan)
+        tasks = beam.Pipeline(FnApiRunner()) | beam.Create(plan_file.shard_tasks(plan), reshuffle=False)
+        work = WriteJob(output, write_options(plan)).write
+        sizes.append(graph_bytes(tasks | ForEach(guarded(work, Guard(output, RunToken("x", plan.digest))))))
+    assert abs(sizes[1] - sizes[0]) < 100
+    assert sizes[1] < 30_000
+
+
+def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_path):
+    sizes = []
+    for num_files in (2, 500):
+        files = {f"{'a' if i else 'b'}/{i}.png": b"" for i in range(num_files)}
+        root = write_tree(tmp_path / str(num_files).zfill(3), files)
+        source = open_source(str(root))
+        parts = beam.Pipeline(FnApiRunner()) | beam.Create(part_groups(source), reshuffle=False)
+        guard = Guard(open_folder(str(tmp_path)), RunToken("x"))
+        sizes.append(graph_bytes(parts | ForEach(guarded(InventoryJob.of(source, "decode").work, guard))))
+    assert abs(sizes[1] - sizes[0]) < 100
+    assert sizes[1] < 60_000
+
+
+def num_reshuffles(pcoll):
+    transforms = pcoll.pipeline.to_runner_api().components.transforms.values()
+    return sum(one.spec.urn == "beam:transform:reshuffle:v1" for one in transforms)
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_parts_batches_and_shards_are_rebalanced(check, tmp_path):
+    # Grouping hashes the keys: 4 workers got 2, 8, 4 and 2 of 16 shards. See tests/engines for what they get.
+    source, folder = (
+        open_source(str(write_tree(tmp_path, {"a/1.png": b"", "b/2.png": b""}))),
+        open_folder(str(tmp_path)),
+    )
+    guard = Guard(folder, RunToken("x"), DriverView.of([folder]))
+
+    def made(transform):
+        created = beam.Pipeline(FnApiRunner()) | beam.Create([0], reshuffle=False).with_output_types(Any)
+        return created | transform
+
+    assert num_reshuffles(made(ForEach(guarded(InventoryJob.of(source, check).work, guard)))) == 2
+    assert num_reshuffles(made(ForEach(print))) == 1
+
+
+def test_the_graph_of_writing_a_hundred_thousand_shards_fits_every_engine(tmp_path):
+    # Measured: 0.45 MB; of each shard its name and a number, whatever the number of images.
+    folder, num_shards = open_folder(str(tmp_path)), 2_000
+    tasks = [plan_file.ShardTask(ShardName("train", i, num_shards), i) for i in range(num_shards)]
+    work = WriteJob(folder, WriteOptions(("a",), StoredForm())).write
+    guard = Guard(folder, RunToken("x", "y"), DriverView.of([folder]))
+    created = beam.Pipeline(FnApiRunner()) | beam.Create(tasks, reshuffle=False)
+    assert graph_bytes(created | ForEach(guarded(work, guard))) < 30_000 + 8 * num_shards
+
+
+def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
+    manifest = read_manifest(str(dataset))
+    shards = list(enumerate(shard for _, shard in manifest.shards()))
+    folder = open_folder(str(tmp_path))
+    job = CheckJob(folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
+    check = guarded(job.check, Guard(folder, RunToken("x"), DriverView.of([folder])))
+    created = beam.Pipeline(FnApiRunner()) | beam.Create(shards, reshuffle=False)
+    assert graph_bytes(created | ForEach(check)) < 30_000
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_work_is_shared_out_over_the_threads(workers, monkeypatch, tmp_path):
+    check, threads, all_here = images.check_fully, set(), threading.Barrier(workers)
+
+    def checking(data):
+        if threading.get_ident() not in threads:
+            threads.add(threading.get_ident())
+            # Passes only when so many threads are in here at once.
+            all_here.wait(timeout=30)
+        return check(data)
+
+    monkeypatch.setattr(images, "check_fully", checking)
+    # In one folder, which one thread lists.
+    write_tree(tmp_path / "source", {f"a/{i}.png": picture(i) for i in range(DECODE_BATCH_ROWS * workers)})
+    options = ["--workers", workers, "--layout", "class-folders"]
+    result = call("convert", tmp_path / "source", tmp_path / "out", *options)
+    assert result.exit_code == 0, result.output
+    assert len(threads) == workers
+
+
+def _are_three_times_the_same(rows):
+    assert sorted(Counter(rows).values()) == [3, 3]
+
+
+def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
+    # Runners run an element twice after a failure, and twice at once when a worker is slow.
+    source, output = open_source(str(photographs)), open_folder(str(tmp_path / "out"))
+    plan = plan_without_beam(source, ConvertOptions(shards=2))
+    output.create()
+    plan_file.write_plan(output, plan)
+    tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
+    with beam.Pipeline(FnApiRunner()) as pipeline:
+        created = pipeline | beam.Create(tasks, reshuffle=False)
+        work = WriteJob(source.folder, write_options(plan)).write
+        written = created | ForEach(guarded(work, Guard(output, run)))
+        rows = written | beam.Map(FinishedShard.as_row)
+        assert_that(rows, _are_three_times_the_same)
+    assert sorted(entry.name for entry in output.scan()) == sorted(
+        [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]
+    )
+    assert call("convert", photographs, tmp_path / "anew", "--shards", "2").exit_code == 0
+    for task in tasks[:2]:
+        assert output.read(task.name.records) == (tmp_path / "anew" / task.name.records).read_bytes()
+
+
+def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path, monkeypatch):
+    monkeypatch.setattr(plan_file, "SHARDS_PER_FILE", 3)
+    output = open_folder(str(tmp_path / "out"))
+    plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
+    output.create()
+    plan_file.write_plan(output, plan)
+    paths = sorted((tmp_path / "out" / plan_file.FOLDER).iterdir())
+    groups = [[file.row_group(i).num_rows for i in range(file.num_row_groups)] for file in map(pq.read_metadata, paths)]
+    assert [len(counts) for counts in groups] == [3, 3, 1]
+    assert [count for counts in groups for count in counts] == plan.splits[0].shard_counts
+
+
+def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkeypatch, tmp_path):
+    def failing(*_):
+        message = "photograph.jpg: is a drawing"
+        raise DataError(message)
+
+    monkeypatch.setattr(writing, "read_image", failing)
+    result = call("convert", photographs, tmp_path / "out", "--shards", "4")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[1:] == ["Error: photograph.jpg: is a drawing (4 shards failed in all)"]
+    reports = [json.loads(path.read_text()) for path in (tmp_path / "out" / ".shardkit" / "shards").iterdir()]
+    assert [report["exit_code"] for report in reports] == [1] * 4
+    monkeypatch.undo()
+    assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0, "nothing of it is kept"
+    assert pa.__version__ in (tmp_path / "out" / "manifest.json").read_text()
+
+
+def test_shards_that_were_finished_before_an_error_are_not_written_again(photographs, monkeypatch, tmp_path):
+    read, calls = writing.read_image, itertools.count()
+
+    def failing(*given):
+        if next(calls) >= 25:  # in the third of four shards of 10 images
+            message = "photograph.jpg: is a drawing"
+            raise DataError(message)
+        return read(*given)
+
+    words = ["convert", photographs, tmp_path / "out", "--shards", "4", "--workers", "1"]
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, "read_image", failing)
+        assert call(*words).exit_code == 1
+    assert "resuming: 2 of 4 shards are already finished" in call(*words).stderr

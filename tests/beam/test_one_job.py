@@ -1,0 +1,190 @@
+"""A conversion on an engine is one job; whatever ends it reaches the user as it does without an engine."""
+
+import os
+import re
+
+import pytest
+
+from shardkit.beam import executor
+from shardkit.conversion.inventory import merged_parts
+from shardkit.conversion.writing import inventory_merge, planning_limit, publishing, steps
+from shardkit.errors import MachineError
+from shardkit.host import Host
+from shardkit.testing import digests_of, picture, write_class_folders
+
+from ..cli.calling import IN_PROCESS_RUNNER, call, convert
+from .crashing import nothing_left
+
+CLOCK = re.compile(r"[\d,.]+ (s|images/s|\w+/s)\b|^(listing|checking|planning|writing): .*\n", re.MULTILINE)
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """The jobs that run during the test."""
+    run, found = executor.run_with_progress, []
+
+    def noting(*given):
+        found.append(given)
+        run(*given)
+
+    monkeypatch.setattr(executor, "run_with_progress", noting)
+    return found
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """A class has one image, and another one is bad: findings and rejects."""
+    root = write_class_folders(tmp_path_factory.mktemp("photographs"), {"ant": 9, "bee": 1, "cat": 9})
+    (root / "cat" / "003.png").write_bytes(b"no picture")
+    return root
+
+
+def said(result):
+    """Everything that is printed, without what depends on the clock, and without the runner in commands."""
+    timeless = CLOCK.sub("", result.output)
+    return timeless.replace(f" {IN_PROCESS_RUNNER}", ""), result.exit_code
+
+
+def both(command, tmp_path, *words):
+    """The same command with threads and with a runner, into `threads` and `engine`, which are named alike."""
+    results = [
+        call(command, *(str(word).replace("OUT", str(tmp_path / name / "out")) for word in words), *more)
+        for name, more in (("threads", []), ("engine", [IN_PROCESS_RUNNER]))
+    ]
+    return [tuple(str(one).replace(f"/{name}/", "/") for one in said(result)) for name, result in
+            zip(("threads", "engine"), results, strict=True)]  # fmt: skip
+
+
+def test_it_writes_and_says_the_same_as_threads_and_is_one_job(photographs, jobs, tmp_path):
+    words = (photographs, "OUT", "--max-rejected", "1", "--splits", "train=0.5,test=0.5", "--shards", "3")
+    threads, engine = both("convert", tmp_path, *words)
+    assert engine == threads
+    assert len(jobs) == 1
+    assert digests_of(tmp_path / "engine" / "out") == digests_of(tmp_path / "threads" / "out")
+    (again, on_engine), log = both("convert", tmp_path, *words), (tmp_path / "engine" / "out" / "run-log.jsonl")
+    assert "nothing to do" in again[0]
+    assert on_engine == again
+    assert re.findall(r'"event": "(\w+)"', log.read_text())[:4] == [*("inventory", "plan", "write", "publish")]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        pytest.param(["--max-rejected", "0"], 1, marks=pytest.mark.slow),  # found when it plans
+        (["--max-rejected", "0", "--check", "header"], 1),  # found when it publishes
+        (["--group-by", "patient([0-9])", "--check", "header"], 2),  # found when it plans, with a change of the call
+    ],
+    ids=["planning", "publishing", "options"],
+)
+def test_what_refuses_it_is_the_same_sentence_with_the_same_exit_code(words, code, photographs, tmp_path):
+    threads, engine = both("convert", tmp_path, photographs, "OUT", *words)
+    assert threads[1] == str(code)
+    assert engine == threads
+    assert not (tmp_path / "engine" / "out" / "manifest.json").exists()
+
+
+@pytest.fixture
+def merges(monkeypatch):
+    """Workers merge more than two parts, into files of ten rows; whenever parts are read, their names."""
+    read, found = merged_parts.read_parts, []
+
+    def noting(output, names):
+        found.append(list(names))
+        return read(output, names)
+
+    monkeypatch.setattr(inventory_merge, "MERGED_ABOVE", 2)
+    monkeypatch.setattr(merged_parts, "MERGED_ROWS", 10)
+    monkeypatch.setattr(merged_parts, "read_parts", noting)
+    return found
+
+
+@pytest.mark.slow  # of rows: test_write_dataset
+def test_the_workers_merge_many_parts_once_and_the_dataset_is_the_same(merges, tmp_path):
+    root = write_class_folders(tmp_path / "source", {"ant": 9, "bee": 1, "cat": 9})
+    image, good = root / "cat" / "003.png", picture(28)
+    image.write_bytes(bytes(len(good)))
+    time_ns = image.stat().st_mtime_ns
+    words, strictly = (root, tmp_path / "out", IN_PROCESS_RUNNER, "--shards", "3"), ("--max-rejected", "0")
+    merged = tmp_path / "out" / merged_parts.MERGED
+    for _ in range(2):
+        convert(*words, *strictly, exit_code=1)
+        assert len(merges) == len(list(merged.iterdir())) == 2  # the second run finds both files
+    image.write_bytes(good)
+    os.utime(image, ns=(time_ns, time_ns))
+    convert(*words)
+    assert len(merges) == 4  # a part was written again, and so all files
+    merges.clear()
+    convert(root, tmp_path / "threads", "--shards", "3")
+    assert len(merges) == 1  # threads read all parts, once
+    merges.clear()
+    assert call("plan", root, IN_PROCESS_RUNNER, "--shards", "3").exit_code == 0
+    assert len(merges) == 2  # the workers read the parts of the two merged files
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
+
+
+def test_an_append_that_has_nothing_to_add_says_so(photographs, tmp_path):
+    for name in ("threads", "engine"):
+        assert call("convert", photographs, tmp_path / name / "out", "--max-rejected", "1").exit_code == 0
+    threads, engine = both("append", tmp_path, "OUT", photographs, "--max-rejected", "1")
+    assert threads[1] == "0"
+    assert engine == threads
+
+
+@pytest.mark.parametrize("runner", [[], [IN_PROCESS_RUNNER]], ids=["threads", "engine"])
+def test_publishing_reads_no_index_that_this_plans_writers_have_summarised(runner, tmp_path, monkeypatch):
+    root, out = write_class_folders(tmp_path / "source", {"ant": 9, "cat": 9}), tmp_path / "out"
+    words = (root, out, "--shards", "3", *runner)
+    parsed, check = [], publishing.parse_index
+    monkeypatch.setattr(publishing, "parse_index", lambda *given, **named: parsed.append(0) or check(*given, **named))
+
+    def failing(*_):
+        raise MachineError("the network failed")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(steps, "publish", failing)
+        convert(*words, exit_code=3)
+    (out / "train-00001-of-00003.index.parquet").unlink()
+    path = out / "train-00002-of-00003.tfrecord"
+    path.write_bytes(path.read_bytes()[:-1])
+    convert(*words)  # writes both again
+    assert not parsed
+    convert(root, tmp_path / "unbroken", "--shards", "3")
+    assert digests_of(out) == digests_of(tmp_path / "unbroken")
+
+
+def test_more_images_than_the_memory_of_the_host_holds_are_refused_and_the_next_run_goes_on(
+    photographs, tmp_path, monkeypatch
+):
+    words = (photographs, tmp_path / "out", "--max-rejected", "1")
+    planning, identical = "planning 19 images takes 3.7 KiB of memory", ("--dedupe", "identical")
+    with monkeypatch.context() as small:
+        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 125 - 1))
+        said = convert(*words, exit_code=3)
+        assert f"{planning} and this host has 2.3 KiB: run the same command where one host has more, or convert" in said
+        assert "planning 19 images takes 2.3 KiB" in convert(*words, *identical, exit_code=3)
+        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 125))
+        for runner in ((), (IN_PROCESS_RUNNER,)):
+            assert "or add --dedupe identical, which takes 2.3 KiB" in convert(*words, *runner, exit_code=3)
+        convert(*words, *identical)
+        small.setattr(planning_limit, "this_host", lambda: Host(2, 19 * 198))
+        convert(*words, "--overwrite")
+
+
+def test_a_job_that_the_engine_has_forgotten_is_looked_for_in_the_output(photographs, tmp_path, monkeypatch):
+    words = ("convert", photographs, tmp_path / "out", "--max-rejected", "1", IN_PROCESS_RUNNER)
+    run = executor.run_with_progress
+
+    def forgetting(*given):
+        if runs:
+            run(*given)
+        raise MachineError("the runner failed: FlinkJobNotFoundException")
+
+    monkeypatch.setattr(executor, "run_with_progress", forgetting)
+    runs = False
+    lost = call(*words)
+    assert (lost.exit_code, "FlinkJobNotFoundException" in lost.stderr) == (3, True)
+    runs = True
+    assert call(*words).exit_code == 0
+    assert nothing_left(tmp_path / "out")
+    convert(photographs, tmp_path / "threads", "--max-rejected", "1")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
