@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-HASH_BYTES = 16
 MIN_SIDE = 64  # pixels; smaller images are icons and digits, which look alike by nature
 # Differences of grey levels among the cells; below it, noise decides the bits.
 _MIN_CONTRAST = 12

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SIDE = 32
-THUMBNAIL_BYTES = SIDE * SIDE
 # A JPEG is decoded to sides of at least so many pixels. With fewer, cells depend on where libjpeg's pixels begin.
 _DECODED_SIDE = 4 * SIDE
 # The greatest difference of a cell between copies, in standard deviations of the cells. Copies of photographs and pages

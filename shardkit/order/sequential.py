@@ -5,10 +5,8 @@ The others repeat the last example with weight 0. The padding repeats the last e
 record of the last was read for the same batch: padding then opens no other shard, and cannot fail where the data did
 not.
 
-Without padding the last global batch is shorter, see `short_ranges`.
+Without padding the last global batch is shorter, see `short_ids`.
 """
-
-import itertools
 
 import numpy as np
 import numpy.typing as npt
@@ -39,30 +37,14 @@ def padded_ids(
     return np.minimum(positions, num_examples - 1), (positions < num_examples).astype(np.float32)
 
 
-def short_ranges(step: int, *, num_examples: int, global_batch_size: int, num_replicas: int) -> list[range]:
-    """Return the positions of each replica at a step of a pass without padding.
-
-    All steps but the last are those of the padded pass. The examples of the last one are divided among the replicas in
-    order, in parts that differ by at most one.
-
-    Args:
-        step: From 0 to ceil(N / G) - 1.
-        num_examples: N, 1 or more.
-        global_batch_size: G, a multiple of num_replicas.
-        num_replicas: Number of replicas.
-    """
-    first = step * global_batch_size
-    count = min(global_batch_size, num_examples - first)
-    ends = [first + count * replica // num_replicas for replica in range(num_replicas + 1)]
-    return [range(*pair) for pair in itertools.pairwise(ends)]
-
-
 def short_ids(
     positions: npt.NDArray[np.int64], *, num_examples: int, layout: BatchLayout
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Map positions of a pass without padding to example ids, and return which positions have an example.
 
-    The part of each replica starts with its examples, see `short_ranges`. The rest repeats its last one and is cut off.
+    All steps but the last are those of the padded pass. The examples of the last one are divided among the replicas in
+    order, in parts that differ by at most one. A part starts with its examples; the rest repeats its last one and is
+    cut off.
 
     Args:
         positions: int64[n], each 0 or more.

@@ -25,24 +25,6 @@ def test_each_example_has_weight_1_exactly_once_over_whole_batches(num_examples,
     assert len(ids) - num_examples < global_batch_size
 
 
-def test_without_padding_replicas_share_the_last_batch_evenly_and_in_order():
-    options = {"num_examples": 17, "global_batch_size": 10, "num_replicas": 2}
-    assert sequential.short_ranges(0, **options) == [range(5), range(5, 10)]
-    assert sequential.short_ranges(1, **options) == [range(10, 13), range(13, 17)]
-
-
-@given(st.integers(1, 300), st.integers(1, 40), st.integers(1, 8))
-def test_without_padding_each_example_comes_once_in_order(num_examples, per_replica, num_replicas):
-    size = per_replica * num_replicas
-    options = {"num_examples": num_examples, "global_batch_size": size, "num_replicas": num_replicas}
-    steps = [sequential.short_ranges(step, **options) for step in range(steps_per_epoch(num_examples, size))]
-    assert [position for parts in steps for part in parts for position in part] == list(range(num_examples))
-    for parts in steps:
-        counts = [len(part) for part in parts]
-        assert max(counts) <= per_replica
-        assert max(counts) - min(counts) <= 1
-
-
 @pytest.mark.parametrize(
     ("position", "num_examples", "says"),
     [(0, 0, "cannot order 0 examples; there must be at least 1"), (-1, 5, "position -1 is negative")],
@@ -59,12 +41,15 @@ def test_numbers_out_of_range_are_refused_in_a_sentence(position, num_examples, 
 def test_the_parts_of_the_last_batch_begin_with_their_examples(num_examples, per_replica, replicas):
     layout = BatchLayout(per_replica * replicas, replicas_per_worker=replicas)
     size = layout.global_batch_size
+    read: list[int] = []
     for step in range(steps_per_epoch(num_examples, size)):
         positions = np.arange(step * size, (step + 1) * size)
         ids, is_example = sequential.short_ids(positions, num_examples=num_examples, layout=layout)
-        parts = sequential.short_ranges(step, num_examples=num_examples, global_batch_size=size, num_replicas=replicas)
-        for replica, part in enumerate(parts):
+        read += ids[is_example].tolist()
+        counts = is_example.reshape(replicas, per_replica).sum(axis=1)
+        assert counts.max() - counts.min() <= 1
+        for replica, count in enumerate(counts):
             rows = slice(replica * per_replica, (replica + 1) * per_replica)
-            assert ids[rows][is_example[rows]].tolist() == list(part)
-            assert is_example[rows].tolist() == [True] * len(part) + [False] * (per_replica - len(part))
-            assert set(ids[rows]) == set(part)  # what is cut off reads no other record
+            assert is_example[rows].tolist() == [True] * count + [False] * (per_replica - count)
+            assert set(ids[rows]) == set(ids[rows][is_example[rows]])  # what is cut off reads no other record
+    assert read == list(range(num_examples))
