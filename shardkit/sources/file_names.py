@@ -1,6 +1,7 @@
 """Names of files: their endings, what tools leave behind, and bytes that are no text."""
 
 import os
+import posixpath
 
 _JUNK = frozenset(
     {
@@ -19,6 +20,11 @@ def ending(name: str) -> str:
     """Return the lower-case ending of a file name with its dot; '(none)' if the name has none."""
     kind = os.path.splitext(name)[1].lower()
     return encodable_path(kind) or "(none)"  # it is printed, and stored in the manifest
+
+
+def stem_of(path: str) -> str:
+    """Return the name of a file without its ending."""
+    return posixpath.splitext(posixpath.basename(path))[0]
 
 
 def encodable_path(path: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.listing import BadRecord, unicode_problem
 from shardkit.sources.walking import files_below
 from shardkit.storage import Folder
@@ -171,7 +171,7 @@ class NameIndex:
             path: The file: ``train/labels/1.xml``, ``1.jpg.json`` or ``gt_1.txt``.
             said: The path or name that the file gives; '' for none.
         """
-        stem = posixpath.splitext(posixpath.basename(path))[0]
+        stem = stem_of(path)
         by_stem = next(filter(None, map(self.find_all, (stem, *stems_of_file(stem)))), [])
         found = nearest([*by_stem, *(self.find_all(said) if said else ())], path)
         return [one for one in found if one in by_stem] or found

@@ -1,10 +1,11 @@
+import pyarrow as pa
 import pytest
 
 from shardkit.conversion.inventory.merged_listings import merge_listings
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.columns import MAX_OBJECTS
-from shardkit.sources.engine.rows import detection_schema, image_row
+from shardkit.sources.engine.rows import detection_fields, image_row
 from shardkit.sources.file_names import ending, is_ignored
 from shardkit.sources.listing import ListingRow, batched
 from shardkit.storage import Entry
@@ -65,5 +66,6 @@ def test_a_batch_of_annotated_images_ends_with_many_objects():
     entry = Entry("1.png", is_folder=False, num_bytes=1, mtime_ns=0)
     half = [None] * (MAX_OBJECTS // 2)
     rows = [image_row(str(i), None, entry, objects, (0, 0)) for i, objects in enumerate([half, half, [], [], half])]
-    assert [len(one.rows) for one in batched(detection_schema(()), rows, batch_rows=2)] == [2, 2, 1]
-    assert [len(one.rows) for one in batched(detection_schema(()), rows, batch_rows=9)] == [2, 3]
+    schema = pa.schema([*LISTING_SCHEMA, *detection_fields(())])
+    assert [len(one.rows) for one in batched(schema, rows, batch_rows=2)] == [2, 2, 1]
+    assert [len(one.rows) for one in batched(schema, rows, batch_rows=9)] == [2, 3]

@@ -10,13 +10,13 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, MISSING, NO_LABEL
-from shardkit.sources.columns import LABEL_NAMES, LINE, LISTING_SCHEMA, MAX_OBJECTS, UNMEASURED
+from shardkit.sources.columns import LABEL_NAMES, LINE, MAX_OBJECTS, UNMEASURED
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.naming_files import NamingFile
-from shardkit.sources.engine.rows import annotated_rows, detection_schema
-from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.engine.rows import annotated_rows, detection_fields
+from shardkit.sources.engine.split_words import split_of_folders
 from shardkit.sources.engine.unannotated import NamedFiles, count_others, unnamed_images, without_annotation
 from shardkit.sources.file_names import encodable_path, ending
 from shardkit.sources.formats.column_names import split_of_text
@@ -26,8 +26,6 @@ from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count
 from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import is_image
 from shardkit.storage import Entry, Folder, os_errors_as
-
-_OF_SCHEMA = len(LISTING_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class AnnotationDriver(Driver):
     def fields(self) -> tuple[pa.Field, ...]:
         """See Driver."""
         if self.attribute is None:
-            return (*list(detection_schema(self.format.object_fields))[_OF_SCHEMA:], LINE)
+            return (*detection_fields(self.format.object_fields), LINE)
         return (*([LABEL_NAMES] if self.has_several else []), LINE)
 
     @property
@@ -221,8 +219,7 @@ class AnnotationDriver(Driver):
         return row
 
     def _split_of_folders(self, key: str) -> str | None:
-        folders = key.split("/")[-2::-1] if self.splits_of_folders else ()
-        return next(filter(None, map(split_of_name, folders)), None)
+        return split_of_folders(key) if self.splits_of_folders else None
 
     @property
     def places(self) -> set[str]:

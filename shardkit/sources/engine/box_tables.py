@@ -13,10 +13,10 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION
-from shardkit.sources.columns import LINE, LISTING_SCHEMA
+from shardkit.sources.columns import LINE
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.path_rules import PathRule
-from shardkit.sources.engine.rows import detection_schema, image_row
+from shardkit.sources.engine.rows import detection_fields, image_row
 from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
@@ -30,7 +30,6 @@ from shardkit.sources.readings.values import Unnamed
 from shardkit.sources.walking import children, file_or_folder, join
 from shardkit.storage import Entry, Folder
 
-_OF_SCHEMA = len(LISTING_SCHEMA)
 _SLICE_BYTES = 128 << 20  # 128 MiB of a table: about two million boxes, which take 300 MB while they are listed
 _MAX_SLICES = 64
 _TABLES_SHOWN = 4  # that `describe` names
@@ -109,7 +108,7 @@ class BoxTableDriver(Driver):
     def fields(self) -> tuple[pa.Field, ...]:
         """See Driver."""
         flags = [pa.field(name, pa.int64()) for name, _ in self.tables[0].columns.flags]  # 1, 0, -1 for unknown
-        return (*list(detection_schema(flags))[_OF_SCHEMA:], LINE)
+        return (*detection_fields(flags), LINE)
 
     @property
     def used(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.sources.engine.images import ImagePaths
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.name_index import NameIndex, stems_of_file
@@ -69,6 +69,7 @@ class GroupFiles:
         images_alone: The images without file; if they are searched, all images.
         folders: Folders below that are not listed.
         skipped: Number of other files by ending.
+        nearest: What searches the images; None if a folder has them by the same paths.
     """
 
     pairs: list[tuple[str, Entry]] = field(default_factory=list)
@@ -77,6 +78,7 @@ class GroupFiles:
     images_alone: dict[str, Entry] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
+    nearest: "NearestImages | None" = None
 
     @property
     def num_files(self) -> int:
@@ -107,17 +109,18 @@ def scan_group(
                 files.images_alone[path] = entry
             elif path not in labels:
                 count_skipped(files.skipped, ending(entry.name))
+        files.nearest = NearestImages(folder, files.images_alone)
         return files
     by_stem: dict[str, list[tuple[str, Entry]]] = {}
     start = len(group.images) + 1 if group.images else 0
     listed = files_below(folder, group.images, left_out) if group.is_deep else _files_in(folder, group.images, files)
     for path, entry in listed:
         if ending(entry.name) in IMAGE_ENDINGS:
-            by_stem.setdefault(_without_ending(path, start, entry.name), []).append((path, entry))
+            by_stem.setdefault(posixpath.splitext(path[start:])[0], []).append((path, entry))
         elif path not in labels:
             count_skipped(files.skipped, ending(entry.name))
     start = len(group.place) + 1 if group.place else 0
-    own = {_without_ending(path, start, entry.name): path for path, entry in labels.items()}
+    own = {posixpath.splitext(path[start:])[0]: path for path in labels}
     if not group.is_deep and group.place != group.images:
         for path, entry in _files_in(tree, group.place, files):
             if path not in labels:
@@ -138,12 +141,6 @@ def scan_group(
 
 def _others(above: str, stem: str) -> Iterator[str]:
     return (join(above, name) for name in stems_of_file(stem))
-
-
-def _without_ending(path: str, start: int, name: str) -> str:
-    """Return a path from a character on without the ending of its last part."""
-    dot = name.rfind(".")
-    return path[start : len(path) - len(name) + dot] if dot > 0 else path[start:]
 
 
 def _files_in(folder: Folder, path: str, files: GroupFiles) -> Iterator[tuple[str, Entry]]:
@@ -199,7 +196,7 @@ class NearestImages:
 
     def of_name(self, path: str) -> str | None:
         """Return the image of a file if its name alone tells it; None otherwise."""
-        stem = posixpath.splitext(posixpath.basename(path))[0]
+        stem = stem_of(path)
         found = next(filter(None, map(self.names.find_all, (stem, *stems_of_file(stem)))), [])
         beside = [one for one in found if parent_of(one) == parent_of(path)]
         one_of = beside if len(found) > 1 else found

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import cast
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
@@ -108,7 +109,7 @@ class ImageFileOpening:
     def _with_images(self, kind: ImageFormat, origin: Annotation, globs: tuple[str, ...]) -> Annotation:
         """Return an origin with where the images of its files are: in one folder by the same paths, or the nearest."""
         files = scan_group(self.files_tree, self.folder, FileGroup(globs), self.images, kind.side_files)
-        nearest = NearestImages(self.folder, files.images_alone)
+        nearest = cast("NearestImages", files.nearest)
         bases: dict[str, str] = {}
         for one, glob in zip(origin.files, globs, strict=True):
             place, found = place_of(glob), Counter[str | None]()

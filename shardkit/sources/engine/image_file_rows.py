@@ -11,9 +11,9 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
-from shardkit.sources.columns import LABEL_NAMES, LISTING_SCHEMA
+from shardkit.sources.columns import LABEL_NAMES
 from shardkit.sources.engine.drivers import Complete
-from shardkit.sources.engine.rows import annotated_rows, detection_schema, rejected_image
+from shardkit.sources.engine.rows import annotated_rows, detection_fields, rejected_image
 from shardkit.sources.engine.unannotated import without_annotation
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.format import Options
@@ -23,7 +23,6 @@ from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, count
 from shardkit.sources.walking import read_label_file
 from shardkit.storage import Entry, Folder
 
-_OF_SCHEMA = len(LISTING_SCHEMA)
 _WITH_BOXES = (
     "has boxes, unlike the first files, and classes of whole images are read; remove them, or give the files with "
     "boxes apart"
@@ -56,7 +55,7 @@ class FileReader:
     def fields(self) -> tuple[pa.Field, ...]:
         """Columns of examples besides LISTING_SCHEMA."""
         if self.attribute is None:
-            return tuple(detection_schema(self.format.object_fields))[_OF_SCHEMA:]
+            return detection_fields(self.format.object_fields)
         return (LABEL_NAMES,) if self.has_several else ()
 
     def read(self, path: str, entry: Entry) -> ImageRecord:

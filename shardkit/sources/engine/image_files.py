@@ -1,6 +1,8 @@
 """Annotations with a file for each image: pairs of an image and its file, as what enumerates examples."""
 
+import os
 import posixpath
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +11,6 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
-from shardkit.sources.columns import LISTING_SCHEMA
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import SplitFact, Values
 from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, scan_group
@@ -17,9 +18,9 @@ from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists
 from shardkit.sources.engine.rows import rejected_file
-from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.engine.split_words import split_of_folders
 from shardkit.sources.engine.unannotated import unnamed_images
-from shardkit.sources.file_names import encodable_path, ending
+from shardkit.sources.file_names import encodable_path, ending, stem_of
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row
 from shardkit.sources.readings.values import Unnamed
@@ -28,10 +29,11 @@ from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, slice_bounds
 from shardkit.storage import Entry, Folder
 
-_OF_SCHEMA = len(LISTING_SCHEMA)
 _REST = -1  # index of the part of a group that has the files and images without a partner
 _GROUPS_SHOWN = 8  # that `describe` names
 _UNNAMED = "that no annotation names"
+_MAX_KEPT = 100_000  # files: some 50 MB
+_last_scan: "dict[tuple[int, tuple[int, int]], GroupFiles]" = {}  # the last one of this process, for the next slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,14 @@ class FilesPart:
     """A slice of the pairs of a group, or with index _REST what has no partner.
 
     `num_files` is the number of files that the driver counted: slices of another number would overlap or have gaps.
+    `counted_by` has the driver's process and the time.
     """
 
     group: int
     index: int
     num_slices: int
     num_files: int
+    counted_by: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +113,36 @@ class ImageFileDriver(Driver):
     def parts(self, folder: Folder) -> list[FilesPart]:
         """See Driver; slices of each group, and a part for what has no partner."""
         parts: list[FilesPart] = []
+        counted_by = os.getpid(), time.time_ns()
         for number, group in enumerate(self.groups):
             files = self._scan(folder, group)
             num = num_slices(len(files.pairs))
-            parts += [FilesPart(number, index, num, files.num_files) for index in range(_REST, num)]
+            parts += [FilesPart(number, index, num, files.num_files, counted_by) for index in range(_REST, num)]
         return parts
 
     def _scan(self, folder: Folder, group: FileGroup) -> GroupFiles:
         return scan_group(self.reader.tree, folder, group, self.images, self.reader.format.side_files)
+
+    def _scan_once(self, folder: Folder, part: FilesPart) -> GroupFiles:
+        """Return the files of a part's group, which are scanned once for all slices that a process lists in order.
+
+        A worker may not get the last slice, after which they are dropped: it keeps only a scan of few files.
+        """
+        key = part.group, part.counted_by
+        files = _last_scan.pop(key, None) or self._scan(folder, self.groups[part.group])
+        _last_scan.clear()
+        is_last = part.index == part.num_slices - 1
+        is_kept = files.num_files <= _MAX_KEPT or part.counted_by[0] == os.getpid()
+        if is_kept and not is_last and files.num_files == part.num_files:
+            _last_scan[key] = files
+        return files
 
     def rows(
         self, folder: Folder, part: FilesPart, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
         """See Driver; sorted by file."""
         group = self.groups[part.group]
-        files = self._scan(folder, group)
+        files = self._scan_once(folder, part)
         if self.by_lists is not None and group.split is None:
             complete = partial(_with_split, self.by_lists.values(folder), complete)
         refuse_other_count(self.reader.tree, group.globs[0], files.num_files, part.num_files)
@@ -135,10 +154,9 @@ class ImageFileDriver(Driver):
             if self.lists is not None and part.group == 0:
                 yield from self._lines_without_image(folder, self.lists)
             return
-        nearest = NearestImages(folder, files.images_alone) if group.images is None else None
         for path, entry in files.pairs[slice_bounds(len(files.pairs), part.index, part.num_slices)]:
-            if nearest is not None:
-                yield from self._nearest_rows(nearest, path, entry, complete, skipped)
+            if files.nearest is not None:
+                yield from self._nearest_rows(files.nearest, path, entry, complete, skipped)
             else:
                 yield from self.reader.pair_rows(group.split, files.images_of[path], path, entry, complete, skipped)
 
@@ -166,35 +184,32 @@ class ImageFileDriver(Driver):
             count_skipped(skipped, ending(path))
 
     def _split_of(self, key: str, path: str) -> str | None:
-        if not self.splits_of_folders:
-            return None
-        folders = (*key.split("/")[-2::-1], *path.split("/")[-2::-1])
-        return next(filter(None, map(split_of_name, folders)), None)
+        return split_of_folders(key, path) if self.splits_of_folders else None
 
     def _without_partner(
         self, group: FileGroup, files: GroupFiles, complete: Complete, skipped: dict[str, int]
     ) -> Iterator[ListingRow]:
         """Yield the rows of files without image, unless they name one without a file; then of the other images."""
         where = printable(group.images or "") or "its folder"
-        images = {posixpath.basename(path): path for path in files.images_alone}
+        images_alone = files.images_alone.copy()  # slices share the scan
+        images = {posixpath.basename(path): path for path in images_alone}
         listed = {} if self.lists is None else {line.text: line.value for line in self.lists.lines()}
         for path, entry in files.files_alone.items():
-            if self.lists is not None and (self._are_paths or _stem(path) not in listed):
+            if self.lists is not None and (self._are_paths or stem_of(path) not in listed):
                 continue  # the line of the list is reported, or the file is of no example
             said = posixpath.basename(self.reader.read(path, entry).image)
             if (key := images.pop(said, None)) is not None:
-                pair = [(key, files.images_alone.pop(key))]
+                pair = [(key, images_alone.pop(key))]
                 yield from self.reader.pair_rows(group.split, pair, path, entry, complete, skipped)
                 continue
             also = f", and no {said!r}" if said else ""
-            message = (
-                f"there is no image {_stem(path)!r} of any usual ending in {where}{also}; {self.reader.format.missing}"
-            )
-            yield rejected_file(path, listed.get(_stem(path), group.split), encodable_path(message))
-        for key, image in files.images_alone.items():
+            what = f"there is no image {stem_of(path)!r} of any usual ending in {where}{also}"
+            message = f"{what}; {self.reader.format.missing}"
+            yield rejected_file(path, listed.get(stem_of(path), group.split), encodable_path(message))
+        for key, image in images_alone.items():
             row = self.reader.completed(key, image, group.split, complete)
             if row.reason is None:
-                name = printable(f"{_stem(key)}{self.reader.format.ending}")
+                name = printable(f"{stem_of(key)}{self.reader.format.ending}")
                 what = f"there is no {name} in {printable(group.place) or 'its folder'}; add it"
                 yield from self.reader.unannotated(row, image, what, skipped)
             else:
@@ -210,7 +225,7 @@ class ImageFileDriver(Driver):
         files = [self._scan(folder, group) for group in self.groups]
         keys = {key for one in files for images in one.images_of.values() for key, _ in images}
         keys |= {key for one in files for key in one.images_alone}
-        stems = set() if self._are_paths else {_stem(path) for one in files for path in one.files_alone}
+        stems = set() if self._are_paths else {stem_of(path) for one in files for path in one.files_alone}
         for line, key in lists.keyed_lines(folder):
             if key in keys or line.text in stems:
                 continue
@@ -222,12 +237,11 @@ class ImageFileDriver(Driver):
         """See Driver; of groups with a folder of images, also those without a file, which are listed with it."""
         for group in self.groups:
             files = self._scan(folder, group)
-            if group.images is not None:
+            if (nearest := files.nearest) is None:
                 for images in files.images_of.values():
                     yield from (key for key, _ in images)
                 yield from files.images_alone
                 continue
-            nearest = NearestImages(folder, files.images_alone)
             for path, entry in files.pairs:
                 key = nearest.of_name(path) or nearest.find(path, self.reader.read(path, entry).image)
                 if key is not None:
@@ -260,7 +274,3 @@ class ImageFileDriver(Driver):
 
 def _with_split(split_of: Values, complete: Complete, row: ListingRow) -> ListingRow:
     return complete(row._replace(split=split_of(row.key)))
-
-
-def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]

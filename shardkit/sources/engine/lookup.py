@@ -12,7 +12,7 @@ from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.engine.prefix_folders import PrefixFolders
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, unicode_problem
@@ -152,7 +152,7 @@ def refuse_lost_zeros(file: TableFile, columns: Iterable[int], paths: Iterable[s
             return
     exact: set[str] = set()
     for path in paths:
-        stem = posixpath.splitext(posixpath.basename(path))[0]
+        stem = stem_of(path)
         exact.add(stem)
         if stem.startswith("0") and stem.isdecimal():
             for found in numbers.values():
@@ -169,7 +169,7 @@ def refuse_lost_zeros(file: TableFile, columns: Iterable[int], paths: Iterable[s
                 f"{file.url}: {len(padded):,} of {len(found):,} values of column {file.columns[i]!r} are names of "
                 f"images without their zeros, such as {text} for {printable(path)}{others}"
             )
-            stem = posixpath.splitext(posixpath.basename(path))[0]
+            stem = stem_of(path)
             remedy = (
                 f"write them as the images are called, {stem} instead of {text}: programs drop the zeros of a column "
                 "that is not saved as text"

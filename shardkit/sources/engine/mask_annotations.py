@@ -18,6 +18,7 @@ from shardkit.sources.engine.facts import LEFT_OUT
 from shardkit.sources.engine.mask_paths import MaskPaths
 from shardkit.sources.engine.naming_files import NamingFile
 from shardkit.sources.engine.unannotated import IGNORED, NamedFiles, check_policy_of_masks
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.record import ImageRecord
 from shardkit.sources.listing import BadRecord, ListingRow, below, count_skipped
@@ -121,7 +122,7 @@ def _names(tree: Folder, kind: Format, file: NamingFile) -> Iterator[str]:
 
 
 def _place(template: str, path: str) -> str:
-    stem = posixpath.splitext(posixpath.basename(path))[0]
+    stem = stem_of(path)
     place = posixpath.normpath(template.replace("{dir}", parent_of(path) or ".").replace("{stem}", stem))
     return "" if place in {".", ".."} else place.removeprefix("../")
 

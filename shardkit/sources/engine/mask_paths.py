@@ -8,7 +8,7 @@ from functools import cache
 
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.sources.file_names import ending
-from shardkit.sources.walking import children, files_below, is_image, join
+from shardkit.sources.walking import children, files_below, is_image, is_within, join
 from shardkit.storage import Entry, Folder
 
 MASKS = "masks of images"  # why they are no examples
@@ -43,7 +43,7 @@ class MaskPaths:
 
     def of_image(self, key: str) -> list[str]:
         """Return the paths at which the mask of an image may be, some without ending."""
-        stem = _without_ending(key)
+        stem = posixpath.splitext(key)[0]
         found = ((mask, _image_pattern(image).fullmatch(stem)) for mask, image in self.templates)
         paths = (_filled(mask, match, key) for mask, match in found if match)
         return [path for path in paths if path is not None]
@@ -71,25 +71,16 @@ class MaskPaths:
         self, folder: Folder, templates: Iterable[str], left_out: Iterable[str], *, of_masks: bool
     ) -> Iterator[tuple[str, Entry]]:
         places = {text.partition("{")[0].rpartition("/")[0] for text in templates}
-        outer = [one for one in sorted(places) if not any(_is_below(one, other) for other in places - {one})]
+        outer = [one for one in sorted(places) if not any(is_within(one, other) for other in places - {one})]
         for place in outer:
             for path, entry in files_below(folder, place, tuple(left_out)):
                 if is_image(entry.name) and self.is_mask(path) == of_masks:
                     yield path, entry
 
 
-def _is_below(path: str, above: str) -> bool:
-    return not above or path.startswith(f"{above}/")
-
-
-def _without_ending(path: str) -> str:
-    start, dot, end = path.rpartition(".")
-    return start if dot and "/" not in end else path
-
-
 def _mask_match(template: str, path: str) -> "re.Match[str] | None":
     pattern, has_ending = _mask_pattern(template)
-    return pattern.fullmatch(path if has_ending else _without_ending(path))
+    return pattern.fullmatch(path if has_ending else posixpath.splitext(path)[0])
 
 
 def _whole(image: str) -> str:
@@ -142,7 +133,7 @@ def _filled(template: str, match: "re.Match[str]", key: str) -> str | None:
             case "dir":
                 parts[i] = given.get("dir", above) or "."
             case "stem":
-                parts[i] = given.get("stem") or _without_ending(name)
+                parts[i] = given.get("stem") or posixpath.splitext(name)[0]
             case "name":
                 parts[i] = name
             case number:
@@ -170,7 +161,7 @@ class FilesOfFolders:
                 self._names.pop(next(iter(self._names)))
             self._names[above] = self._listed(above)
         names = self._names[above]
-        exact = names.get(_without_ending(name), ())
+        exact = names.get(posixpath.splitext(name)[0], ())
         if exact == name or (isinstance(exact, list) and name in exact):
             return (path,)
         found = names.get(name, ())
@@ -180,7 +171,7 @@ class FilesOfFolders:
         names: dict[str, str | list[str]] = {}
         for one in children(self._folder, path):
             if not one.is_folder and is_image(one.name):
-                there = names.setdefault(stem := _without_ending(one.name), one.name)
+                there = names.setdefault(stem := posixpath.splitext(one.name)[0], one.name)
                 if there is not one.name:
                     names[stem] = [*([there] if isinstance(there, str) else there), one.name]
         return names

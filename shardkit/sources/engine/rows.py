@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.reject_reasons import MISSING
-from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, LISTING_SCHEMA, UNMEASURED, objects_field
+from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, UNMEASURED, objects_field
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.record import ImageRecord, Object, Size
 from shardkit.sources.listing import ListingRow, RecordProblem, count_skipped, rejected_row, unicode_problem
@@ -15,9 +15,9 @@ from shardkit.storage import Entry
 _KEPT = "; the image is kept"
 
 
-def detection_schema(extra: Sequence[pa.Field]) -> pa.Schema:
-    """Return LISTING_SCHEMA with the objects, their further fields, and the size in pixels that boxes refer to."""
-    return pa.schema([*LISTING_SCHEMA, objects_field(extra), ANNOTATED_WIDTH, ANNOTATED_HEIGHT])
+def detection_fields(extra: Sequence[pa.Field]) -> tuple[pa.Field, ...]:
+    """Return the columns of the objects, with their further fields, and of the size in pixels that boxes refer to."""
+    return objects_field(extra), ANNOTATED_WIDTH, ANNOTATED_HEIGHT
 
 
 def image_row(
@@ -31,7 +31,7 @@ def image_row(
         entry: The image's file; None if it is not looked up.
         objects: Fields of each object, as dicts; empty for background.
         size: Width and height that the boxes refer to; see ImageRecord.
-        more: Values of the columns after those of detection_schema.
+        more: Values of the columns after those of detection_fields.
     """
     num_bytes, mtime_ns = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
     return ListingRow(key, split, None, num_bytes, mtime_ns, extra=(list(objects), *size, *more))

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -115,17 +116,13 @@ class ReadingSource(Source):
         if not self.driver.names_images and (levels := folder_levels(self.value)):
             return f"{self.folder.url}: read as {levels}{self.remark}"
         of_driver = self.driver.describe()  # what its own files give
-        added = [
-            fact_text(name, origin)
-            for name, origin in self.value.facts()
-            if not of_driver or not self._is_of_driver(origin)
-        ]
+        facts = self.value.facts()
+        added = [fact_text(name, one) for name, one in facts if not of_driver or not self._is_of_driver(one)]
         how = "; ".join([*filter(None, [of_driver]), *added]) or "images without labels"
         place = join(self.tree.url, self.driver.used[0]) if self.has_one_file else self.folder.url
         return f"{place}: read as {self.name}: {how}{self.remark}"
 
     def _is_of_driver(self, origin: Origin) -> bool:
-        """Return whether the driver says what an origin gives."""
         used = () if isinstance(origin, Listed) and not all(map(is_glob, origin.lists)) else files_of(origin)
         return isinstance(origin, Annotation) or not {*used}.isdisjoint(self.driver.used)
 
@@ -156,11 +153,11 @@ class ReadingSource(Source):
         skipped: dict[str, int] = {}
         if isinstance(part, RestPart):
             rows = self._rest(skipped)
-        elif (tables := self.driver.object_tables(self.folder, part, self._complete(), skipped, batch_rows)) is None:
-            rows = self.driver.rows(self.folder, part, self._complete(), skipped)
         else:
-            rows = iter(())
-            for some, table in tables:
+            complete = self._complete()
+            tables = self.driver.object_tables(self.folder, part, complete, skipped, batch_rows)
+            rows = self.driver.rows(self.folder, part, complete, skipped) if tables is None else iter(())
+            for some, table in tables or ():
                 if table is None:
                     rows = iter(some)
                 else:
@@ -212,6 +209,7 @@ class ReadingSource(Source):
 
     def _chosen(self, rows: Iterator[ListingRow], skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of examples and of bad records; count what the reading excludes."""
+        with_split = self._split_adder()
         if self.unlabelled:
             rows = with_unlabelled(rows, self.driver.fields, self._complete(has_label=False), self._is_unlabelled)
         for row in rows:
@@ -222,7 +220,7 @@ class ReadingSource(Source):
             elif is_image(row.key) and (kind := self.images.why_left_out(row.key)) not in {None, MASKS}:
                 count_skipped(skipped, kind or "")
             else:
-                yield row if row.split is not None or self.driver.names_images else self._with_split(row)
+                yield row if row.split is not None or self.driver.names_images else with_split(row)
         skipped.pop(MASKS, None)  # each is of an image, or rejected
 
     def _is_unlabelled(self, key: str) -> bool:
@@ -230,12 +228,13 @@ class ReadingSource(Source):
 
     def _rest(self, skipped: dict[str, int]) -> Iterator[ListingRow]:
         """Yield the rows of the images that no record names, or count them; count files that nothing explains."""
+        with_split = self._split_adder()
         if self.root and self.is_strict:
             outside = Accounting(self.used)
             for path, _ in files_below(self.tree, "", (self.root,)):
                 outside.count(path, skipped)
         for path, row in masks_without_image(self.folder, self.images) if isinstance(self.value.mask, Paired) else ():
-            yield self._with_split(row)._replace(key=path)
+            yield with_split(row)._replace(key=path)
         if not self.driver.names_images:
             yield from lines_without_image(self.folder, self.facts)
             return
@@ -261,7 +260,7 @@ class ReadingSource(Source):
                 if not rejects and not self._is_unlabelled(path):
                     num += 1
                     continue
-                yield from map(self._with_split, self.driver.unnamed_row(path, entry, skipped, which))
+                yield from map(with_split, self.driver.unnamed_row(path, entry, skipped, which))
         if num:
             count_skipped(skipped, f"image{'s' * (num > 1)} that {which}", num)
 
@@ -283,12 +282,17 @@ class ReadingSource(Source):
     def _files(self) -> Iterator[tuple[str, Entry]]:
         return files_below(self.folder, "", () if self.images.excluded is None else (self.images.excluded,))
 
-    def _with_split(self, row: ListingRow) -> ListingRow:
-        """Return a rejected row with the split of its path, if it has one."""
-        if (split := self._values_of("split")) is not None:
-            with contextlib.suppress(BadRecord, DataError):
-                return row._replace(split=split(row.key))
-        return row
+    def _split_adder(self) -> Complete:
+        """Return the function that gives a rejected row the split of its path, if it has one."""
+        values = cache(partial(self._values_of, "split"))  # not looked up if no row is rejected
+
+        def with_split(row: ListingRow) -> ListingRow:
+            if (split := values()) is not None:
+                with contextlib.suppress(BadRecord, DataError):
+                    return row._replace(split=split(row.key))
+            return row
+
+        return with_split
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
         """See Source."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shardkit.naming import split_of_folder
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.column_names import SPLIT_COLUMNS, is_discard, is_split, plain, split_of_text
 from shardkit.sources.formats.tables.records import Record, TableFile
 from shardkit.sources.formats.tables.values import as_text
@@ -48,7 +49,7 @@ def split_of_file(path: str) -> str | None:
     ``train_val`` is for training: what is for validation is part of it. A path that ends in '/' is a folder, whose name
     has no ending: ``a. Training Set/``.
     """
-    stem = posixpath.basename(path[:-1]) if path.endswith("/") else posixpath.splitext(posixpath.basename(path))[0]
+    stem = posixpath.basename(path[:-1]) if path.endswith("/") else stem_of(path)
     if not path.endswith("/") and (split := _SHORT.get(stem.lower())):
         return split
     words = _WORDS.findall(_CASES.sub("_", stem).lower())

@@ -46,6 +46,12 @@ def split_of_name(name: str) -> str | None:
     return splits[0] if len(splits) == 1 and are_plain else None
 
 
+def split_of_folders(*paths: str) -> str | None:
+    """Return the split of the last folder of some paths that is called like one; the first path comes first."""
+    folders = (folder for path in paths for folder in path.split("/")[-2::-1])
+    return next(filter(None, map(split_of_name, folders)), None)
+
+
 def words_of(name: str) -> list[str]:
     """Return the words of a name in lower case, without accents."""
     return [word.lower() for word in WORDS.findall(_without_accents(name))]

@@ -18,6 +18,7 @@ from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.listing import Source
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Column, Listed
@@ -236,7 +237,7 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
 
 def _without_whole(lists: dict[str, SplitList]) -> dict[str, SplitList]:
     """Return the lists without ``trainval`` if there is a list for both of its parts."""
-    stems = {path: posixpath.splitext(posixpath.basename(path))[0].lower() for path in lists}
+    stems = {path: stem_of(path).lower() for path in lists}
     whole = [path for path, stem in stems.items() if "trainval" in stem.replace("_", "").replace("-", "")]
     splits = {one.split for path, one in lists.items() if path not in whole}
     return {path: one for path, one in lists.items() if path not in whole or not {"train", "validation"} <= splits}

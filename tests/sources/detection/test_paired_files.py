@@ -1,9 +1,13 @@
 """What the formats with an annotation file per image have in common: slices on several hosts."""
 
+from collections import Counter
+
 import pytest
 
 from shardkit.errors import MachineError
 from shardkit.sources import walking
+from shardkit.sources.engine import image_files
+from shardkit.sources.engine.file_groups import FileGroup, scan_group
 from shardkit.testing import listed, opened, read_source, write_tree
 
 from .test_kitti import CAR, IGNORED
@@ -43,7 +47,15 @@ def test_slices_list_and_count_every_file_once(name, min_slice, tmp_path, monkey
     monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
     source = opened(root, layout=name)
     assert len(source.parts()) > num_parts
+    scans: list[FileGroup] = []
+
+    def scan(*args, **options):
+        scans.append(args[2])
+        return scan_group(*args, **options)
+
+    monkeypatch.setattr(image_files, "scan_group", scan)
     sliced = listed(source, batch_rows=2)
+    assert max(Counter(scans).values()) <= 3  # by the driver, for all slices, and for what no file is for
     assert sorted(map(str, sliced.rows)) == sorted(map(str, found.rows))
     assert sliced.skipped == found.skipped
 

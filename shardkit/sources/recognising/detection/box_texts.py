@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.sources.context import Opening
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.box_lines import DOTA, ICDAR, VISDRONE, WIDER_PERSON
 from shardkit.sources.formats.one_image import ImageFormat
 from shardkit.sources.listing import Source
@@ -73,7 +74,7 @@ def _by_content(folder: Folder, base: str, kind: ImageFormat) -> Iterator[FilesO
     for texts in places if len(places) <= _MAX_FOLDERS else ():
         if not has_texts(folder, texts, kind):
             continue
-        stems = [posixpath.splitext(posixpath.basename(path))[0] for path in files_in(folder, texts, ".txt")]
+        stems = [stem_of(path) for path in files_in(folder, texts, ".txt")]
         wanted = [{stem, *stems_of_file(stem)} for stem in stems[:_NUM_MATCHED]]
         for images in places:
             names = (one.name for one in children(folder, images) if not one.is_folder and is_image(one.name))

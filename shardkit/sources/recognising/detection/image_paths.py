@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from shardkit.naming import IMAGE_ENDINGS, printable, split_of_folder
 from shardkit.sources.engine.path_rules import MAX_PATH, PathRule, path_parts
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.name_index import NameIndex
 from shardkit.sources.options import SourceOptions
@@ -81,7 +81,7 @@ def split_tokens(name: str) -> list[tuple[str, str]]:
 
 def split_of(path: str) -> str | None:
     """Return the split in a file's name, else in its folder's name; None for neither."""
-    for name in (posixpath.splitext(posixpath.basename(path))[0], posixpath.basename(parent_of(path))):
+    for name in (stem_of(path), posixpath.basename(parent_of(path))):
         if tokens := split_tokens(name):
             return tokens[0][1]
     return None
@@ -95,7 +95,7 @@ def places_of(path: str, prefix: str = "", *, is_root: bool = False) -> list[str
         prefix: Path of that folder below the folder that images start at.
         is_root: Whether the user gave the folder that images start at.
     """
-    stem = posixpath.splitext(posixpath.basename(path))[0]
+    stem = stem_of(path)
     own = "" if is_root else join(prefix, parent_of(path))
     above = parent_of(own)
     tokens = [token for token, _ in split_tokens(stem) or split_tokens(posixpath.basename(parent_of(path)))]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from shardkit.naming import printable
 from shardkit.sources.engine.split_columns import split_of_file
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.recognising.folders.no_classes import parts_of_data
 from shardkit.sources.recognising.folders.split_folders import is_unlabelled, says_nothing, splits_of
 
@@ -148,7 +149,7 @@ def _with_own_splits(tables: Sequence[AdjacentTable]) -> list[tuple[str, str]]:
 
 def _of_splits(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return tables with their splits, by their own names, their folders', or words in their names; [] if two agree."""
-    stems = {name: posixpath.splitext(posixpath.basename(name))[0] for name in names}
+    stems = {name: stem_of(name) for name in names}
     above = {name: posixpath.basename(posixpath.dirname(name)) for name in names}
     found = [
         [(name, splits[word]) for name, word in words.items() if word in splits]

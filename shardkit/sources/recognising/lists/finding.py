@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import split_of_folder
-from shardkit.sources.file_names import ending
+from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.formats.tables.opening import open_list_files
 from shardkit.sources.recognising.claims.searching import paths_below
@@ -106,7 +106,7 @@ def _found(folder: Folder, path: str) -> FoundList | None:
         return None
     if _has_nearer_images(folder, path, form):
         return None
-    family, split, rest = word or (posixpath.splitext(posixpath.basename(path))[0], "", "")
+    family, split, rest = word or (stem_of(path), "", "")
     return FoundList(form, split, family, rest)
 
 
@@ -130,7 +130,7 @@ def _is_table(folder: Folder, path: str, form: ListFile) -> bool:
 
 
 def _word(path: str) -> tuple[str, str, str] | None:
-    stem = posixpath.splitext(posixpath.basename(path))[0].lower()
+    stem = stem_of(path).lower()
     matches = list(_SPLIT.finditer(stem))
     if len(matches) != 1:
         return None

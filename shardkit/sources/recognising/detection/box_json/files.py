@@ -15,6 +15,7 @@ from shardkit.options.words import named
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.path_rules import PathRule
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.record import ONE_CLASS, ImageRecord
 from shardkit.sources.formats.vendors.formats import VENDORS, JsonFormat
 from shardkit.sources.listing import BadRecord
@@ -209,7 +210,7 @@ def _one_of(url: str, names: Sequence[str], what: str) -> str:
 
 def _deeper_places(places: Sequence[tuple[Folder, str]], path: str) -> Iterator[tuple[Folder, str]]:
     """Yield the folders below those of images: BDD100K has images/100k/train for labels/det_20/det_train.json."""
-    tokens = [token for token, _ in split_tokens(posixpath.splitext(posixpath.basename(path))[0])]
+    tokens = [token for token, _ in split_tokens(stem_of(path))]
     for folder in {place[0].url: place[0] for place in places}.values():
         for base in (name for name in folders_in(folder) if _IMAGES.fullmatch(name)):
             for inner in folders_in(folder, base)[:_MAX_INNER]:

@@ -1,7 +1,6 @@
 """Find files of boxes whose format is not known, and infer how they are read: each about one image, or about many."""
 
 import itertools
-import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.formats.inferred.class_names import class_names_in
 from shardkit.sources.formats.inferred.reading import BoxField, Reading, name_of, values_at
 from shardkit.sources.formats.inferred.roles import Way, words_of
@@ -103,7 +103,7 @@ def _refuse_sequences(folder: Folder, paths: Sequence[str], index: NameIndex) ->
     Raises:
         DataError: They are.
     """
-    stems = [posixpath.splitext(posixpath.basename(path))[0] for path in paths]
+    stems = [stem_of(path) for path in paths]
     if kind_of(paths[0]) not in {".xml", ".json"} or not set(stems) <= index.folders():
         return
     try:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from shardkit.naming import printable
 from shardkit.refusals import RefusalError
 from shardkit.sources.context import Opening
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.recognising.detection.files_of_images import files_with, nearest_images
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.walking import join, parent_of, read_head
@@ -26,15 +27,15 @@ def without_boxes(opening: Opening) -> tuple[str, ...]:
         RefusalError: Several folders have XML files of the same images, and it is not clear which one to read.
     """
     files = files_with(opening.folder, ".xml")
-    num_images = Counter(_stem(path) for path in nearest_images(opening.folder).images)
-    num_files = Counter(_stem(path) for path, _ in files)
+    num_images = Counter(stem_of(path) for path in nearest_images(opening.folder).images)
+    num_files = Counter(stem_of(path) for path, _ in files)
     twice = {stem for stem, num in num_files.items() if num > num_images[stem] > 0}
     if not twice:
         return ()
     inside: dict[str, list[str]] = {}
     for path, _ in files:
         inside.setdefault(parent_of(path), []).append(path)
-    stems = {place: {_stem(path) for path in paths} for place, paths in inside.items()}
+    stems = {place: {stem_of(path) for path in paths} for place, paths in inside.items()}
     places = sorted(place for place, names in stems.items() if not names.isdisjoint(twice))
     if len(places) < 2:
         return ()
@@ -71,7 +72,3 @@ def _has_same_objects(folder: Folder, tried: Mapping[str, bytes], boxes: str) ->
         for path, found in names.items()
         if found
     )
-
-
-def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]

@@ -4,6 +4,7 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shardkit.sources.file_names import stem_of
 from shardkit.sources.mask_pixels import images_below
 from shardkit.storage import Folder
 
@@ -71,6 +72,6 @@ class Part:
 
     def is_mask(self, path: str) -> bool:
         """Return whether a file may be a mask by the end of its name."""
-        stem = posixpath.splitext(posixpath.basename(path))[0]
+        stem = stem_of(path)
         ends = stem.endswith(self.mask_suffix) and path.endswith(self.mask_ending)
         return ends and stem.startswith(self.mask_prefix)
