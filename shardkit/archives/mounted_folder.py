@@ -167,7 +167,7 @@ class MountedFolder(ReadOnlyFolder):
             return Entry(name, is_folder=True, num_bytes=0, mtime_ns=0)
         return None
 
-    def _holding(self, path: str) -> tuple[Folder, str]:
+    def place_of(self, path: str) -> tuple[Folder, str]:
         """Return the folder and the path in it of a file."""
         places = [*self._places(self._at(path))]
         if not places:
@@ -178,22 +178,22 @@ class MountedFolder(ReadOnlyFolder):
 
     def read(self, path: str) -> bytes:
         """See Folder."""
-        folder, inner = self._holding(path)
+        folder, inner = self.place_of(path)
         return folder.read(inner)
 
     def open(self, path: str) -> Any:
         """See Folder."""
-        folder, inner = self._holding(path)
+        folder, inner = self.place_of(path)
         return folder.open(inner)
 
     def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
         """See Folder."""
-        folder, inner = self._holding(path)
+        folder, inner = self.place_of(path)
         return folder.read_range(inner, start, num_bytes)
 
     def ranges(self, path: str) -> Callable[[int, int], bytes]:
         """See Folder."""
-        folder, inner = self._holding(path)
+        folder, inner = self.place_of(path)
         return folder.ranges(inner)
 
     def resolve(self, path: str) -> str:

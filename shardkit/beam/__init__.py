@@ -2,6 +2,8 @@
 
 | transform | from and to |
 |---|---|
+| `ReadImages`, `ReadAllImages` | a source of images to a PCollection of examples |
+| `CheckImages` | examples to examples with what decoding finds |
 | `WriteDataset` | a PCollection of images with labels to a dataset |
 | `ConvertImages` | a source of images to a dataset, as `shardkit convert --runner` does |
 | `ReadDataset` | a dataset to a PCollection of its examples |
@@ -21,7 +23,8 @@ try:
 finally:
     logging.disable(logging.NOTSET)
 
-from shardkit.beam.convert_images import ConvertImages  # noqa: E402 - after Beam is loaded silently
+from shardkit.beam.check_images import CheckImages  # noqa: E402 - after Beam is loaded silently
+from shardkit.beam.convert_images import ConvertImages  # noqa: E402
 from shardkit.beam.elements import (  # noqa: E402 - after Beam is loaded silently
     Box,
     Example,
@@ -31,14 +34,18 @@ from shardkit.beam.elements import (  # noqa: E402 - after Beam is loaded silent
     WrittenShard,
 )
 from shardkit.beam.read_dataset import ReadDataset  # noqa: E402
+from shardkit.beam.read_images import ReadAllImages, ReadImages  # noqa: E402
 from shardkit.beam.write_dataset import WriteDataset  # noqa: E402
 
 __all__ = [
     "Box",
+    "CheckImages",
     "ConvertImages",
     "Example",
     "PublishedDataset",
+    "ReadAllImages",
     "ReadDataset",
+    "ReadImages",
     "Reject",
     "WriteDataset",
     "WrittenDataset",

@@ -13,26 +13,42 @@ __all__ = ["Box", "Example", "PublishedDataset", "Reject", "WrittenDataset", "Wr
 
 
 class Box(NamedTuple):
-    """An object in an image, as in TFDS: sides are fractions of the upright image's height and width, 0 to 1."""
+    """An object in an image, as in TFDS: sides are fractions of the upright image's height and width, 0 to 1.
+
+    They are pixels if the example has `boxes_width` and `boxes_height`.
+
+    Attributes:
+        label: The class.
+        ymin: The upper side; like the others, counted from the upper left corner.
+        xmin: The left side.
+        ymax: The lower side.
+        xmax: The right side.
+        name: What messages call it, such as "annotation 17"; None to count.
+        features: Further values, such as ``iscrowd``, as the text of a JSON object; None for none.
+    """
 
     label: str
     ymin: float
     xmin: float
     ymax: float
     xmax: float
+    name: str | None = None
+    features: str | None = None
 
 
 class Example(NamedTuple):
-    """An image with what is known of it; an element of `WriteDataset`.
+    """An image with what is known of it: an element of `ReadImages`, `CheckImages` and `WriteDataset`.
 
-    It has its bytes or a URI, and one annotation: `label`, `labels`, `target`, `targets`, `boxes` or `mask`. None means
-    not given.
+    It has its bytes or a URI, and one annotation: `label`, `labels`, `target`, `targets`, `boxes`, `mask` or
+    `mask_uri`. None means not given.
 
     Attributes:
         key: A stable name of the image, such as a relative path: it decides the shard and the position, and with
             `splits` the split.
         image: The image as a file: JPEG, PNG and the other formats that `shardkit.convert` reads.
-        uri: Path or URL of the image's file in place of its bytes: local, ``s3://`` or ``gs://``.
+        uri: Path or URL of the image's file in place of its bytes: local, ``s3://`` or ``gs://``; of a member of an
+            archive (``zip://cats/1.jpg::/data/pets.zip``, as fsspec writes it), or of a range of a file
+            (``/data/0.tar#bytes=512-20991``, the first and the last byte).
         label: The class.
         labels: Any number of classes.
         target: The number, for regression.
@@ -41,6 +57,22 @@ class Example(NamedTuple):
         mask: A mask as a file, for segmentation: a PNG with the number of the class of each pixel.
         split: The split; None if the dataset has none, or if `splits` divides it.
         group: Examples of one group stay in one split, such as the photographs of a patient.
+        boxes_width: Width in pixels of the picture that the boxes were drawn in, after its orientation; 0 for that of
+            the image itself. None if sides are fractions.
+        boxes_height: Its height, likewise.
+        mask_uri: Where the mask is, in place of its bytes; see `uri`.
+        mask_colours: Six hexadecimal digits for the colour of each class of the mask, by number; None if its pixels are
+            the numbers of classes.
+        number: The number that the source gives the class of `label`; None if it gives none.
+        features: Further values, as the text of a JSON object: numbers, texts, and lists of these.
+        format: Of a checked image: ``JPEG``, ``PNG``, ….
+        width: Of a checked image: its width in pixels as it is stored in the file, before its orientation.
+        height: Likewise.
+        num_bytes: Size of the image's file.
+        sha256: Of a checked image: that of its file, in hexadecimal digits.
+        perceptual_hash: Of a checked image: what near-identical images have in common, in hexadecimal digits; None for
+            small and flat images.
+        checked: Of a checked image: all that `CheckImages` has found, for `WriteDataset`.
     """
 
     key: str
@@ -54,6 +86,31 @@ class Example(NamedTuple):
     mask: bytes | None = None
     split: str | None = None
     group: str | None = None
+    boxes_width: int | None = None
+    boxes_height: int | None = None
+    mask_uri: str | None = None
+    mask_colours: str | None = None
+    number: int | None = None
+    features: str | None = None
+    format: str | None = None
+    width: int | None = None
+    height: int | None = None
+    num_bytes: int | None = None
+    sha256: str | None = None
+    perceptual_hash: str | None = None
+    checked: str | None = None
+
+
+class CheckedExamples(NamedTuple):
+    """What `CheckImages.with_rejects` returns: PCollections.
+
+    Attributes:
+        examples: An `Example` for each good image.
+        rejects: A `Reject` for each other one, with its key and the reason.
+    """
+
+    examples: Any
+    rejects: Any
 
 
 class PublishedDataset(NamedTuple):

@@ -324,9 +324,7 @@ def test_bad_rows_are_dead_letters_with_key_and_reason(rows, tmp_path):
     wanted = [("copy.jpg", "duplicate"), ("damaged.jpg", "truncated"), ("unlabelled.jpg", "no_label")]
     assert sorted((one.key, one.reason) for one in found["rejects"]) == wanted
     table = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
-    assert sorted(table, key=lambda row: row["key"]) == sorted(
-        (one._asdict() for one in found["rejects"]), key=lambda row: row["key"]
-    )
+    assert {tuple(row.values()) for row in table} == {tuple(one)[:4] for one in found["rejects"]}
     assert {name: counters[f"rejected_{name}"] for _, name in wanted} == {name: 1 for _, name in wanted}
 
 

@@ -36,6 +36,7 @@ class Reject(NamedTuple):
     reason: str
     message: str
     source_bytes: int
+    split: str | None = None  # the source's own, of a file that reading has rejected
 
 
 def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> pa.Schema:

@@ -5,6 +5,7 @@ data may lack or have wrong, such as a label or a split, rejects this row alone.
 """
 
 import dataclasses
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,10 +13,13 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
+from shardkit.archives.uris import place_of
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
+from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.inventory.source_files import SourceFiles
+from shardkit.conversion.staging.checked import checked_of_text
+from shardkit.conversion.staging.kinds import SEVERAL_TARGETS, Kind, feature_types, with_extras
 from shardkit.dataset.foreign.box_features import refuse_pixels
 from shardkit.errors import CallError, RecordError
 from shardkit.images.info import too_many_bytes
@@ -24,48 +28,37 @@ from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, BAD_NAME, BAD_PAT
 from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
+    FEATURE_PREFIX,
     GROUP,
     LABEL_NAMES,
+    MASK_COLOURS,
     MAX_OBJECTS,
     OBJECTS,
+    OFFSET,
     PATH,
-    UNLABELLED,
-    objects_field,
-    target_field,
 )
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.listing import BadRecord
 from shardkit.spelling import closest
-from shardkit.storage import open_folder
+from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
-Kind = str  # a field with an annotation, with the number of several targets before it; or "unlabelled"
-FIELDS = ("key", "image", "uri", "label", "labels", "target", "targets", "boxes", "mask", "split", "group")
-_ANNOTATIONS = ("label", "labels", "target", "targets", "boxes", "mask")
-_COLUMNS_OF: dict[Kind, list[pa.Field]] = {
-    "label": [],
-    "labels": [LABEL_NAMES],
-    "target": [target_field(1)],
-    "boxes": [objects_field(), ANNOTATED_WIDTH, ANNOTATED_HEIGHT],
-    "mask": [pa.field(MASK_PATH, pa.string())],
-    "unlabelled": [UNLABELLED],
-}
-_SEVERAL_TARGETS = " targets"
+FIELDS = (
+    *("key", "image", "uri", "label", "labels", "target", "targets", "boxes", "mask", "split", "group"),
+    *("boxes_width", "boxes_height", "mask_uri", "mask_colours", "number", "features"),
+    *("format", "width", "height", "num_bytes", "sha256", "perceptual_hash", "checked"),  # of checked images
+)
+_ANNOTATIONS = ("label", "labels", "target", "targets", "boxes", "mask", "mask_uri")
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 _BYTES = (bytes, bytearray, memoryview)
 NO_KEY = "(a row without a key)"
 
 
-def columns_of(kind: Kind) -> list[pa.Field]:
-    """Return the columns of a listing that hold annotations of a kind, besides label_name."""
-    return _COLUMNS_OF[kind] if kind in _COLUMNS_OF else [target_field(int(kind.removesuffix(_SEVERAL_TARGETS)))]
-
-
 def kind_of_targets(num_targets: int) -> Kind:
     """Return the kind of rows with a number of values for regression."""
-    return "target" if num_targets == 1 else f"{num_targets}{_SEVERAL_TARGETS}"
+    return "target" if num_targets == 1 else f"{num_targets}{SEVERAL_TARGETS}"
 
 
 class GivenRow(NamedTuple):
@@ -76,6 +69,7 @@ class GivenRow(NamedTuple):
     mask: bytes | None
     kind: Kind
     columns: dict[str, Any]
+    checked: dict[str, Any] | None = None  # what an earlier step has found out about the image
 
 
 def values_of(element: Any) -> dict[str, Any]:
@@ -101,6 +95,12 @@ def values_of(element: Any) -> dict[str, Any]:
         raise CallError(f"{msg} {', '.join(FIELDS)}, or serialized tf.train.Examples")
     refuse_unknown_fields(values)
     return {name: value for name, value in values.items() if value is not None}
+
+
+def given_reject(element: Any) -> Reject | None:
+    """Return what reading has rejected, which stands among the rows; None for a row."""
+    # Not by its class: after a shuffle into another process, a NamedTuple is one of another class.
+    return Reject(*element) if getattr(element, "_fields", None) == Reject._fields else None
 
 
 def refuse_unknown_fields(names: Iterable[str]) -> None:
@@ -165,8 +165,18 @@ class RowReader:
         if "group" in values:
             columns[GROUP.name] = _text(key, "group", values["group"]) or None
         columns |= self._annotation(key, kind, values)
-        mask = self._file(key, "mask", values["mask"]) if kind == "mask" else None
-        return GivenRow(key, self._image(key, values), mask, kind, columns)
+        extras = dict[str, Any]()
+        for name, value in _json_object(key, values.get("features")).items():
+            columns[FEATURE_PREFIX + name] = extras[FEATURE_PREFIX + name] = value
+        mask = None
+        if kind == "mask":
+            if "mask_colours" in values:
+                columns[MASK_COLOURS.name] = extras[MASK_COLOURS.name] = values["mask_colours"]
+            is_given = "mask" in values
+            mask = self._file(key, "mask", values["mask"]) if is_given else self._read_uri(values["mask_uri"], "mask")
+        types = feature_types(key, extras, columns.get(OBJECTS, ()))
+        checked = checked_of_text(values["checked"]) if "checked" in values else None
+        return GivenRow(key, self._image(key, values), mask, with_extras(kind, types), columns, checked)
 
     def _kind(self, key: str, values: Mapping[str, Any]) -> Kind:
         if self.is_unlabelled:
@@ -180,6 +190,8 @@ class RowReader:
         if not given or (given[0] == "label" and values["label"] == ""):
             remedy = f"give it one of {', '.join(_ANNOTATIONS)}, or pass `unlabelled`"
             raise BadRecord(NO_LABEL, f"the row has no annotation; {remedy}")
+        if given[0] == "mask_uri":
+            return "mask"
         if given[0] == "targets":
             return kind_of_targets(len(_each(key, "targets", values["targets"])))
         return given[0]
@@ -192,11 +204,15 @@ class RowReader:
             texts = [_text(key, "labels", one) for one in _each(key, "labels", values["labels"])]
             return {LABEL_NAMES.name: list(dict.fromkeys(texts))}
         if kind == "boxes":
-            objects = [_object(key, i, one) for i, one in enumerate(_each(key, "boxes", values["boxes"]))]
+            in_pixels = "boxes_width" in values
+            objects = [_object(key, i, one, in_pixels) for i, one in enumerate(_each(key, "boxes", values["boxes"]))]
             if len(objects) > MAX_OBJECTS:
                 msg = f"it has {len(objects):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
                 raise BadRecord(BAD_ANNOTATION, msg)
-            return {OBJECTS: objects, ANNOTATED_WIDTH.name: 0, ANNOTATED_HEIGHT.name: 0}
+            # A listing's 0 is for fractions, its None for pixels of the image itself.
+            sides = [values.get(name) for name in ("boxes_width", "boxes_height")]
+            width, height = (0 if side is None else side or None for side in sides)
+            return {OBJECTS: objects, ANNOTATED_WIDTH.name: width, ANNOTATED_HEIGHT.name: height}
         if kind == "mask":
             return {MASK_PATH: key}
         return {} if kind == "unlabelled" else {TARGET: _targets(key, values)}
@@ -220,22 +236,36 @@ class RowReader:
             raise too_many_bytes(f"The {name}", len(data), self.max_file_bytes)
         return data
 
-    def _read_uri(self, uri: str) -> bytes:
-        above, _, name = uri.rpartition("/")
-        if not name:
+    def _read_uri(self, uri: str, what: str = "file") -> bytes:
+        place = place_of(uri)
+        if not place.path:
             raise BadRecord(BAD_PATH, f"the uri {uri!r} names no file")
-        files = _files_of(above or ("/" if uri.startswith("/") else "."), self.max_file_bytes)
-        found = retried(lambda: files.folder.stat(name))
+        found = retried(lambda: place.folder.stat(place.path))
         if found is None or found.is_folder:
             raise BadRecord(MISSING, f"there is no file {uri}; restore it, or remove its row")
-        if found.num_bytes > self.max_file_bytes:
-            raise too_many_bytes("The file", found.num_bytes, self.max_file_bytes)
-        return files.image({"key": name, PATH.name: name}).data
+        num_bytes = found.num_bytes if place.start is None else place.num_bytes
+        if num_bytes > self.max_file_bytes:
+            raise too_many_bytes(f"The {what}", num_bytes, self.max_file_bytes)
+        files = _files_of(place.folder, self.max_file_bytes)
+        row = {"key": place.path, PATH.name: place.path, OFFSET.name: place.start, "source_bytes": num_bytes}
+        return files.image(row).data
 
 
 @lru_cache(maxsize=64)
-def _files_of(url: str, max_file_bytes: int) -> SourceFiles:
-    return SourceFiles(open_folder(url), max_file_bytes)
+def _files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
+    return SourceFiles(folder, max_file_bytes)
+
+
+def _json_object(key: str, text: Any) -> dict[str, Any]:
+    if text is None:
+        return {}
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise _wrong_type(key, "features", "a JSON object as text", text)
+    return found
 
 
 def _each(key: str, name: str, value: Any) -> list[Any]:
@@ -266,11 +296,11 @@ def _text(key: str, name: str, value: Any) -> str:
     return str(value.__index__())
 
 
-def _object(key: str, number: int, box: Any) -> dict[str, Any]:
+def _object(key: str, number: int, box: Any, in_pixels: bool) -> dict[str, Any]:  # noqa: FBT001 - private
     values: dict[str, Any] = {}
-    for name in ("label", *_SIDES):
+    for name in ("label", *_SIDES, "name", "features"):
         value = box.get(name) if isinstance(box, Mapping) else getattr(box, name, None)
-        if value is None:
+        if value is None and name not in {"name", "features"}:
             raise _wrong_type(key, "boxes", f"boxes with label, {', '.join(_SIDES)}", box)
         values[name] = value
     try:
@@ -278,10 +308,13 @@ def _object(key: str, number: int, box: Any) -> dict[str, Any]:
     except (TypeError, ValueError):
         raise _wrong_type(key, "boxes", f"boxes whose {', '.join(_SIDES)} are numbers", box) from None
     try:
-        refuse_pixels([sides])
+        if not in_pixels:
+            refuse_pixels([sides])
     except RecordError as error:
         raise BadRecord(BAD_ANNOTATION, str(error)) from None
-    return {"bbox": sides, "label_name": _text(key, "label", values["label"]), "name": f"object {number}"}
+    own = {"bbox": sides, "label_name": _text(key, "label", values["label"])}
+    own["name"] = f"object {number}" if values["name"] is None else _text(key, "name", values["name"])
+    return {**_json_object(key, values["features"]), **own}
 
 
 def _wrong_type(key: str, name: str, wanted: str, found: Any, hint: str = "") -> CallError:

@@ -9,8 +9,9 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.merged_parts import read_inventory
 from shardkit.conversion.inventory.parts import Thumbnails
 from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.staging.kinds import merged_kind
 from shardkit.conversion.staging.records import refuse_readings
-from shardkit.conversion.staging.staged_part import StagedPart, refuse_kinds
+from shardkit.conversion.staging.staged_part import StagedPart
 from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
 from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ListingCheck
@@ -46,8 +47,8 @@ class StagedInventory:
             staged: The parts, in any order; one may be there several times.
         """
         self.output, self._options, self._staged = output, options, staged
-        self._kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
-        self.source = StagedSource(output, min(self._kinds, default="label"))
+        kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
+        self.source = StagedSource(output, merged_kind(kinds) or "label")
         self._rejected: set[tuple[str, str]] | None = None
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
@@ -61,7 +62,6 @@ class StagedInventory:
         del listener, is_remote
         if not self._staged:
             raise DataError(_EMPTY)
-        refuse_kinds(self._kinds)
         refuse_readings({one.reading: one.key for one in sorted(self._staged, reverse=True) if one.reading})
         check = ListingCheck.of(self.source, self._options, None, is_explicit=True)
         check.check_options(self.source.schema)

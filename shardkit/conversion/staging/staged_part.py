@@ -2,18 +2,17 @@
 
 import hashlib
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from shardkit import images, naming, software
 from shardkit.conversion.inventory.schema import inventory_schema
 from shardkit.conversion.inventory.staged_images import STAGED_FIELDS
-from shardkit.conversion.staging.rows import Kind, columns_of
+from shardkit.conversion.staging.kinds import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
-from shardkit.errors import DataError, StaleRunError
+from shardkit.errors import StaleRunError
 from shardkit.hashing import canonical_json
-from shardkit.naming import printable
 from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.storage import Folder
 
@@ -96,19 +95,3 @@ def refuse_ended(output: Folder) -> None:
             "this output; if no other pipeline writes into it, run this one again"
         )
         raise StaleRunError(msg)
-
-
-def refuse_kinds(kinds: dict[Any, str]) -> None:
-    """Refuse annotations of several kinds.
-
-    Args:
-        kinds: A key of each kind.
-
-    Raises:
-        DataError: There are several.
-    """
-    if len(kinds) > 1:
-        (one, key), (other, other_key) = sorted(kinds.items())[:2]
-        said = f"the row {printable(key)!r} has {one}, and {printable(other_key)!r} has {other}"
-        msg = f"{said}; all rows of a dataset have the same kind of annotation: write a dataset for each"
-        raise DataError(msg)

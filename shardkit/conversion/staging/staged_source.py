@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import annotation_columns
 from shardkit.conversion.inventory.schema import MASK_SHA256
-from shardkit.conversion.staging.rows import Kind
+from shardkit.conversion.staging.kinds import Kind
 from shardkit.conversion.staging.staged_part import staged_schema
 from shardkit.errors import DataError
 from shardkit.naming import printable

@@ -29,21 +29,24 @@ from shardkit.conversion.inventory.staged_images import (
     STORED_MASK_BYTES,
     STORED_WIDTH,
 )
+from shardkit.conversion.staging.checked import text_of_checked
+from shardkit.conversion.staging.kinds import Kind, merged_kind
 from shardkit.conversion.staging.records import ReadRecord, RecordRows, refuse_readings
-from shardkit.conversion.staging.rows import GivenRow, Kind, RowReader, values_of
+from shardkit.conversion.staging.rows import GivenRow, RowReader, given_reject, values_of
 from shardkit.conversion.staging.staged_before import StagedBefore
 from shardkit.conversion.staging.staged_part import (
     STAGED,
     StagedPart,
     StagingOptions,
     refuse_ended,
-    refuse_kinds,
     staged_schema,
 )
 from shardkit.hashing import canonical_json
 from shardkit.images.boxes import mask_orientation
 from shardkit.sources.columns import (
     CHECKED_FIELDS,
+    CONTENT_SHA256,
+    MASK_COLOURS,
     NUM_CLIPPED,
     OFFSET,
     PATH,
@@ -99,7 +102,7 @@ class Stager:
         """Stage a row; yield what is rejected: the image, or some of its boxes.
 
         Args:
-            element: The row, see `rows.values_of`; or a serialized tf.train.Example.
+            element: The row, see `rows.values_of`; a serialized tf.train.Example; or what reading has rejected.
 
         Raises:
             CallError: The row has a wrong field or type.
@@ -108,6 +111,10 @@ class Stager:
         """
         if isinstance(element, bytes):
             yield from self._add_records(self._records.add(element))
+            return
+        if (reject := given_reject(element)) is not None:
+            self._rows.append({**reject._asdict(), "mtime_ns": 0})
+            yield reject
             return
         values = values_of(element)
         yield from self._add(self._reader.key(values), partial(self._reader.read, values))
@@ -134,23 +141,35 @@ class Stager:
             self._rows.append({**rejected._asdict(), "mtime_ns": 0})
             yield rejected
             return
-        self._kinds.setdefault(given.kind, given.key)
-        refuse_kinds(self._kinds)
+        if given.kind not in self._kinds:
+            self._kinds[given.kind] = given.key
+            merged_kind(self._kinds)
         self._rows += [row, *boxes]
         for box in boxes:
-            yield Reject(*(box[name] for name in Reject._fields))
+            yield Reject(box["key"], box["reason"], box["message"], box["source_bytes"])
 
     def _stage(self, given: GivenRow, row: dict[str, Any]) -> list[dict[str, Any]]:
         """Fill in the columns of a row, and append its image unless it is known; return a row for each bad box."""
         content = hashlib.sha256(given.image).digest()
         mask_content = None if given.mask is None else hashlib.sha256(given.mask).digest()
-        known = self._known.get((content, mask_content)) or self._found_before(content, mask_content)
+        known = None
+        if MASK_COLOURS.name not in row:  # which make another mask of the same file
+            known = self._known.get((content, mask_content)) or self._found_before(content, mask_content)
         if known is None:
             checked = dict(row)
-            bad_boxes = check_file(_Given(given), checked, thumbnails=self._options.thumbnails)
+            seen = given.checked or {}
+            if self._options.thumbnails or (seen.get(CONTENT_SHA256.name), seen.get(MASK_SHA256.name)) != (
+                content,
+                mask_content,
+            ):
+                bad_boxes = check_file(_Given(given), checked, thumbnails=self._options.thumbnails)
+            else:
+                checked |= seen
+                bad_boxes = place_boxes(checked, _info(checked))
             info = _info(checked)
             image = images.normalise(given.image, info, self._options.form)
-            mask = b"" if given.mask is None else self._mask(given.mask, info)
+            colours = row.get(MASK_COLOURS.name)
+            mask = b"" if given.mask is None else self._mask(given.mask, info, colours)
             row |= checked
             row |= {
                 PATH.name: None,  # the file has no name yet
@@ -173,9 +192,9 @@ class Stager:
         found = self._before.find(content) if self._before else ()
         return next((one for one in found if one.get(MASK_SHA256.name) == mask_content), None)
 
-    def _mask(self, mask: bytes, info: images.ImageInfo) -> bytes:
-        orientation = mask_orientation(images.check_mask(mask), info)
-        return images.normalise_mask(mask, orientation=orientation, form=self._options.form).data
+    def _mask(self, mask: bytes, info: images.ImageInfo, colours: str | None) -> bytes:
+        orientation = mask_orientation(images.check_mask(mask, colours), info)
+        return images.normalise_mask(mask, orientation=orientation, form=self._options.form, colours=colours).data
 
     def flush(self) -> StagedPart | None:
         """Write the images and the rows so far; None if there are no rows.
@@ -186,7 +205,7 @@ class Stager:
         """
         if not self._rows:
             return None
-        kind, key = next(iter(self._kinds.items()), (None, ""))
+        kind, key = merged_kind(self._kinds), next(iter(self._kinds.values()), "")
         # Without a good row, there is no annotation in it.
         schema = staged_schema(kind or "label", thumbnails=self._options.thumbnails)
         with os_errors_as("stage images", f"{self._output.url}/{STAGED}"):
@@ -222,6 +241,17 @@ class Stager:
 
         retried(write)
         return path
+
+
+def check_row(given: GivenRow) -> tuple[dict[str, Any], str]:
+    """Check the image of a row; return the columns that checking fills in, and their text for `GivenRow.checked`.
+
+    Raises:
+        BadImage: The image, the mask or the annotation is to be rejected.
+    """
+    row = {"key": given.key, **given.columns}
+    check_file(_Given(given), row)
+    return row, text_of_checked(row)
 
 
 class _Given:

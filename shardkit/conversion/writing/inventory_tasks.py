@@ -6,7 +6,7 @@ single folder or table keeps all workers busy. The driver calls `part_groups` be
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -128,6 +128,33 @@ def _divided(source: Source, part: Any) -> Sequence[Any]:
     return slices if len(slices) > 1 else source.divided(part)
 
 
+def list_parts(
+    source: Source, group: PartGroup, batch_rows: int, tick: Callable[[], None] = lambda: None
+) -> Iterator[Listing]:
+    """Yield the rows of a group of a source's parts, in batches.
+
+    Args:
+        source: The source.
+        group: The group.
+        batch_rows: Maximum number of rows of a batch.
+        tick: Called for each listing that is read.
+    """
+
+    def listings() -> Iterator[Listing]:
+        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
+            part, listed = one, source
+            if isinstance(one, FolderSlice):
+                part, listed = one.part, slice_source(source, one)
+            refuse_unseen_folders(source, part, num_entries)
+            if group.is_counted:
+                refuse_other_counts(source, part, num_entries)
+            for listing in retried_iterator(partial(listed.list_part, part, batch_rows)):
+                tick()
+                yield listing
+
+    return merge_listings(listings(), batch_rows // 2)
+
+
 @dataclass(frozen=True, slots=True)
 class InventoryJob:
     """What each worker needs to take an inventory; small and pickled into the job.
@@ -181,7 +208,7 @@ class InventoryJob:
         decodes = self.check == "decode" and not self.source.is_checked
         batch_rows = DECODE_BATCH_ROWS if decodes else HEADER_BATCH_ROWS
         self._refuse_unseen_source()
-        listings = merge_listings(self._listings(group, fence, batch_rows), batch_rows // 2)
+        listings = list_parts(self.source, group, batch_rows, fence.check_sometimes)
         ahead = next(listings, None) or Listing(self.source.schema)
         num_rows = 0
         for number in itertools.count():
@@ -195,18 +222,6 @@ class InventoryJob:
             if following is None:
                 return
             ahead = following
-
-    def _listings(self, group: PartGroup, fence: Fence, batch_rows: int) -> Iterator[Listing]:
-        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
-            part, source = one, self.source
-            if isinstance(one, FolderSlice):
-                part, source = one.part, slice_source(self.source, one)
-            refuse_unseen_folders(self.source, part, num_entries)
-            if group.is_counted:
-                refuse_other_counts(self.source, part, num_entries)
-            for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
-                fence.check_sometimes()
-                yield listing
 
     def check_listing(self, batch: Batch, fence: Fence) -> Iterator[NamedPart]:
         """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""

@@ -1,0 +1,386 @@
+"""Read any source that shardkit reads into a PCollection: what `convert` lists, as examples with URIs."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import apache_beam as beam
+from apache_beam.metrics import Metrics
+
+from shardkit.archives.uris import uri_of
+from shardkit.beam.counters import NAMESPACE
+from shardkit.beam.elements import Box, Example, Reject
+from shardkit.conversion.arguments import grouped, read_arguments
+from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
+from shardkit.conversion.inventory.measuring import measure_files
+from shardkit.conversion.inventory.parts import ListingTotals
+from shardkit.conversion.inventory.source_files import are_records, image_path, image_start, mask_path
+from shardkit.conversion.option_values import conversion_values, source_locations
+from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, PartGroup, list_parts, part_groups
+from shardkit.errors import CallError
+from shardkit.options.definition import OPTIONS
+from shardkit.parallel.driver_view import DriverView, check_worker
+from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources import Listing, Source, SourceOptions
+from shardkit.sources.columns import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    FEATURE_PREFIX,
+    GROUP,
+    LABEL_NAMES,
+    MASK_COLOURS,
+    OBJECTS,
+    OFFSET,
+    UNLABELLED,
+)
+from shardkit.sources.opening import open_source
+from shardkit.storage import Folder, open_folder
+
+REJECTS = "rejects"  # tag of an output
+_NO_LIMIT = 1 << 62  # who checks the images knows how large they may be
+_OF_BOXES = {"bbox", "label_name", "name"}
+_OF_SOURCE = {one.name for one in fields(SourceOptions)}
+_Path = str | os.PathLike[str]
+
+
+class ReadSource(NamedTuple):
+    """A source as it was read: what a dataset says of it besides its examples.
+
+    Attributes:
+        source: How it is read.
+        totals: What its listings say besides their rows: skipped files, and the classes' numbers.
+    """
+
+    source: Source
+    totals: ListingTotals
+
+
+class ReadExamples(NamedTuple):
+    """What `ReadImages.with_rejects` returns: PCollections.
+
+    Attributes:
+        examples: An `Example` for each image.
+        rejects: A `Reject` for each image and record that listing rejects, such as a record without a label.
+        source: One `ReadSource`.
+    """
+
+    examples: Any
+    rejects: Any
+    source: Any
+
+
+class Settled(NamedTuple):
+    """A source whose reading is settled.
+
+    Attributes:
+        at: Number of the source, of `ReadAllImages`.
+        prefix: What its keys begin with.
+        source: How it is read.
+        view: What the worker that settled it sees, which the others are compared with.
+        groups: Groups of its parts.
+    """
+
+    at: int
+    prefix: str
+    source: Source
+    view: DriverView
+    groups: list[PartGroup]
+
+
+class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
+    """A pipeline to the examples of a source: an `Example` with a URI and all facts for each image.
+
+    The source is any that `shardkit.convert` reads, and the examples are those that it lists. No image is opened. All
+    files are listed, and accounted for, before the first example leaves; what cannot be read as one source fails the
+    pipeline with the sentence of ``shardkit plan``. A single folder, table or archive keeps all workers busy.
+    """
+
+    def __init__(self, source: _Path | Sequence[_Path], *, temp_location: _Path | None = None, **options: Any) -> None:
+        """Check the options.
+
+        Args:
+            source: See `shardkit.convert`.
+            temp_location: A folder that all workers reach, for archives that cannot be read in place (.7z, .tar.gz):
+                they are unpacked into it, and stay. None refuses those.
+            **options: The options of `shardkit.convert` that say how a source is read, by their names or in their
+                groups: ``label="path:0"``, ``layout="coco"``, ``facts=Facts(…)``.
+
+        Raises:
+            CallError: An argument is wrong.
+        """
+        super().__init__()
+        self._sources, self._options = source_locations(source), _source_options(options)
+        self._temp_location = None if temp_location is None else _absolute(os.fspath(temp_location))
+        self._has_rejects = False
+
+    def with_rejects(self) -> "ReadImages":
+        """Return `ReadExamples` when applied: also what listing rejects, and the source.
+
+        Without this, rejects are only counted, in ``rejected_REASON``.
+        """
+        self._has_rejects = True
+        return self
+
+    def expand(self, pipeline: Any) -> Any:
+        """See PTransform."""
+        settle = _Settle(self._options, self._temp_location)
+        sources = pipeline | "Source" >> beam.Create([(0, "", list(map(_absolute, self._sources)))], reshuffle=False)
+        found = _read(sources | "Settle" >> beam.Map(settle))  # Settled
+        return found if self._has_rejects else found.examples
+
+
+class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
+    """A PCollection of folders, archives or tables to the examples of all of them, all read in one way.
+
+    Keys begin with the name of their folder: ``2026-03/cats/1.jpg``. All folders are listed, and accounted for, before
+    the first example leaves.
+    """
+
+    def __init__(self, *, temp_location: _Path | None = None, **options: Any) -> None:
+        """Check the options; see `ReadImages`.
+
+        Args:
+            temp_location: See `ReadImages`.
+            **options: See `ReadImages`; the reading of all folders.
+
+        Raises:
+            CallError: An argument is wrong.
+        """
+        super().__init__()
+        self._options = _source_options(options)
+        self._temp_location = None if temp_location is None else _absolute(os.fspath(temp_location))
+
+    def expand(self, folders: Any) -> Any:
+        """See PTransform."""
+        settle = _Settle(self._options, self._temp_location)
+        named = (
+            folders
+            | "ListFolders" >> beam.combiners.ToList()  # [str]
+            | "Number" >> beam.FlatMap(_numbered)  # (number, prefix, [str])
+        )
+        return _read(named | "SpreadFolders" >> beam.Reshuffle() | "Settle" >> beam.Map(settle))  # Settled
+
+
+def _numbered(folders: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield each folder once with its number, and its name as the beginning of keys."""
+    prefixes: dict[str, str] = {}
+    for number, folder in enumerate(sorted({_absolute(one).rstrip("/") for one in folders})):
+        prefix = f"{folder.rpartition('/')[2]}/"
+        if (other := prefixes.setdefault(prefix, folder)) != folder:
+            msg = f"{other} and {folder} have one name, and keys begin with it; rename one of them"
+            raise CallError(msg)
+        yield number, prefix, [folder]
+
+
+def _read(settled: Any) -> ReadExamples:
+    """Sources whose reading is settled to their examples."""
+    settled = settled | "KeepSettled" >> beam.Reshuffle()  # Settled; a step that is tried again sees the same source
+    by_number = beam.pvalue.AsDict(settled | "NumberSources" >> beam.Map(_by_number))  # (number, Settled)
+    rows = (
+        settled
+        | "Parts" >> beam.FlatMap(_parts)  # (number, PartGroup)
+        | "SpreadParts" >> beam.Reshuffle()  # (number, PartGroup)
+        | "ListRows" >> beam.FlatMap(_rows, by_number)  # (number, Listing of 128 rows)
+    )
+    none = settled | "NoTotals" >> beam.Map(_no_totals)  # (number, totals), for sources without a row
+    proved = (
+        (rows | "Totals" >> beam.Map(_totals), none)
+        | "AllTotals" >> beam.Flatten()  # (number, totals)
+        | "SumTotals" >> beam.CombinePerKey(_SumTotals())  # (number, totals)
+        | "Prove" >> beam.Map(_prove, by_number)  # (number, ReadSource)
+    )
+    examples = (
+        rows
+        | "SpreadRows" >> beam.Reshuffle()  # (number, Listing)
+        | "MakeExamples"
+        >> beam.ParDo(_MakeExamples(), by_number, beam.pvalue.AsDict(proved)).with_outputs(REJECTS, main="examples")
+    )
+    return ReadExamples(
+        examples["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
+        examples[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+        proved | "ReadSource" >> beam.Values(),
+    )
+
+
+def same(one: Any) -> Any:
+    """Return the element: Beam takes types of tagged outputs from a step of their own."""
+    return one
+
+
+def _absolute(path: str) -> str:
+    """Return a path that is the same for workers, which may have other working directories."""
+    split, _, rest = path.rpartition("=") if path.partition("=")[0].isidentifier() and "=" in path else ("", "", path)
+    rest = rest if "://" in rest else os.path.abspath(os.path.expanduser(rest))
+    return f"{split}={rest}" if split else rest
+
+
+def _source_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of options that say how a source is read.
+
+    Raises:
+        CallError: There is another one, or a value is wrong.
+    """
+    given = read_arguments("plan", grouped(options))
+    for name in given:
+        if OPTIONS[name].heading not in {"Source", "Reading"} and name not in _OF_SOURCE:
+            msg = f"{name} does not say how a source is read; give it to WriteDataset"
+            raise CallError(msg)
+    return given
+
+
+@dataclass(frozen=True, slots=True)
+class _Settle:
+    """Opens a source on a worker, as `shardkit.convert` does."""
+
+    options: dict[str, Any]
+    temp_location: str | None
+
+    def __call__(self, named: tuple[int, str, list[str]]) -> Settled:
+        number, prefix, (url, *also) = named
+        source_options, _ = conversion_values(url, self.options, lambda _: None, also)
+        work = None if self.temp_location is None else open_folder(self.temp_location)
+        if work is not None:
+            work.create()
+        source = open_source(url, source_options, work=work)
+        groups = [group for _, group in part_groups(source, is_remote=True)]
+        return Settled(number, prefix, source, DriverView.of([source.folder]), groups)
+
+
+def _by_number(settled: Settled) -> tuple[int, Settled]:
+    return settled.at, settled._replace(groups=[])
+
+
+def _parts(settled: Settled) -> Iterator[tuple[int, PartGroup]]:
+    for group in settled.groups:
+        yield settled.at, group
+
+
+def _rows(part: tuple[int, PartGroup], sources: Mapping[int, Settled]) -> Iterator[tuple[int, Listing]]:
+    number, group = part
+    check_worker(sources[number].view)
+    for listing in list_parts(sources[number].source, group, DECODE_BATCH_ROWS):
+        yield number, listing
+
+
+_Totals = tuple[dict[str, int], list[tuple[int, str]]]
+
+
+def _totals(numbered: tuple[int, Listing]) -> tuple[int, _Totals]:
+    number, listing = numbered
+    return number, (dict(listing.skipped), sorted(listing.classes.items()))
+
+
+def _no_totals(settled: Settled) -> tuple[int, _Totals]:
+    return settled.at, ({}, [])
+
+
+class _SumTotals(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
+    """Totals of listings to those of a source."""
+
+    def create_accumulator(self) -> _Totals:
+        return {}, []
+
+    def add_input(self, found: _Totals, totals: _Totals) -> _Totals:
+        return self.merge_accumulators([found, totals])
+
+    def merge_accumulators(self, several: Iterable[_Totals]) -> _Totals:
+        whole = ListingTotals({}, {})
+        for skipped, classes in several:
+            whole.add(skipped, classes)
+        return whole.skipped, sorted(whole.classes.items())
+
+    def extract_output(self, found: _Totals) -> _Totals:
+        return dict(sorted(found[0].items())), found[1]
+
+
+def _prove(numbered: tuple[int, _Totals], sources: Mapping[int, Settled]) -> tuple[int, ReadSource]:
+    """Return a source whose files are all accounted for.
+
+    Raises:
+        DataError: Some are not.
+    """
+    number, (skipped, classes) = numbered
+    source = sources[number].source
+    source.check_accounts(skipped)
+    source.check_classes(dict(classes))
+    return number, ReadSource(source, ListingTotals(skipped, dict(classes)))
+
+
+class _MakeExamples(beam.DoFn):  # type: ignore[misc] # Beam is untyped
+    """Rows of sources to examples, and to rejects."""
+
+    def process(
+        self, numbered: tuple[int, Listing], sources: Mapping[int, Settled], proved: Mapping[int, ReadSource]
+    ) -> Iterator[Any]:
+        number, listing = numbered
+        settled = sources[number]
+        check_worker(settled.view)
+        yield from examples_of(settled.source, listing, proved[number].totals, settled.prefix)
+
+
+def examples_of(source: Source, listing: Listing, totals: ListingTotals, prefix: str = "") -> Iterator[Any]:
+    """Yield an example for each good row of a listing, and a tagged reject for each other one."""
+    table = measure_files(source.folder, listing.table(), _NO_LIMIT)
+    numbers = {name: number for number, name in totals.classes.items()}
+    numbers = numbers or {name: number for number, name in enumerate(source.classes or ())}
+    for row in table.to_pylist():
+        key = prefix + row["key"]
+        if row["reason"] is None and _has_no_label(row):
+            message = "the source says that the image has no label; WriteDataset takes such images with `unlabelled`"
+            row |= {"reason": NO_LABEL, "message": message}
+        if row["reason"] is not None:
+            Metrics.counter(NAMESPACE, f"rejected_{row['reason']}").inc()
+            reject = Reject(key, row["reason"], row["message"], row["source_bytes"], row["split"])
+            yield beam.pvalue.TaggedOutput(REJECTS, reject)
+            continue
+        Metrics.counter(NAMESPACE, "images_listed").inc()
+        yield _example(source.folder, row, key, numbers, is_record=are_records(table.schema))
+
+
+def _has_no_label(row: Mapping[str, Any]) -> bool:
+    if UNLABELLED.name in row:
+        return False
+    return row["label_name"] is None and all(row.get(name) is None for name in _LABELS)
+
+
+_LABELS = (LABEL_NAMES.name, TARGET, OBJECTS, MASK_PATH)
+
+
+def _example(
+    folder: Folder, row: Mapping[str, Any], key: str, numbers: Mapping[str, int], *, is_record: bool
+) -> Example:
+    start = image_start(row) if is_record or row.get(OFFSET.name) is not None else None
+    targets, mask = row.get(TARGET), mask_path(row)
+    features = {
+        name.removeprefix(FEATURE_PREFIX): value for name, value in row.items() if name.startswith(FEATURE_PREFIX)
+    }
+    example = Example(
+        key=key,
+        uri=uri_of(folder, image_path(row), start, row["source_bytes"]),
+        label=row["label_name"],
+        labels=row.get(LABEL_NAMES.name),
+        target=targets[0] if targets is not None and len(targets) == 1 else None,
+        targets=targets if targets is not None and len(targets) > 1 else None,
+        mask_uri=None if mask is None else uri_of(folder, mask),
+        mask_colours=row.get(MASK_COLOURS.name),
+        split=row["split"],
+        group=row.get(GROUP.name),
+        number=numbers.get(row["label_name"]),
+        features=json.dumps(features, ensure_ascii=False) if features else None,
+        num_bytes=row["source_bytes"],
+    )
+    if row.get(OBJECTS) is None:
+        return example
+    sides = [row[name.name] for name in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT)]
+    # A listing's 0 is for fractions, its None for pixels of the image itself.
+    width, height = (0 if side is None else side or None for side in sides)
+    return example._replace(boxes=[_box(one) for one in row[OBJECTS]], boxes_width=width, boxes_height=height)
+
+
+def _box(found: Mapping[str, Any]) -> Box:
+    further = {name: value for name, value in found.items() if name not in _OF_BOXES}
+    features = json.dumps(further, ensure_ascii=False) if further else None
+    ymin, xmin, ymax, xmax = found["bbox"]
+    return Box(found["label_name"], ymin, xmin, ymax, xmax, found["name"], features)

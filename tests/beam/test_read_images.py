@@ -1,0 +1,167 @@
+"""`ReadImages`, `ReadAllImages` and `CheckImages`: every layout as a PCollection, and what becomes of it."""
+
+import json
+from pathlib import Path
+
+import apache_beam as beam
+import pyarrow.parquet as pq
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+
+import shardkit
+from shardkit.beam import CheckImages, Example, ReadAllImages, ReadImages, WriteDataset
+from shardkit.errors import CallError
+from shardkit.testing import write_class_folders
+
+from ..cli.calling import SAMPLE_DATA
+from .transforms import RUNNER, collected
+
+SLOW = ("voc", "yolo", "metadata", "hf", "list.txt", "attributes.tsv", "boxes.csv", "labels.csv")
+QUICK = ("coco", "masks", "folders.zip", "webdataset", "multilabel.jsonl", "regression.parquet", "automl.csv")
+
+
+def records_of(output):
+    return {path.name: path.read_bytes() for end in ("tfrecord", "parquet") for path in output.glob(f"*-of-*.{end}")}
+
+
+def read(source, **options):
+    """The examples, the rejects and the source, by name; and the counters."""
+    return collected(lambda pipeline: (pipeline | ReadImages(source, **options).with_rejects())._asdict())
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+def test_what_is_read_and_written_has_the_shards_of_convert(name, tmp_path):
+    wanted = shardkit.convert(SAMPLE_DATA / name, tmp_path / "converted", shards=2)
+    with beam.Pipeline(RUNNER) as pipeline:
+        _ = (
+            pipeline
+            | ReadImages(SAMPLE_DATA / name, temp_location=tmp_path / "temp")
+            | WriteDataset(tmp_path / "written", shards=2, classes=wanted.manifest.classes or None)
+        )
+    assert records_of(tmp_path / "written") == records_of(tmp_path / "converted")
+
+
+def test_examples_say_where_images_are_and_what_the_source_knows_of_them(tmp_path):
+    found, counters = read(SAMPLE_DATA / "coco")
+    one = min(found["examples"], key=lambda one: one.key)
+    assert Path(one.uri) == SAMPLE_DATA / "coco" / one.key
+    assert (one.boxes_width, one.boxes_height) > (0, 0)
+    assert one.boxes[0].xmax > 1  # pixels
+    assert {"area", "iscrowd"} & json.loads(one.boxes[0].features).keys()
+    assert counters["images_listed"] == len(found["examples"])
+    [source] = found["source"]
+    assert sorted(source.totals.classes.values()) == sorted(
+        {box.label for one in found["examples"] for box in one.boxes}
+    )
+
+
+def test_members_of_archives_and_ranges_of_files_have_a_uri_that_leads_to_their_bytes(tmp_path):
+    for name, beginning in (("folders.zip", "zip://"), ("webdataset", f"{SAMPLE_DATA}/webdataset/")):
+        found, _ = read(SAMPLE_DATA / name)
+        assert all(one.uri.startswith(beginning) for one in found["examples"])
+        checked, _ = collected(
+            lambda pipeline, some=tuple(found["examples"][:3]): {"out": pipeline | beam.Create(some) | CheckImages()}
+        )
+        assert [one.num_bytes for one in checked["out"]] == [one.num_bytes for one in found["examples"][:3]]
+        assert all(one.format in {"JPEG", "PNG"} and len(one.sha256) == 64 for one in checked["out"])
+
+
+def test_what_listing_rejects_is_what_convert_rejects_before_it_decodes(tmp_path):
+    shardkit.convert(SAMPLE_DATA / "coco_broken", tmp_path / "out", max_rejected="100%")
+    wanted = {tuple(row.values()) for row in pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()}
+    found, counters = read(SAMPLE_DATA / "coco_broken")
+    assert len(found["rejects"]) >= 5
+    assert {tuple(one)[:4] for one in found["rejects"]} < wanted
+    assert sum(count for name, count in counters.items() if name.startswith("rejected_")) == len(found["rejects"])
+
+
+def test_nothing_leaves_before_every_file_is_accounted_for(tmp_path):
+    write_class_folders(tmp_path / "photos", {"ant": 2, "bee": 2})
+    (tmp_path / "photos" / "ant" / "notes.csv").write_text("what,is,this\n")
+    seen = []
+    pipeline = beam.Pipeline(RUNNER)
+    _ = pipeline | ReadImages(tmp_path / "photos", label="path:0") | beam.Map(seen.append)
+    with pytest.raises(Exception, match=r"notes\.csv"):
+        pipeline.run()
+    assert not seen
+
+
+def test_options_of_writing_and_unknown_ones_are_refused_when_the_transform_is_made(tmp_path):
+    for options, said in (({"shards": 2}, "shards does not say how"), ({"lable": "path:0"}, "did you mean")):
+        with pytest.raises(CallError, match=said):
+            ReadImages(tmp_path, **options)
+
+
+def test_several_folders_are_read_in_one_way_and_keys_begin_with_their_names(tmp_path):
+    for day in ("monday", "tuesday"):
+        write_class_folders(tmp_path / day, {"ant": 2, "bee": 2})
+    found, _ = collected(
+        lambda pipeline: {
+            "out": (
+                pipeline
+                | beam.Create([str(tmp_path / "monday"), str(tmp_path / "tuesday")])
+                | ReadAllImages(label="path:0")
+            ).examples
+        }
+    )
+    assert sorted({one.key.partition("/")[0] for one in found["out"]}) == ["monday", "tuesday"]
+    assert len(found["out"]) == 8
+
+
+def test_a_pipeline_filters_by_what_checking_finds_and_no_image_is_decoded_twice(tmp_path, monkeypatch):
+    write_class_folders(tmp_path / "photos", {"ant": 3, "bee": 3})
+    (tmp_path / "photos" / "bee" / "broken.jpg").write_bytes(b"\xff\xd8 no picture")
+    from shardkit import images
+
+    decoded = []
+    check = images.check_fully
+    monkeypatch.setattr(images, "check_fully", lambda data: decoded.append(1) or check(data))
+    with beam.Pipeline(RUNNER) as pipeline:
+        checked = pipeline | ReadImages(tmp_path / "photos", label="path:0") | CheckImages().with_rejects()
+        _ = checked.examples | beam.Filter(lambda one: one.width >= 1) | WriteDataset(tmp_path / "out", shards=1)
+    assert len(decoded) == 7
+    assert shardkit.read_manifest(tmp_path / "out").split("train").num_examples == 6
+
+
+def test_a_pipeline_is_built_without_a_look_at_the_source(tmp_path):
+    transform = ReadImages(tmp_path / "not_there", label="path:0")
+    pipeline = beam.Pipeline(RUNNER)
+    _ = pipeline | "Once" >> transform
+    _ = pipeline | "Twice" >> transform
+    assert "Example" in str(pipeline.to_runner_api())
+
+
+def test_every_bundle_may_be_done_again(tmp_path):
+    wanted = shardkit.convert(SAMPLE_DATA / "coco", tmp_path / "converted", shards=1)
+    options = PipelineOptions([f"--runner={RUNNER}", "--direct_runner_bundle_repeat=1"])
+    with beam.Pipeline(options=options) as pipeline:
+        read_again = pipeline | ReadImages(SAMPLE_DATA / "coco")
+        _ = read_again | WriteDataset(tmp_path / "written", shards=1, classes=wanted.manifest.classes)
+    assert records_of(tmp_path / "written") == records_of(tmp_path / "converted")
+
+
+def _process(example):
+    import os
+    import time
+
+    time.sleep(0.002)
+    return os.getpid(), isinstance(example, tuple) and example._fields == Example._fields
+
+
+@pytest.mark.slow  # 9 s, for two processes of Beam
+def test_one_folder_keeps_two_processes_busy(tmp_path):
+    write_class_folders(tmp_path / "photos", {"ant": 200, "bee": 200})
+    places = [f"--runner={RUNNER}", "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    with beam.Pipeline(options=PipelineOptions(places)) as pipeline:
+        _ = (
+            pipeline
+            | ReadImages(tmp_path / "photos", label="path:0")
+            | beam.Map(_process)
+            | beam.combiners.Count.PerElement()
+            | beam.Map(json.dumps)
+            | beam.io.WriteToText(str(tmp_path / "counts"))
+        )
+    lines = [json.loads(line) for path in tmp_path.glob("counts*") for line in path.read_text().splitlines()]
+    assert sum(count for _, count in lines) == 400
+    assert len(lines) == 2
+    assert all(is_one for (_, is_one), _ in lines)
