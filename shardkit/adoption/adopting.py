@@ -1,85 +1,106 @@
 """Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from shardkit.adoption.class_names import ClassNames, name_classes
-from shardkit.adoption.converting_instead import conversion_of
 from shardkit.adoption.dataset_folder import (
     adopted_before,
     dataset_place,
     own_datasets,
+    refuse_changed,
+    refuse_other,
     refuse_own,
     refuse_read_only,
     unfinished,
 )
-from shardkit.adoption.files import assign_splits, find_files, records_files, refuse_compressed
-from shardkit.adoption.merging import merge_scans
-from shardkit.adoption.messages import Merged, found_lines, layout_lines
-from shardkit.adoption.options import AdoptOptions
+from shardkit.adoption.files import assign_splits, conversion_of, find_files, refuse_compressed
+from shardkit.adoption.merging import Merged, found_lines, merge_scans
 from shardkit.adoption.publishing import Adoption, publish
-from shardkit.adoption.repeating import refuse_changed, refuse_other
 from shardkit.adoption.scan_files import ScanJob, scan_files
 from shardkit.dataset.foreign.files import ForeignFiles
+from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest.readopting import ADOPT, relative_to
 from shardkit.errors import CallError
-from shardkit.naming import counted, printable
+from shardkit.naming import counted, printable, split_order
 from shardkit.options.words import named
 from shardkit.parallel.for_each import Executor
 from shardkit.parallel.progress import ProgressListener
 from shardkit.parallel.reports import work_folder
 from shardkit.parallel.run_token import claimed
 from shardkit.refusals import RefusedDataError
-from shardkit.storage import os_errors_as
+from shardkit.storage import Folder, os_errors_as
 
 _FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
 _LABELLED = {"class", "classes", "objects"}
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
+@dataclass(frozen=True, slots=True)
+class AdoptOptions:
+    """What the user says; see `shardkit.adopt`."""
+
+    into: str | None = None
+    splits: Mapping[str, str] = field(default_factory=dict)  # by pattern of paths
+    classes: Sequence[str] | None = None
+    overrides: LayoutOverrides = field(default_factory=LayoutOverrides)
+    key_feature: str | None = None
+    name: str | None = None
+    overwrite: bool = False
+
+    def recorded(self, given: Sequence[str], root: Folder) -> dict[str, Any]:
+        """Return what the manifest keeps: the files, and the options that are not the default."""
+        values: dict[str, Any] = {
+            "into": self.into is not None,
+            "splits": dict(self.splits),
+            "classes": list(self.classes or ()),
+            "image_feature": self.overrides.image_feature,
+            "label_feature": self.overrides.label_feature,
+            "label_type": None if self.overrides.label_type == "auto" else self.overrides.label_type,
+            "unlabelled": self.overrides.unlabelled,
+            "key_feature": self.key_feature,
+            "name": self.name,
+        }
+        return {"files": [relative_to(root, one) for one in given]} | {name: one for name, one in values.items() if one}
+
+
 def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor, listener: ProgressListener) -> str:
-    """Adopt TFRecord files.
+    """Adopt files, folders and patterns of TFRecord files, and return the dataset's folder.
 
-    Args:
-        given: Files, folders and patterns.
-        options: What the user says.
-        executor: Scans the files.
-        listener: Receives the progress, and messages: what was found and decided.
-
-    Returns:
-        The dataset's folder.
-
-    Raises:
-        CallError: The call is wrong, or the dataset's folder has a manifest already.
-        DataError: A file cannot be adopted.
-        MachineError: The disk, the network or the runner failed.
+    `listener` also receives what was found and decided.
     """
     records, entries = find_files(given)
     own = own_datasets(records, entries)
-    refuse_own(own, is_elsewhere=options.into is not None)
+    if options.into is None:
+        refuse_own(own)
     others = unfinished(records, [*entries], own)
     entries = {path: entry for path, entry in entries.items() if path not in others} or entries
     root, records_root = dataset_place(records, options.into)
     refuse_read_only(root)
     before = adopted_before(root)
-    options = options.after(before)
+    if before is not None and options.overwrite and options.classes is None:  # those of the earlier adoption
+        options = replace(options, classes=before.options.get(ADOPT, {}).get("classes"))
     recorded = options.recorded(given, root)
-    if before is not None and not options.overwrite:
-        refuse_other(before, recorded, {path: entry.num_bytes for path, entry in entries.items()})
+    known = None if options.overwrite else before
+    if known is not None:
+        refuse_other(known, recorded, {path: entry.num_bytes for path, entry in entries.items()})
     found = ForeignFiles.of(records, entries.items(), "leave it out")
     refuse_compressed(found)
     splits, split_line = assign_splits([*entries], options.splits)
-    files = records_files(found, splits)
+    order = split_order({*splits.values()})
+    files = sorted(found.every, key=lambda file: (order.index(splits[file.path]), file.path))
     layout = _adoptable_layout(found, options)
-    lines = layout_lines(layout, split_line)
-    lines += [f"warning   there are only {missing}" for missing in found.missing_shards()]
-    listener.say("\n".join(lines))
+    described = replace(layout, key=None, columns=(), left_out=()).describe()  # all records decide about these
+    lines = [f"records of {layout.family}", *described, f"splits    {split_line}"]
+    listener.say("\n".join(lines + [f"warning   there are only {missing}" for missing in found.missing_shards()]))
     with work_folder(executor.temp_location) as work, claimed(work) as run:
         scans = scan_files(ScanJob(records, layout), files, executor, run, listener)
-        merged = merge_scans(records, files, work, scans, layout, options.key_feature)
+        merged = merge_scans(records, files, scans, layout, options.key_feature)
         classes = _classes(found, layout, merged, options, own)
         listener.say("\n".join(found_lines(merged, classes, layout)))
         adoption = Adoption(
@@ -87,16 +108,17 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
             records_root=records_root,
             name=options.name or _name_of(root.url),
             files=files,
+            splits=splits,
             sha256=merged.sha256,
             adopted=merged.adopted,
             classes=classes.names,
             keys=merged.keys,
             options=recorded,
         )
-        if before is not None and not options.overwrite:
-            refuse_changed(before, adoption)
+        if known is not None and (adoption.digest, adoption.name) != (known.plan_digest, known.name):
+            refuse_changed(known, {file.path: one for file, one in zip(files, merged.sha256, strict=True)})
         with os_errors_as("write the manifest and the indexes", root.url):
-            is_new = publish(adoption, work, scans)
+            is_new = publish(adoption, scans)
     if not is_new:
         listener.say(f"{root.url} already holds the adoption of these files; nothing to do")
     return root.url
@@ -109,12 +131,7 @@ def _name_of(url: str) -> str:
 
 
 def _adoptable_layout(files: ForeignFiles, options: AdoptOptions) -> RecordLayout:
-    """Return the layout of the records, from the first ones of some files, if the reader can read them as they are.
-
-    Raises:
-        CallError: Several features may be the image or the label.
-        DataError: None is, or the records need to be converted.
-    """
+    """Return the layout of the records, from the first ones of some files, if the reader can read them as they are."""
     num = len(files.files)
     chosen = [files.files[at * num // _FILES] for at in range(_FILES)] if num > _FILES else files.files
     samples = files.sample(chosen, _RECORDS, _RECORDS)
@@ -138,17 +155,17 @@ def _classes(
     of_own = own[0].classes if own and all(one.classes == own[0].classes for one in own) else []
     if label.kind == "masks":
         names = list(options.classes or of_own)
-        return ClassNames(
-            names, f"{counted(len(names), 'name')} from {named('classes') if options.classes else 'the dataset'}"
-        )
+        origin = named("classes") if options.classes else "the dataset"
+        return ClassNames(names, f"{counted(len(names), 'name')} from {origin}")
     if label.kind not in _LABELLED:
         if options.classes is not None:
-            what = "the records have no labels" if label.kind == "none" else f"{printable(label.name)!r} holds numbers"
-            msg = f"{named('classes')} names classes, and {what}{' for regression' if label.kind == 'numbers' else ''}"
-            raise CallError(msg)
+            is_number = f"{printable(label.name)!r} holds numbers for regression"
+            what = "the records have no labels" if label.kind == "none" else is_number
+            raise CallError(f"{named('classes')} names classes, and {what}")
         return ClassNames([], "")
+    listed: LabelNames | None
     if options.classes is not None:
-        listed: LabelNames | None = lines_as_names(options.classes, label.first_line)
+        listed = lines_as_names(options.classes, label.first_line)
     elif of_own:
         listed = LabelNames(tuple(of_own), 0, "the dataset")
     else:

@@ -9,33 +9,34 @@ from shardkit.errors import DataError
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
 
-MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
+_MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
 
 
 class Labels(NamedTuple):
-    """The labels of all records.
-
-    Attributes:
-        lowest: Smallest class number.
-        highest: Largest class number; -1 if there is none.
-        where_highest: File and number of a record with it.
-    """
+    """The labels of all records."""
 
     lowest: int
-    highest: int
-    where_highest: str
+    highest: int  # -1 if there is none
+    where_highest: str  # file and number of a record with it
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Return a line that shows the range of the labels, and a class 0 that no record has."""
+        if self.highest < 0:
+            return "no record has one"
+        line = f"{self.lowest} to {self.highest}, {counted(len(names), 'class')}"
+        if self.lowest == 0:
+            return line
+        return (
+            f"{line}; no record has the label 0, so they may count from 1: class 0, {printable(names[0])!r}, stays "
+            "empty, and labels are given as they are stored"
+        )
 
 
 class ClassNames(NamedTuple):
-    """The classes of a dataset.
+    """The classes of a dataset."""
 
-    Attributes:
-        names: Names in label order, all different.
-        origin: A sentence that says where they come from.
-    """
-
-    names: list[str]
-    origin: str
+    names: list[str]  # in label order, all different
+    origin: str  # a sentence that says where they come from
 
 
 def name_classes(
@@ -47,55 +48,26 @@ def name_classes(
         labels: The labels of all records.
         listed: Names from a list, which count before those in the records; None if there is none.
         texts: Names that the records give to numbers; an empty one if they differ, none if they give none.
-        texts_origin: Feature with these names, for messages.
-
-    Raises:
-        DataError: A label has no name or is no number of a class; the message names a record that has it.
+        texts_origin: Where these come from, for messages.
     """
-    if labels.highest >= MAX_CLASSES:
-        msg = (
-            f"{labels.where_highest} has the label {labels.highest:,}, and class numbers are below {MAX_CLASSES:,}; "
+    if labels.highest >= _MAX_CLASSES:
+        raise DataError(
+            f"{labels.where_highest} has the label {labels.highest:,}, and class numbers are below {_MAX_CLASSES:,}; "
             f"name another feature with {named('label_feature')}"
         )
-        raise DataError(msg)
     if listed is not None:
-        return _listed(listed, labels)
-    numbers = range(labels.highest + 1)
+        if labels.highest >= 0:
+            listed.name_of(labels.highest, labels.where_highest)
+        return ClassNames(_different([*map(str, range(listed.first)), *listed.names]), listed.describe())
+    numbers = [str(number) for number in range(labels.highest + 1)]
     if not all(texts.values()):
-        return ClassNames([str(number) for number in numbers], "numbers, because the records name some in several ways")
+        return ClassNames(numbers, "numbers, because the records name some in several ways")
     if texts:
-        return ClassNames(_different({number: texts.get(number, str(number)) for number in numbers}), texts_origin)
-    return ClassNames([str(number) for number in numbers], f"numbers; {named('classes')} names them")
+        return ClassNames(_different([texts.get(at, number) for at, number in enumerate(numbers)]), texts_origin)
+    return ClassNames(numbers, f"numbers; {named('classes')} names them")
 
 
-def _listed(listed: LabelNames, labels: Labels) -> ClassNames:
-    if labels.highest >= 0:
-        listed.name_of(labels.highest, labels.where_highest)
-    named = {number: str(number) for number in range(listed.first)}
-    named |= {listed.first + at: name for at, name in enumerate(listed.names)}
-    return ClassNames(_different(named), listed.describe())
-
-
-def _different(named: Mapping[int, str]) -> list[str]:
+def _different(names: Sequence[str]) -> list[str]:
     """Return the names; those that occur twice, as in ImageNet's words, get their number."""
-    twice = {name for name, count in Counter(named.values()).items() if count > 1}
-    return [f"{name} ({number})" if name in twice else name for number, name in named.items()]
-
-
-def range_line(labels: Labels, names: Sequence[str], num_zero: int) -> str:
-    """Return a line that shows the range of the labels, and a class 0 that no record has.
-
-    Args:
-        labels: The labels of all records.
-        names: The classes.
-        num_zero: Number of records with label 0.
-    """
-    if labels.highest < 0:
-        return "no record has one"
-    line = f"{labels.lowest} to {labels.highest}, {counted(len(names), 'class')}"
-    if num_zero or labels.highest < 1:
-        return line
-    return (
-        f"{line}; no record has the label 0, so they may count from 1: class 0, {printable(names[0])!r}, stays empty, "
-        "and labels are given as they are stored"
-    )
+    counts = Counter(names)
+    return [f"{name} ({number})" if counts[name] > 1 else name for number, name in enumerate(names)]

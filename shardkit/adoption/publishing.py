@@ -6,71 +6,52 @@ new one. The indexes of older adoptions are removed last. What a killed adoption
 finds nothing else to do.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit import naming, software
-from shardkit.adoption.features import AdoptedFeatures
-from shardkit.adoption.keys import KeyChoice, keys_of
-from shardkit.adoption.scan_files import RecordsFile, read_scan
+from shardkit.adoption.features import AdoptedFeatures, KeyChoice
 from shardkit.adoption.scanning import Scan
-from shardkit.dataset.index.file import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
-from shardkit.dataset.manifest import (
-    ADOPTED,
-    Balance,
-    Index,
-    Rejected,
-    Shard,
-    Source,
-    Split,
-    seal_manifest,
-    write_shard_tables,
-)
+from shardkit.conversion.writing.output.shard_summaries import CountedShard
+from shardkit.conversion.writing.publishing import summarise_split
+from shardkit.dataset.foreign.files import ForeignFile
+from shardkit.dataset.index.file import SCHEMA, ShardSummary, key_hashes, serialize_index
+from shardkit.dataset.manifest import ADOPTED, Index, Rejected, Shard, Source, seal_manifest, write_shard_tables
 from shardkit.dataset.manifest.readopting import ADOPT
 from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.sources.walking import ancestors
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.folder import remove_temporaries
 from shardkit.storage.kernel_locks import locked
 
-_LOCK = f"{TEMPORARY}lock"  # in the folder of the indexes, while they are written
+_LOCK = f"{naming.INDEXES}/{TEMPORARY}lock"  # held while the indexes are written
 
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """Everything that decides the manifest and the indexes.
+    """Everything that decides the manifest and the indexes."""
 
-    Attributes:
-        root: The dataset's folder.
-        records_root: Path from there to the folder of the records; None if they are in it.
-        name: Name of the dataset.
-        files: The files, in the order of the dataset.
-        sha256: SHA-256 of each file.
-        adopted: The dataset's features.
-        classes: Class names in label order.
-        keys: Where the keys come from.
-        options: What the manifest keeps of the user's options; see `dataset.manifest.readopting`.
-    """
-
-    root: Folder
-    records_root: str | None
+    root: Folder  # the dataset's folder
+    records_root: str | None  # path from there to the folder of the records; None if they are in it
     name: str
-    files: Sequence[RecordsFile]
-    sha256: Sequence[str]
+    files: Sequence[ForeignFile]  # in the order of the dataset
+    splits: Mapping[str, str]  # by the paths of the files
+    sha256: Sequence[str]  # of each file
     adopted: AdoptedFeatures
     classes: Sequence[str]
     keys: KeyChoice
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # see `dataset.manifest.readopting`
 
     @property
     def digest(self) -> str:
         """The manifest's ``plan_digest``: equal for equal files, features, classes, splits and versions."""
+        files = zip(self.files, self.sha256, strict=True)
         decided = {
-            "files": [[file.path, file.split, sha256] for file, sha256 in zip(self.files, self.sha256, strict=True)],
+            "files": [[file.path, self.splits[file.path], sha256] for file, sha256 in files],
             "features": {name: one.model_dump(mode="json") for name, one in self.adopted.features.items()},
             "stored_as": self.adopted.stored_as,
             "classes": list(self.classes),
@@ -78,53 +59,30 @@ class Adoption:
         }
         return sha256_hex(canonical_json(decided))
 
-    def path_of(self, file: RecordsFile) -> str:
-        """Return the path of a file in the manifest."""
-        return file.path if self.records_root is None else f"{self.records_root}/{file.path}"
 
-
-class _Written(NamedTuple):
-    shard: Shard
-    class_counts: npt.NDArray[np.int64]
-    contents: npt.NDArray[np.uint64]  # the first 64 bits of each image's sha256
-
-
-def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> bool:
-    """Write the indexes and the manifest, and remove what killed adoptions left.
-
-    Args:
-        adoption: What was decided.
-        work: The work folder.
-        scans: Name of each file's scan there.
-
-    Returns:
-        False if the manifest was there already.
-
-    Raises:
-        MachineError: Another process publishes into the folder.
-    """
+def publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
+    """Write the indexes and the manifest, and remove what killed adoptions left; False if the manifest was there."""
     adoption.root.create()
-    with locked(adoption.root, f"{naming.INDEXES}/{_LOCK}"):
+    with locked(adoption.root, _LOCK):
         remove_temporaries(adoption.root)
-        return _publish(adoption, work, scans)
+        return _publish(adoption, scans)
 
 
-def _publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> bool:
+def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
     root, digest = adoption.root, adoption.digest
-    folder = f"{naming.INDEXES}/{naming.index_folder(digest)}"
-    totals: dict[str, _Totals] = {}
+    shards: dict[str, list[CountedShard]] = {}
     contents = []
-    for file, name in zip(adoption.files, scans, strict=True):
-        written = _write_index(adoption, file, read_scan(work, name), folder, digest)
-        totals.setdefault(file.split, _Totals(len(adoption.classes))).add(written)
-        contents.append(written.contents)
+    for file, scan in zip(adoption.files, scans(), strict=True):
+        shards.setdefault(adoption.splits[file.path], []).append(_write_index(adoption, file, scan, digest))
+        # 64 bits of each image are enough to count those that are there twice.
+        contents.append(np.frombuffer(b"".join(one[:8] for one in scan.rows["content_sha256"].to_pylist()), "<u8"))
     images = np.concatenate(contents)
     manifest = seal_manifest(
         {
             "name": adoption.name,
             "features": adoption.adopted.features,
             "classes": list(adoption.classes),
-            "splits": {split: one.as_split() for split, one in totals.items()},
+            "splits": {split: summarise_split(of_split, len(adoption.classes)) for split, of_split in shards.items()},
             "source": Source(
                 fingerprint=sha256_hex(canonical_json(sorted(adoption.sha256))),
                 layout=ADOPTED,
@@ -145,105 +103,53 @@ def _publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> bool:
     )
     write_shard_tables(root, manifest)
     is_new = _write_unless_there(root, naming.MANIFEST, manifest.to_bytes())
-    for entry in root.scan(naming.INDEXES):
-        if entry.name != _LOCK and f"{naming.INDEXES}/{entry.name}" != folder:
-            remove = root.remove_tree if entry.is_folder else root.remove
-            remove(f"{naming.INDEXES}/{entry.name}")
-    _remove_unknown(root, folder, {shard.index.path for _, shard in manifest.shards()})
+    kept = {_LOCK, *(shard.index.path for _, shard in manifest.shards())}
+    _remove_others(root, naming.INDEXES, kept.union(*map(ancestors, kept)))
     return is_new
 
 
 def _write_unless_there(root: Folder, path: str, content: bytes) -> bool:
     """Write a file; return False if it has this content already, so that no reader sees a file change without need."""
-    there = root.stat(path)
-    if there is not None and there.num_bytes == len(content) and root.read(path) == content:
+    entry = root.stat(path)
+    if entry is not None and entry.num_bytes == len(content) and root.read(path) == content:
         return False
     with root.atomic_write(path) as out:
         out.write(content)
     return True
 
 
-def _remove_unknown(root: Folder, folder: str, known: Collection[str]) -> None:
-    """Remove the files below the folder of the indexes that are no indexes: temporary files of a killed process."""
+def _remove_others(root: Folder, folder: str, kept: Collection[str]) -> None:
+    """Remove what is below the folder of the indexes: older ones, and temporary files of a killed process."""
     for entry in root.scan(folder):
         path = f"{folder}/{entry.name}"
-        if entry.is_folder:
-            _remove_unknown(root, path, known)
-        elif path not in known:
-            root.remove(path)
+        if path not in kept:
+            (root.remove_tree if entry.is_folder else root.remove)(path)
+        elif entry.is_folder:
+            _remove_others(root, path, kept)
 
 
-def _write_index(adoption: Adoption, file: RecordsFile, scan: Scan, folder: str, digest: str) -> _Written:
-    table = index_of(file, scan, adoption.keys, adoption.classes)
-    summary = ShardSummary(len(table), scan.num_bytes, scan.sha256, digest, num_with_gps=scan.found.num_with_gps)
-    raw = serialize_index(table, summary)
-    path = f"{folder}/{file.path}{naming.INDEX_ENDING}"
+def _write_index(adoption: Adoption, file: ForeignFile, scan: Scan, digest: str) -> CountedShard:
+    table, found = _index_of(file, scan, adoption.keys, adoption.classes), scan.found
+    facts: dict[str, Any] = {"num_examples": len(table), "num_bytes": found.num_bytes, "sha256": found.sha256}
+    facts["num_with_gps"] = found.num_with_gps
+    raw = serialize_index(table, ShardSummary(plan_digest=digest, **facts))
+    path = f"{naming.INDEXES}/{naming.index_folder(digest)}/{file.path}{naming.INDEX_ENDING}"
     _write_unless_there(adoption.root, path, raw)
-    shard = Shard(
-        path=adoption.path_of(file),
-        num_examples=len(table),
-        num_bytes=scan.num_bytes,
-        sha256=scan.sha256,
-        index=Index(path=path, sha256=sha256_hex(raw)),
-        num_with_gps=scan.found.num_with_gps,
-    )
-    counts = np.bincount(indexed_labels(table), minlength=len(adoption.classes)).astype(np.int64)
-    heads = [value[:8] for value in scan.rows["content_sha256"].to_pylist()]
-    return _Written(shard, counts, np.frombuffer(b"".join(heads), "<u8"))
+    records = file.path if adoption.records_root is None else f"{adoption.records_root}/{file.path}"
+    return CountedShard.of(Shard(path=records, index=Index(path=path, sha256=sha256_hex(raw)), **facts), table)
 
 
-def index_of(file: RecordsFile, scan: Scan, keys: KeyChoice, classes: Sequence[str]) -> pa.Table:
-    """Return the index of an adopted file.
-
-    Args:
-        file: The file.
-        scan: Its scan.
-        keys: Where the keys come from.
-        classes: Class names in label order.
-    """
-    rows = scan.rows
-    texts = keys_of(keys, file.path, rows["key_text"])
-    num = len(rows)
-    names = pa.DictionaryArray.from_arrays(rows["label"].combine_chunks(), pa.array([*classes], pa.string()))
-    made: Mapping[str, Any] = {
+def _index_of(file: ForeignFile, scan: Scan, keys: KeyChoice, classes: Sequence[str]) -> pa.Table:
+    rows, num = scan.rows, len(scan.rows)
+    texts = keys.keys(file.path, rows["key_text"])
+    decided: Mapping[str, Any] = {
         "key": pa.array(texts, pa.string()),
         "key_hash": pa.array(key_hashes(texts), pa.int64()),
-        "label_name": names,
+        "label_name": pa.DictionaryArray.from_arrays(rows["label"].combine_chunks(), pa.array([*classes], pa.string())),
         "group": pa.nulls(num, pa.string()),
         "source_bytes": rows["image_bytes"].cast(pa.int64()),
         "perceptual_hash": pa.nulls(num, SCHEMA.field("perceptual_hash").type),
         "changes": pa.DictionaryArray.from_arrays(pa.array(np.zeros(num, np.int32)), pa.array([""], pa.string())),
     }
-    columns = [made[field.name] if field.name in made else rows[field.name] for field in SCHEMA]
+    columns = [decided[field.name] if field.name in decided else rows[field.name] for field in SCHEMA]
     return pa.table(columns, schema=SCHEMA)
-
-
-class _Totals:
-    """The sums of a split. The class counts of single shards are not kept: thousands of both would fill the memory."""
-
-    def __init__(self, num_classes: int) -> None:
-        self._shards: list[Shard] = []
-        self._least = np.full(num_classes, np.iinfo(np.int64).max)
-        self._most, self._total = np.zeros(num_classes, np.int64), np.zeros(num_classes, np.int64)
-
-    def add(self, written: _Written) -> None:
-        counts = written.class_counts
-        self._shards.append(written.shard)
-        np.minimum(self._least, counts, out=self._least)
-        np.maximum(self._most, counts, out=self._most)
-        self._total += counts
-
-    def as_split(self) -> Split:
-        examples = np.array([shard.num_examples for shard in self._shards])
-        num_bytes = np.array([shard.num_bytes for shard in self._shards])
-        return Split(
-            num_examples=int(examples.sum()),
-            num_bytes=int(num_bytes.sum()),
-            class_counts=self._total.tolist(),
-            balance=Balance(
-                count_spread=int(np.ptp(examples)),
-                class_spread=int((self._most - self._least).max(initial=0)),
-                bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
-            ),
-            shards=self._shards,
-        )

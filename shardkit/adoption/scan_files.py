@@ -1,15 +1,16 @@
-"""What workers leave of each file in the work folder: a Parquet file of rows, with all else that was found as JSON."""
+"""Scan many TFRecord files: workers leave Parquet files of rows in the work folder, with all else as JSON in them."""
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
-from shardkit.adoption.records import ROWS, FeatureCount, Found
-from shardkit.adoption.scanning import Scan, ScanProblem, scan_file
+from shardkit.adoption.scanning import ROWS, Found, Scan, scan_file
+from shardkit.dataset.foreign.files import ForeignFile
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.naming import printable
 from shardkit.parallel.for_each import Executor, for_each
@@ -20,46 +21,19 @@ from shardkit.storage import Folder, unreadable
 from shardkit.storage.retry import retried
 
 _FOUND = b"shardkit.scan"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordsFile:
-    """A TFRecord file that is adopted.
-
-    Attributes:
-        number: Its number among all files of the adoption, from 0.
-        path: Its path in the folder of the records.
-        num_bytes: Its size.
-        split: Name of its split.
-        num_records: Number of records that the dataset's own files announce; None if they do not.
-    """
-
-    number: int
-    path: str
-    num_bytes: int
-    split: str
-    num_records: int | None = None
+_KIND = "scans"
 
 
 @dataclass(frozen=True, slots=True)
 class ScanJob:
-    """What each worker needs to scan files; small and pickled into the pipeline's graph.
-
-    Attributes:
-        records: The folder of the records; it is only read.
-        layout: Which feature is what.
-    """
+    """What each worker needs to scan files of a folder; small and pickled into the pipeline's graph."""
 
     records: Folder
     layout: RecordLayout
 
-    def scan(self, file: RecordsFile, fence: Fence) -> None:
-        """Scan a file, and write what was found into the work folder.
-
-        Raises:
-            MachineError: The file cannot be read.
-            OSError: The work folder cannot be written.
-        """
+    def scan(self, item: tuple[int, ForeignFile], fence: Fence) -> None:
+        """Scan the file of a number, and write what was found into the work folder."""
+        number, file = item
 
         def read() -> Scan:
             with self.records.open(file.path) as opened:
@@ -69,72 +43,35 @@ class ScanJob:
             scan = retried(read)
         except OSError as error:
             raise unreadable(f"{self.records.url}/{printable(file.path)}", error) from error
-
-        _scans(fence.folder).write(fence, file.number, len(scan.rows), data=serialize_scan(scan))
-
-
-def serialize_scan(scan: Scan) -> bytes:
-    """Return a scan as a Parquet file."""
-    found = {"num_bytes": scan.num_bytes, "sha256": scan.sha256, "found": asdict(scan.found), "problems": scan.problems}
-    out = io.BytesIO()
-    pq.write_table(scan.rows.replace_schema_metadata({_FOUND: json.dumps(found).encode()}), out, compression="zstd")
-    return out.getvalue()
-
-
-def parse_scan(raw: bytes) -> Scan:
-    """Return the scan in a Parquet file that `serialize_scan` made."""
-    table = pq.read_table(pa.BufferReader(raw))
-    kept = json.loads(table.schema.metadata[_FOUND])
-    found = Found(**kept["found"])
-    found.features = {name: FeatureCount(**count) for name, count in kept["found"]["features"].items()}
-    found.class_texts = {int(label): text for label, text in found.class_texts.items()}  # keys of JSON are texts
-    problems = [ScanProblem(*one) for one in kept["problems"]]
-    rows = table.replace_schema_metadata(None).cast(ROWS)
-    return Scan(rows, kept["num_bytes"], kept["sha256"], found, problems)
+        found = {_FOUND: json.dumps(asdict(scan.found)).encode()}
+        out = io.BytesIO()
+        pq.write_table(scan.rows.replace_schema_metadata(found), out, compression="zstd")
+        Reports(fence.folder, _KIND).write(fence, number, len(scan.rows), data=out.getvalue())
 
 
 def scan_files(
-    job: ScanJob, files: Sequence[RecordsFile], executor: Executor, run: Run, listener: ProgressListener
-) -> list[str]:
-    """Scan files in parallel, the largest first.
-
-    Args:
-        job: What the workers need.
-        files: The files.
-        executor: Runs the scans.
-        run: The run whose work folder receives what is found.
-        listener: Receives the progress: records, and an estimate of all from the sizes of the files.
-
-    Returns:
-        The path of each file's scan in the run's folder, by the files' numbers; see `read_scan`.
-
-    Raises:
-        DataError: A file cannot be adopted.
-        MachineError: The engine failed, a file cannot be read, or scans are missing.
-    """
-    reports = _scans(run.folder)
+    job: ScanJob, files: Sequence[ForeignFile], executor: Executor, run: Run, listener: ProgressListener
+) -> Callable[[], Iterator[Scan]]:
+    """Scan files in parallel, the largest first; return what reads their scans one by one, in the files' order."""
+    reports = Reports(run.folder, _KIND)
+    num_bytes = sum(file.num_bytes for file in files)
 
     def estimate() -> int | None:
+        """Return the number of all records, from the sizes of the files."""
         done = {report.item: report.numbers[0] for report in reports.found()}
-        num_records = sum(done.values())
-        scanned_bytes = sum(files[number].num_bytes for number in done)
-        if not scanned_bytes or not num_records:
+        num_records, scanned = sum(done.values()), sum(files[number].num_bytes for number in done)
+        if not scanned or not num_records:
             return None
-        if len(done) == len(files):
-            return num_records
-        return max(num_records, round(num_records * sum(file.num_bytes for file in files) / scanned_bytes))
+        return num_records if len(done) == len(files) else max(num_records, round(num_records * num_bytes / scanned))
 
     phase = Phase(listener, "scanning", None, reports.total, count_total=estimate)
-    largest_first = sorted(files, key=lambda file: -file.num_bytes)
+    largest_first = sorted(enumerate(files), key=lambda one: -one[1].num_bytes)
     for_each(executor, run, "ScanFiles", largest_first, job.scan, phase, reads=[job.records])
-    return [report.path for report in reports.complete(len(files))]
+    paths = [report.path for report in reports.complete(len(files))]
+    return lambda: map(_read_scan, map(run.folder.read, paths))
 
 
-def read_scan(work: Folder, path: str) -> Scan:
-    """Return the scan of a file; `path` is its path in the work folder, see `scan_files`."""
-    return parse_scan(work.read(path))
-
-
-def _scans(work: Folder) -> Reports:
-    """Return the reports of the scans, with their numbers of records."""
-    return Reports(work, "scans")
+def _read_scan(raw: bytes) -> Scan:
+    table = pq.read_table(pa.BufferReader(raw))
+    found = TypeAdapter(Found).validate_python(json.loads(table.schema.metadata[_FOUND]))
+    return Scan(table.replace_schema_metadata(None).cast(ROWS), found)

@@ -73,8 +73,7 @@ def adopt(
     require_extra("convert", "adopting", "PIL")
     label_type = OPTIONS["label_type"].form.read("label_type", label_type)
     names = None if classes is None else OPTIONS["classes"].form.read("classes", classes)
-    from shardkit.adoption.adopting import adopt_files
-    from shardkit.adoption.options import AdoptOptions
+    from shardkit.adoption.adopting import AdoptOptions, adopt_files
     from shardkit.api.advice import answering
     from shardkit.api.executors import make_executor
     from shardkit.dataset.foreign.inferring import LayoutOverrides

@@ -88,8 +88,8 @@ def test_beam_writes_the_bytes_of_the_threads(old, tmp_path):
 
 
 def test_a_file_that_a_worker_cannot_read_stops_a_beam_pipeline_with_a_sentence(old, monkeypatch):
-    def fail(_, file, _fence):
-        raise PermissionError(13, "Permission denied", file.path)
+    def fail(_, item, _fence):
+        raise PermissionError(13, "Permission denied", item[1].path)
 
     monkeypatch.setattr(ScanJob, "scan", fail)
     result = call("adopt", old, IN_PROCESS_RUNNER)

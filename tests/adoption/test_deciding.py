@@ -3,10 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from shardkit.adoption.class_names import Labels, name_classes, range_line
-from shardkit.adoption.features import adopted_features, merge_counts
-from shardkit.adoption.keys import KeyChoice, choose_keys, keys_of
-from shardkit.adoption.records import FeatureCount
+from shardkit.adoption.class_names import Labels, name_classes
+from shardkit.adoption.features import KeyChoice, adopted_features, choose_keys, merge_counts
+from shardkit.adoption.scanning import FeatureCount
 from shardkit.dataset.foreign.inferring import infer_layout
 from shardkit.dataset.foreign.label_names import lines_as_names
 from shardkit.errors import CallError, DataError
@@ -17,13 +16,13 @@ from ..dataset.foreign.records import coco, melanoma, sampled
 def counts_of(records):
     """What the records hold of each feature."""
     counts = {}
-    for number, record in enumerate(records):
+    for record in records:
         for name, value in record.items():
             values = value if isinstance(value, list) else [value]
             kind = "empty"
             if values:
                 kind = {int: "int64", float: "float"}.get(type(values[0]), "bytes")
-            counts.setdefault(name, []).append(FeatureCount(kind, 1, len(values), len(values), number))
+            counts.setdefault(name, []).append(FeatureCount(kind, 1, len(values), len(values)))
     return merge_counts((("a", {name: one}) for name, found in counts.items() for one in found), ())
 
 
@@ -47,15 +46,15 @@ def test_columns_come_along_if_every_record_has_them():
     found = decided(records)
     assert found.features["age_approx"].shape == ()
     assert found.stored_as == {"height": (), "key": (), "label": ("target",), "width": ()}
-    missing = decided(records, counts={**counts_of(records), "age_approx": FeatureCount("int64", 1, 1, 1, 0)})
+    missing = decided(records, counts={**counts_of(records), "age_approx": FeatureCount("int64", 1, 1, 1)})
     assert "age_approx" not in missing.features
     assert ("age_approx", "1 of 2 records lack it") in missing.left_out
-    longer = decided(records, counts={**counts_of(records), "age_approx": FeatureCount("int64", 2, 1, 5, 0)})
+    longer = decided(records, counts={**counts_of(records), "age_approx": FeatureCount("int64", 2, 1, 5)})
     assert longer.features["age_approx"].shape == (None,)
 
 
 def test_a_feature_of_two_kinds_in_two_files_is_refused_if_it_is_needed():
-    files = [("a", {"x": FeatureCount("int64", 1, 1, 1, 0)}), ("b", {"x": FeatureCount("float", 1, 1, 1, 0)})]
+    files = [("a", {"x": FeatureCount("int64", 1, 1, 1)}), ("b", {"x": FeatureCount("float", 1, 1, 1)})]
     with pytest.raises(DataError, match="b: the feature 'x' is float, and int64 in a"):
         merge_counts(files, {"x"})
     assert merge_counts(files, ())["x"].kind == "mixed"
@@ -68,7 +67,7 @@ def texts(*values):
 def test_unique_texts_are_the_keys():
     choice = choose_keys("name", [("a", texts(b"1", b"2")), ("b", texts(b"3"))], is_required=False)
     assert choice == KeyChoice("name")
-    assert keys_of(choice, "b", texts(b"3")) == ["3"]
+    assert choice.keys("b", texts(b"3")) == ["3"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_other_texts_are_no_keys_and_records_are_numbered(last, why):
     choice = choose_keys("name", files, is_required=False)
     assert choice.feature is None
     assert choice.why_numbered.startswith(why)
-    assert keys_of(choice, "x/a", files[0][1]) == ["x/a/00000000", "x/a/00000001"]
+    assert choice.keys("x/a", files[0][1]) == ["x/a/00000000", "x/a/00000001"]
     with pytest.raises(DataError, match="key_feature"):
         choose_keys("name", files, is_required=True)
 
@@ -136,6 +135,6 @@ def test_ids_are_no_class_numbers():
 
 
 def test_labels_that_count_from_1_are_shown():
-    assert range_line(ONE, ["0", "x", "y"], 0).startswith("1 to 2, 3 classes; no record has the label 0, so they may")
-    assert range_line(Labels(1 << 31, -1, ""), ["a"], 0) == "no record has one"
-    assert range_line(ZERO, ["a", "b", "c"], 5) == "0 to 2, 3 classes"
+    assert ONE.describe(["0", "x", "y"]).startswith("1 to 2, 3 classes; no record has the label 0, so they may")
+    assert Labels(1 << 31, -1, "").describe(["a"]) == "no record has one"
+    assert ZERO.describe(["a", "b", "c"]) == "0 to 2, 3 classes"

@@ -6,9 +6,8 @@ import zlib
 
 import pytest
 
-from shardkit.adoption.converting_instead import conversion_of
 from shardkit.adoption.dataset_folder import dataset_place
-from shardkit.adoption.files import assign_splits, find_files, refuse_compressed
+from shardkit.adoption.files import assign_splits, conversion_of, find_files, refuse_compressed
 from shardkit.dataset.foreign.files import ForeignFiles
 from shardkit.errors import CallError, DataError
 from shardkit.storage import open_folder
