@@ -39,11 +39,7 @@ def open_by_reading(
     work: Folder | None,
     tell: Callable[[str], None],
 ) -> Source:
-    """Open SOURCE by a reading; see `open_source`.
-
-    Raises:
-        RefusalError: SOURCE does not fit the reading that a dataset remembers.
-    """
+    """Open SOURCE by a reading; see `open_source`."""
     sources = tuple(map(named_source, (url, *options.also)))
     opening = Opening(open_folder(sources[0].url), options, url, output=output, work=work)
     unpacker = Unpacker(opening.work_folder, tell)

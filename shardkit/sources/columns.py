@@ -53,9 +53,6 @@ def objects_field(extra: Sequence[pa.Field] = ()) -> pa.Field:
 
     `bbox` is (ymin, xmin, ymax, xmax) in the unit that ANNOTATED_WIDTH and ANNOTATED_HEIGHT define, not yet clipped.
     `name` identifies the object in messages, such as "annotation 17" or "line 3".
-
-    Args:
-        extra: Further fields of each object: int64, float32, bool or string.
     """
     fields = [
         pa.field("bbox", pa.list_(pa.float64(), 4)),

@@ -60,11 +60,7 @@ class Opening:
         return replace(self, folder=subfolder(self.folder, path))
 
     def work_folder(self) -> Folder:
-        """Return the folder for images that listing has to unpack.
-
-        Raises:
-            CallError: There is none.
-        """
+        """Return the folder for images that listing has to unpack."""
         if self.work is None:
             msg = "Parquet files with images and compressed archives are unpacked, which needs a work folder"
             raise CallError(msg)

@@ -23,9 +23,6 @@ def array_items(file: BinaryIO, url: str, wanted: Container[str]) -> Iterator[tu
     """Yield (name of the array, element) of the wanted arrays in a JSON object, and skip everything else.
 
     Numbers with a decimal point or an exponent are returned as text, because most are only copied, and text is exact.
-
-    Raises:
-        DataError: The file is not a JSON object; the message names file, line and character.
     """
     reader = _Reader(file, url)
     if reader.peek() != "{":
@@ -56,16 +53,7 @@ def array_items(file: BinaryIO, url: str, wanted: Container[str]) -> Iterator[tu
 
 
 def member_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iterator[tuple[str, str | None, Any]]:
-    """Yield (member of a JSON object, name or None, value) of all that is in the members that are objects or arrays.
-
-    Args:
-        file: The file.
-        url: Its name in messages.
-        decoder: Decoder of the values.
-
-    Raises:
-        DataError: The file is no JSON object; the message names file, line and character.
-    """
+    """Yield (member of a JSON object, name or None, value) of all that is in the members that are objects or arrays."""
     reader = _Reader(file, url, decoder)
     if reader.peek() != "{":
         reader.fail("expected an object, '{'")
@@ -100,16 +88,7 @@ def _names(reader: "_Reader") -> Iterator[str]:
 
 
 def top_level_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iterator[tuple[str | None, Any]]:
-    """Yield (name, value) of each member of a JSON object, or (None, element) of each element of an array.
-
-    Args:
-        file: The file.
-        url: Its name in messages.
-        decoder: Decoder of the values.
-
-    Raises:
-        DataError: The file is neither; the message names file, line and character.
-    """
+    """Yield (name, value) of each member of a JSON object, or (None, element) of each element of an array."""
     reader = _Reader(file, url, decoder)
     start = reader.peek()
     if start not in {"{", "["}:

@@ -62,28 +62,14 @@ def stems_of_file(stem: str) -> list[str]:
 
 
 def path_end(path: str, num_parts: int, *, has_ending: bool) -> str:
-    """Return what is compared of a path: its last parts.
-
-    Args:
-        path: The path.
-        num_parts: Their number.
-        has_ending: Whether the ending of an image counts.
-    """
+    """Return what is compared of a path: its last parts."""
     is_named_so = ending(path) in IMAGE_ENDINGS | _OF_AN_IMAGE
     plain = posixpath.splitext(path)[0] if is_named_so and not has_ending else path
     return name_key("/".join(plain.strip("/").rsplit("/", num_parts)[-num_parts:]))
 
 
 def agreeing_most(paths: Sequence[str], text: str) -> tuple[list[str], int]:
-    """Return those of the images of one name whose folders agree with the end of a text in most parts.
-
-    Args:
-        paths: The images, at least one.
-        text: A path as `written_path` returns it.
-
-    Returns:
-        The images, and the number of parts that agree, with the name.
-    """
+    """Return the images of one name whose folders agree with the end of a text in most parts, and that number."""
     wanted = [name_key(part) for part in reversed(text.strip("/").split("/")[:-1])]
     num_parts = {}
     for path in paths:
@@ -117,25 +103,13 @@ class NameIndex:
     """All images below a folder by their names, listed when the first one is asked for: about 300 bytes each."""
 
     def __init__(self, folder: Folder, paths: Iterable[str] | None = None) -> None:
-        """Keep the folder.
-
-        Args:
-            folder: The folder.
-            paths: The images, if they are listed already; None to list the folder.
-        """
+        """Keep the folder, and the images if they are listed already."""
         self._folder, self._paths = folder, paths
         self._by_name: dict[str, tuple[str, ...]] | None = None
         self._by_stem: dict[str, tuple[str, ...]] | None = None
 
     def find(self, text: str) -> str | None:
-        """Return the path of the image that a text means; None if there is none.
-
-        Args:
-            text: A path, a name, or a name without ending.
-
-        Raises:
-            BadRecord: BAD_PATH: It means several images.
-        """
+        """Return the path of the image that a text means; None if there is none."""
         best = self.find_all(text)
         if len(best) > 1:
             shown = repr(printable(text[:_SHOWN]))
@@ -144,11 +118,7 @@ class NameIndex:
         return best[0] if best else None
 
     def find_all(self, text: str) -> list[str]:
-        """Return the paths of the images that a text may mean: those that agree with its end in most parts.
-
-        Args:
-            text: A path, a name, or a name without ending.
-        """
+        """Return the paths of the images that a text may mean: those that agree with its end in most parts."""
         path = written_path(text)
         name = name_key(posixpath.basename(path))
         found = self._names().get(name)
@@ -166,10 +136,6 @@ class NameIndex:
 
         Such a file has the stem of its image, which counts before the name that it says: files are renamed together
         with their images. Of images of one name, it belongs to that in the nearest folder.
-
-        Args:
-            path: The file: ``train/labels/1.xml``, ``1.jpg.json`` or ``gt_1.txt``.
-            said: The path or name that the file gives; '' for none.
         """
         stem = stem_of(path)
         by_stem = next(filter(None, map(self.find_all, (stem, *stems_of_file(stem)))), [])
@@ -182,11 +148,7 @@ class NameIndex:
         return {posixpath.basename(posixpath.dirname(path)) for path in paths}
 
     def key(self, text: object) -> str:
-        """Return the path of the image that a text means.
-
-        Raises:
-            BadRecord: BAD_PATH: There is none, or there are several.
-        """
+        """Return the path of the image that a text means."""
         if not isinstance(text, str) or not text.strip("/\\ "):
             msg = "the path of the image is missing"
             raise BadRecord(BAD_PATH, msg)

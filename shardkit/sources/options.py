@@ -93,11 +93,7 @@ class SourceOptions:
     drop_repeated_boxes: bool = False
 
     def refuse_unaccepted(self, layout: Layout) -> None:
-        """Refuse options that the layout would ignore.
-
-        Raises:
-            CallError: The first such option.
-        """
+        """Refuse options that the layout would ignore."""
         for field in fields(self):
             accepts = field.name in LAYOUTS[layout].options or field.name in _OF_ALL_LAYOUTS
             if not accepts and getattr(self, field.name) != field.default:

@@ -71,16 +71,7 @@ def count_folders(source: Source, part: Any) -> tuple[int | None, ...]:
 
 
 def refuse_other_counts(source: Source, part: Any, counted_by_driver: Sequence[int | None]) -> None:
-    """Refuse to list a part on a host that sees another number of entries in a folder than the driver.
-
-    Args:
-        source: The source.
-        part: The part.
-        counted_by_driver: The driver's `count_folders`; empty if it did not count.
-
-    Raises:
-        MachineError: The numbers differ.
-    """
+    """Refuse to list a part on a host that sees another number of entries in a folder than the driver."""
     for path, by_driver in zip(source.listed_folders(part), counted_by_driver, strict=False):
         here = None if by_driver is None else seen_again(partial(count_entries, source.folder, path), by_driver)
         if here != by_driver:
@@ -108,22 +99,14 @@ def filled_folders(source: Source, part: Any) -> tuple[int, ...]:
 
 
 def refuse_unseen_folders(source: Source, part: Any, seen_by_driver: Sequence[int | None]) -> None:
-    """Refuse to list a part on a host that sees nothing in a folder in which the driver saw entries.
-
-    Raises:
-        MachineError: A folder is missing or empty here.
-    """
+    """Refuse to list a part on a host that sees nothing in a folder in which the driver saw entries."""
     for path, was_filled in zip(source.listed_folders(part), seen_by_driver, strict=False):
         if was_filled:
             refuse_unseen(source.folder, path)
 
 
 def refuse_unseen(folder: Folder, path: str) -> None:
-    """Refuse to go on if this host sees nothing in a folder in which the driver saw entries.
-
-    Raises:
-        MachineError: The folder is missing or empty here.
-    """
+    """Refuse to go on if this host sees nothing in a folder in which the driver saw entries."""
     if isinstance(unfiltered(folder), LocalFolder | MountedFolder) and not is_filled(folder, path):
         msg = (
             f"{join(folder.url, path)}: host {platform.node()} sees no file in this folder, the driver did; mount the "
@@ -133,11 +116,7 @@ def refuse_unseen(folder: Folder, path: str) -> None:
 
 
 def refuse_other_count(folder: Folder, path: str, num_here: int, num_by_driver: int) -> None:
-    """Refuse to list a slice of files if the driver counted another number: slices would overlap or have gaps.
-
-    Raises:
-        MachineError: The numbers differ.
-    """
+    """Refuse to list a slice of files if the driver counted another number: slices would overlap or have gaps."""
     if num_here != num_by_driver:
         msg = (
             f"{join(folder.url, path)}: host {platform.node()} sees {num_here} files, the driver saw {num_by_driver}; "

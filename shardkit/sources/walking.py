@@ -89,11 +89,7 @@ def are_of_dataset(entries: Iterable[Entry]) -> bool:
 
 
 def children(folder: Folder, path: str = "") -> list[Entry]:
-    """Return a folder's entries, without files that systems leave behind; none if the folder does not exist.
-
-    Raises:
-        MachineError: The folder cannot be listed.
-    """
+    """Return a folder's entries, without files that systems leave behind; none if the folder does not exist."""
     kept = _kept.get()
     if kept is None:
         return _children(folder, path)
@@ -143,11 +139,7 @@ def file_or_folder(folder: Folder, path: str) -> Entry | None:
 
 
 def read_head(folder: Folder, path: str) -> bytes | None:
-    """Return the first 64 KiB of a file, to recognise its format; None for a special file, which has no content.
-
-    Raises:
-        MachineError: The disk or the network failed.
-    """
+    """Return the first 64 KiB of a file, to recognise its format; None for a special file, which has no content."""
     try:
         with os_errors_as("read", folder.url_of(path)), folder.open(path) as file:
             head: bytes = file.read(HEAD_BYTES)
@@ -157,11 +149,7 @@ def read_head(folder: Folder, path: str) -> bytes | None:
 
 
 def read_sample(folder: Folder, path: str, max_bytes: int) -> bytes | None:
-    """Return the bytes of a file that a source is recognised by; None if it cannot be used, as listing it reports.
-
-    Raises:
-        MachineError: The disk or the network failed: the source may not be what it looks like.
-    """
+    """Return the bytes of a file that a source is recognised by; None if it cannot be used, as listing it reports."""
     try:
         return folder.read_at_most(path, max_bytes)
     except DataError:
@@ -186,17 +174,7 @@ def looks_like(head: bytes | None, *patterns: bytes, start: bytes = b"") -> bool
 
 
 def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -> bytes | str:
-    """Read the label file of one image, or return why it cannot be used.
-
-    Args:
-        folder: The folder that the path is below.
-        path: The label file.
-        num_bytes: Its size as listed.
-        max_bytes: The size above which it is not read.
-
-    Raises:
-        MachineError: The disk or the network failed.
-    """
+    """Read the label file of one image, or return why it cannot be used."""
     if num_bytes > max_bytes:
         return f"it has {num_bytes:,} bytes, more than {max_bytes:,}"
     with os_errors_as("read", folder.url_of(path)):
@@ -215,11 +193,6 @@ def files_below(folder: Folder, path: str, left_out: Collection[str] = ()) -> It
     """Yield path and entry of every file below a folder, sorted by name, folder by folder.
 
     Links that lead to a folder above, and datasets that were written into the source, are skipped.
-
-    Args:
-        folder: The source.
-        path: Path of the folder below it.
-        left_out: Paths of folders that are skipped.
     """
     return _files_below(folder, path, left_out, tuple(folder.resolve(one) for one in ancestors(path)))
 
@@ -259,11 +232,7 @@ def slice_bounds(num_files: int, index: int, num: int) -> slice:
 
 
 def list_if_allowed(folder: Folder, path: str) -> list[Entry]:
-    """Return the entries of a folder; none if listing is refused, as for users who may only read a bucket's objects.
-
-    Raises:
-        MachineError: The folder cannot be listed for another reason.
-    """
+    """Return the entries of a folder; none if listing is refused, as for users who may only read a bucket's objects."""
     try:
         return children(folder, path)
     except MachineError as error:

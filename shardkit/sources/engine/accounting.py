@@ -40,12 +40,7 @@ class Accounting:
     """
 
     def __init__(self, used: Sequence[str], above: str = "") -> None:
-        """Compile the globs.
-
-        Args:
-            used: Globs of the files that facts come from, below the source.
-            above: Folder below the source that paths start at.
-        """
+        """Compile the globs."""
         self.used = tuple(used)
         self._used = [IgnoreGlob(f"/{one.lstrip('/')}") for one in used]
         self._above = above
@@ -70,17 +65,7 @@ class Accounting:
 
 
 def check_accounts(tree: Folder, root: str, accounting: Accounting, skipped: Mapping[str, int]) -> None:
-    """Check that every file is explained.
-
-    Args:
-        tree: The source.
-        root: Folder below it that examples are in.
-        accounting: What is explained.
-        skipped: Counts of all parts.
-
-    Raises:
-        DataError: Some files are not; the message has their number by folder and ending, examples and the remedy.
-    """
+    """Check that every file is explained."""
     counts = {
         phrase.removeprefix(UNEXPLAINED): count for phrase, count in skipped.items() if phrase.startswith(UNEXPLAINED)
     }

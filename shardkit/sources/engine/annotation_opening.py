@@ -43,12 +43,7 @@ class AnnotationOpening:
     paths: Sequence[str]
 
     def driver(self, origin: Annotation) -> AnnotationDriver:
-        """Return what enumerates the records.
-
-        Raises:
-            CallError: The format does not exist, or gives no such fact.
-            DataError: A file cannot be read, or two files contradict each other.
-        """
+        """Return what enumerates the records."""
         reading = self.reading
         kind = FORMATS[origin.format]
         options = {**origin.options, **({} if reading.boxes is not None else {"boxes": "none"})}
@@ -171,11 +166,7 @@ def with_origin(reading: Reading, old: Annotation, new: Annotation) -> Reading:
 def field_of_images(
     reading: Reading, origin: Annotation, first: Sequence[ImageRecord], url: str
 ) -> tuple[Reading, str, bool]:
-    """Return a reading with the field that gives the classes of whole images, the field, and whether it has several.
-
-    Raises:
-        CallError: There is no such field, or several may be it.
-    """
+    """Return a reading with the field that gives the classes of whole images, the field, and whether it has several."""
     fields = dict.fromkeys(name for record in first for name in record.attributes)
     chosen = origin.options.get(FIELD) or next(iter(fields), "")
     if chosen not in fields or (FIELD not in origin.options and len(fields) > 1):
@@ -193,11 +184,7 @@ def field_of_images(
 
 
 def check_options(origin: Annotation) -> None:
-    """Refuse options that a format does not have, such as misspelt ones.
-
-    Raises:
-        CallError: There are some.
-    """
+    """Refuse options that a format does not have, such as misspelt ones."""
     known = settings_of(origin.format)
     if unknown := origin.options.keys() - known:
         name = printable(min(unknown))

@@ -62,12 +62,7 @@ class BoxTableOpening:
     paths: Sequence[str]
 
     def driver(self, origin: Annotation) -> BoxTableDriver:
-        """Return what enumerates the images.
-
-        Raises:
-            CallError: A column does not exist, or there are options for another number of tables.
-            DataError: A table has no boxes, or is no table.
-        """
+        """Return what enumerates the images."""
         try:
             each = json.loads(origin.options[_EACH]) if _EACH in origin.options else [origin.options] * len(self.paths)
         except ValueError:
@@ -165,22 +160,14 @@ def options_of_tables(each: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def decided(file: TableFile, columns: BoxColumns, first: Sequence[Record]) -> tuple[BoxColumns, bool]:
-    """Return columns with the form of their boxes, and whether boxes are fractions, by the first records.
-
-    Raises:
-        DataError: The values do not tell.
-    """
+    """Return columns with the form of their boxes, and whether boxes are fractions, by the first records."""
     with_box = [one.values for one in first if one.problem is None and has_box(one.values, columns)]
     columns = _with_list_form(file.url, file.columns[columns.xs[0]], with_box, columns)
     return columns, _is_fraction(with_box, columns)
 
 
 def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
-    """Open a table of boxes, with a header or in a known form without one.
-
-    Raises:
-        DataError: The file does not exist, or cannot be read as a table.
-    """
+    """Open a table of boxes, with a header or in a known form without one."""
     kind = posixpath.splitext(path)[1].lower()
     if kind in TEXT and file_or_folder(folder, path) is not None:
         fields, delimiter = first_fields(folder, path)

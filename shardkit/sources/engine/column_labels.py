@@ -46,21 +46,7 @@ def read_labels(
     label: Labels,
     classes: tuple[str, ...],
 ) -> tuple[ColumnLabels, Labels]:
-    """Return how labels are read, and the labels of the reading with what was found about them.
-
-    Args:
-        tree: SOURCE.
-        file: The first table.
-        prefix: Its first records.
-        columns: The columns of labels.
-        read_all: Yields the records of all tables.
-        label: The labels of the reading.
-        classes: The class names of the reading.
-
-    Raises:
-        DataError: The columns hold something else than the reading says.
-        RefusalError: The labels can be read in two ways.
-    """
+    """Return how labels are read, and the labels of the reading with what was found about them."""
     origin = cast("Column", label.origin)
     words = {word_of(one.values[i]) for one in prefix if one.problem is None for i in columns}
     is_signed = not UNCERTAIN.isdisjoint(words)
@@ -112,11 +98,7 @@ class NamedNumbers:
 
     @classmethod
     def open(cls, tree: Folder, label: Labels, source: ByKey) -> "NamedNumbers":
-        """Return the names of numbers in a file of SOURCE.
-
-        Raises:
-            CallError: There is no such file, or it does not say which number is which.
-        """
+        """Return the names of numbers in a file of SOURCE."""
         names, in_file = names_by_number(tree, label.names)
         start = label.first if in_file is None else in_file
         if not names or start is None:

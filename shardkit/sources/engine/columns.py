@@ -107,12 +107,7 @@ class Columns:
         return "; ".join(parts)
 
     def rows(self, file_name: str, key_of: Callable[[object], str]) -> Callable[[Record], ListingRow]:
-        """Return the function that turns a record into a row of `schema`: a rejected row if it gives no example.
-
-        Args:
-            file_name: Name of the table in messages.
-            key_of: Function that maps the image column's value to the key; may raise BadRecord.
-        """
+        """Return the function that turns a record into a row of `schema`: a rejected row if it gives no example."""
         image, annotation, others = self.image, self.annotation_reader(), self._others_reader()
         nulls = (None,) * len(self.fields)
 
@@ -181,11 +176,7 @@ class Columns:
         return others
 
     def split_of(self, values: Sequence[Any]) -> str | None:
-        """Return the split that a record names; None without a column of splits.
-
-        Raises:
-            BadRecord: BAD_SPLIT.
-        """
+        """Return the split that a record names; None without a column of splits."""
         return None if self.split is None else self._split(values[self.split])
 
     def _split(self, value: Any) -> str:

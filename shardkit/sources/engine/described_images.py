@@ -28,10 +28,6 @@ def described_images(folder: Folder, texts: Iterable[str]) -> dict[str, list[str
     """Return the images below a folder that each text is about, by `name_key` of the text.
 
     Memory grows with the number of images, by about 200 bytes each.
-
-    Args:
-        folder: The folder.
-        texts: The values of a table's column.
     """
     return _described(_images(folder), texts)
 

@@ -92,12 +92,7 @@ def scan_group(
 ) -> GroupFiles:
     """Return the files of a group.
 
-    Args:
-        tree: The folder that globs start at.
-        folder: The folder that keys start at.
-        group: The group.
-        images: Which files are images.
-        side_files: Names of files that are none of the format's.
+    Globs start at `tree`, keys at `folder`.
     """
     files = GroupFiles()
     labels = dict(matching_files(tree, group.globs, side_files))
@@ -185,12 +180,7 @@ class NearestImages:
     """The images of files by their names: next to it, the only one of its name, what it says, or the nearest one."""
 
     def __init__(self, folder: Folder, images: Mapping[str, Entry]) -> None:
-        """Index the images.
-
-        Args:
-            folder: The folder of the images.
-            images: Path and entry of all of them.
-        """
+        """Index the images."""
         self.images = images
         self.names = NameIndex(folder, images)
 
@@ -203,23 +193,14 @@ class NearestImages:
         return one_of[0] if len(one_of) == 1 else None
 
     def find(self, path: str, said: str) -> str | None:
-        """Return the image of a file; None if it is nowhere, or several are as near.
-
-        Args:
-            path: The file.
-            said: The path or name that it says; '' for none.
-        """
+        """Return the image of a file; None if it is nowhere, or several are as near."""
         exact = posixpath.normpath(join(parent_of(path), said)) if said else ""
         found = [exact] if exact in self.images else self.names.of_file(path, said)
         return found[0] if len(found) == 1 else None
 
 
 def check_file(tree: Folder, path: str) -> None:
-    """Check that a file of a reading is there.
-
-    Raises:
-        CallError: It is not.
-    """
+    """Check that a file of a reading is there."""
     found = tree.stat(path)
     if found is None or found.is_folder:
         msg = f"{tree.url}: there is no file {printable(path)}, which the reading names"
@@ -227,11 +208,7 @@ def check_file(tree: Folder, path: str) -> None:
 
 
 def files_of_globs(tree: Folder, globs: Sequence[str]) -> list[str]:
-    """Return the files of some globs.
-
-    Raises:
-        CallError: A glob matches none.
-    """
+    """Return the files of some globs."""
     paths: list[str] = []
     for text in globs:
         if not is_glob(text):

@@ -56,12 +56,7 @@ class ImageFileOpening:
     files_tree: Folder = field(init=False)
 
     def driver(self, origin: Annotation) -> ImageFileDriver:
-        """Return what enumerates the images.
-
-        Raises:
-            CallError: A glob matches no file, or nothing gives the classes of images.
-            DataError: A file of class names cannot be read, or contradicts the reading.
-        """
+        """Return what enumerates the images."""
         kind = IMAGE_FORMATS[origin.format]
         url = f"{self.folder.url.rstrip('/')}/"
         is_elsewhere = all(glob.startswith(url) for glob in origin.files)  # SOURCE is a file that names other folders

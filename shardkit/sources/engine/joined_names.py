@@ -99,13 +99,7 @@ def joined(values: Sequence[Any], columns: Sequence[int], separator: str) -> str
 
 
 def join_names(file: TableFile, rows: Sequence[Sequence[Any]], find: FindImages) -> TableFile:
-    """Return a table with a column of the names that two columns give together; the table itself if there are none.
-
-    Args:
-        file: The table.
-        rows: The values of its first records.
-        find: Function that finds the images that a text may mean.
-    """
+    """Return a table with a column of the names that two columns give together; the table itself if there are none."""
     if not may_be_joined(file, rows):
         return file
     some = rows[:_NUM_LOOKED_UP]

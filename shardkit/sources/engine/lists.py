@@ -124,11 +124,7 @@ def lines_without_image(folder: Folder, facts: Iterable[Fact]) -> Iterator[Listi
 
 
 def open_list(folder: Folder, path: str, key: str) -> TableFile:
-    """Open a list as a table with a column of names.
-
-    Raises:
-        UnknownNameError: It has no such column.
-    """
+    """Open a list as a table with a column of names."""
     file = open_table_with(folder, path, (key,), SourceOptions(image_column=key))
     column_index(file, key)
     return file

@@ -39,9 +39,6 @@ class NameResolver:
 
         A file of exactly that name comes first, then one whose name differs in case, then, for a name without an image
         ending, an image with that stem.
-
-        Raises:
-            BadRecord: BAD_PATH: the key matches several files.
         """
         above, name = posixpath.split(key)
         if above not in self._files:
@@ -100,11 +97,7 @@ class ImageLocation:
         return not (self.by_name or self.is_anywhere) and self.folders == ("",) and self.spread is None
 
     def finder(self, folder: Folder) -> Callable[[str], str]:
-        """Return the function that maps a table's path to the image's key; it may raise BadRecord.
-
-        Args:
-            folder: The folder that keys start at.
-        """
+        """Return the function that maps a table's path to the image's key; it may raise BadRecord."""
         if self.is_anywhere:
             index = NameIndex(folder)
             return lambda path: index.find(path) or path
@@ -128,16 +121,7 @@ def _only_one(path: str, found: list[str | None]) -> str:
 
 
 def refuse_lost_zeros(file: TableFile, columns: Iterable[int], paths: Iterable[str]) -> None:
-    """Refuse a table whose numbers are names of images without the zeros that these begin with: 1 for 0001.jpg.
-
-    Args:
-        file: The table.
-        columns: Columns that may name the images.
-        paths: The images.
-
-    Raises:
-        RefusalError: Most of the numbers of a column are such names, and most are not names as they are.
-    """
+    """Refuse a table whose numbers are names of images without the zeros that these begin with: 1 for 0001.jpg."""
     numbers: dict[int, dict[str, str]] = {i: {} for i in columns}
     num_records = 0
     for record in islice(file.all_records(frozenset(numbers)), _MAX_IDS):

@@ -86,11 +86,7 @@ class MaskDriver(AnnotationDriver):
 def with_masks(
     tree: Folder, folder: Folder, kind: Format, origin: Annotation, files: Sequence[NamingFile]
 ) -> tuple[Annotation, tuple[NamingFile, ...], MaskPaths]:
-    """Return the origin with where the masks of its files are, the files with their folders, and the paths of masks.
-
-    Raises:
-        DataError: The masks of a file are not found.
-    """
+    """Return the origin with where the masks of its files are, the files with their folders, and the paths of masks."""
     prefix = below(folder, tree.url) if tree.url.startswith(f"{folder.url}/") else ""
     names = [[*islice(_names(tree, kind, file), _TRIED)] for file in files]
     missing = ""
@@ -135,12 +131,7 @@ def _template(file: NamingFile) -> tuple[str, str]:
 
 
 def check_classes(tree: Folder, names: tuple[str, ...] | None, policy: Missing) -> None:
-    """Check that the categories of all files are the classes of masks, and what happens to images without one.
-
-    Raises:
-        CallError: Images without a mask are to be negatives.
-        DataError: The files contradict each other, or there are too many.
-    """
+    """Check that the categories of all files are the classes of masks, and what happens to images without one."""
     check_policy_of_masks(policy)
     if names is None:
         msg = f"{tree.url}: the files of masks have no categories, or different names for one id; make them agree"

@@ -71,11 +71,7 @@ class MaskFact:
 
 
 def mask_paths(origin: Paired) -> MaskPaths:
-    """Return where the masks of a reading are.
-
-    Raises:
-        CallError: A template stands for the image itself.
-    """
+    """Return where the masks of a reading are."""
     pairs = ((origin.pair, origin.image), *origin.also.items())
     for mask, image in pairs:
         if mask in {image, f"{{dir}}/{image}"}:
@@ -88,18 +84,7 @@ def mask_paths(origin: Paired) -> MaskPaths:
 
 
 def open_masks(tree: Folder, folder: Folder, images: ImagePaths, reading: Reading) -> tuple[Reading, MaskFact]:
-    """Return the fact of the masks, and the reading with what their pixels mean.
-
-    Args:
-        tree: SOURCE, where the path of a palette starts.
-        folder: The folder that keys start at.
-        images: Which files are examples, and which ones are masks.
-        reading: The reading, with templates of masks.
-
-    Raises:
-        CallError: Images without a mask are to be negatives.
-        DataError: There is no mask, or the palette cannot be read or does not name a number of them.
-    """
+    """Return the fact of the masks, and the reading with what their pixels mean."""
     origin, paths = reading.mask, images.masks
     assert isinstance(origin, Paired) and paths is not None  # noqa: S101, PT018 - the caller looked
     left_out = () if images.excluded is None else (images.excluded,)

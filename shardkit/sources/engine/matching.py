@@ -110,12 +110,7 @@ class ImageNames:
     """The images of a source by what texts call them; about 300 bytes for each."""
 
     def __init__(self, paths: Iterable[str], matching: Matching) -> None:
-        """Index the images.
-
-        Args:
-            paths: Their paths.
-            matching: How texts name them.
-        """
+        """Index the images."""
         self.matching = matching
         self._whole: dict[str, Paths] = {}  # an image of that very path comes before those of which it is the end
         self._paths: dict[str, Paths] = {}
@@ -128,15 +123,7 @@ class ImageNames:
                 _add(self._paths, name, path)
 
     def find(self, text: str, base: str | None = None) -> str | None:
-        """Return the key of the image that a text names; None if there is none.
-
-        Args:
-            text: The text.
-            base: Folder that paths start at; None for that of the matching.
-
-        Raises:
-            DataError: It names several.
-        """
+        """Return the key of the image that a text names; None if there is none."""
         matching = self.matching if base is None else Matching(self.matching.match, self.matching.fold, base)
         name = matching.of_text(text)
         found = self._whole.get(name) or self._paths.get(name)

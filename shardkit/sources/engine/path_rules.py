@@ -34,11 +34,7 @@ class PathRule:
     by_name: bool = False
 
     def key(self, text: object) -> str:
-        """Return an image's path below the source's folder.
-
-        Raises:
-            BadRecord: BAD_PATH: the value is not a path below that folder.
-        """
+        """Return an image's path below the source's folder."""
         if self.num_dropped == 0 and isinstance(text, str) and len(text) <= MAX_PATH and _PLAIN.fullmatch(text):
             name = f"{self.place}/{text}" if self.place else text
             has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)

@@ -24,11 +24,7 @@ class PathPrefix(NamedTuple):
 
 
 def parse_prefixes(texts: Iterable[str]) -> tuple[PathPrefix, ...]:
-    """Parse ``OLD=NEW``. A local NEW is relative to the working directory.
-
-    Raises:
-        CallError: A text has no '=', or nothing before it.
-    """
+    """Parse ``OLD=NEW``. A local NEW is relative to the working directory."""
     return tuple(map(_parsed, texts))
 
 

@@ -23,16 +23,7 @@ def detection_fields(extra: Sequence[pa.Field]) -> tuple[pa.Field, ...]:
 def image_row(
     key: str, split: str | None, entry: Entry | None, objects: Sequence[Object], size: Size, *more: Any
 ) -> ListingRow:
-    """Return the row of a good image.
-
-    Args:
-        key: The image's path.
-        split: The source's own split.
-        entry: The image's file; None if it is not looked up.
-        objects: Fields of each object, as dicts; empty for background.
-        size: Width and height that the boxes refer to; see ImageRecord.
-        more: Values of the columns after those of detection_fields.
-    """
+    """Return the row of a good image."""
     num_bytes, mtime_ns = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
     return ListingRow(key, split, None, num_bytes, mtime_ns, extra=(list(objects), *size, *more))
 
@@ -40,15 +31,7 @@ def image_row(
 def annotated_rows(
     row: ListingRow | None, found: ImageRecord, path: str, skipped: dict[str, int], advice: str = ""
 ) -> Iterator[ListingRow]:
-    """Yield an image's row, then rows of its bad objects, and count what is left out.
-
-    Args:
-        row: Row of the image; None if there is none.
-        found: What the annotation file says about the image.
-        path: The annotation file.
-        skipped: Counts of skipped files.
-        advice: End of the message of a bad object.
-    """
+    """Yield an image's row, then rows of its bad objects, and count what is left out."""
     for kind, count in found.left_out.items():
         count_skipped(skipped, kind, count)
     if row is not None:

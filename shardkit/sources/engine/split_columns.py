@@ -60,13 +60,7 @@ def split_of_file(path: str) -> str | None:
 
 
 def is_split_column(file: TableFile, column: int, first: Sequence[Any]) -> bool:
-    """Return whether all values of a column give splits; a table may be sorted by them.
-
-    Args:
-        file: The table.
-        column: The column.
-        first: Its first values: the table is read only if these may be splits.
-    """
+    """Return whether all values of a column give splits; a table may be sorted by them."""
     name = file.columns[column]
     texts = _texts(first)
     if not texts or not (all(map(is_split, texts)) or texts <= _numbers(name).keys()):
@@ -75,13 +69,7 @@ def is_split_column(file: TableFile, column: int, first: Sequence[Any]) -> bool:
 
 
 def numbers_of_splits(file: TableFile, column: int, first: Sequence[Any]) -> dict[str, str]:
-    """Return the splits that the numbers in a column stand for; {} if some value is no such number.
-
-    Args:
-        file: The table.
-        column: The column.
-        first: Its first values.
-    """
+    """Return the splits that the numbers in a column stand for; {} if some value is no such number."""
     name = file.columns[column]
     may_be = _texts(first) <= _numbers(name).keys()
     return _numbers(name) if may_be and _are_numbers(name, _all_texts(file, column)) else {}
@@ -115,12 +103,7 @@ def _all_texts(file: TableFile, column: int) -> set[str]:
 
 
 def split_of_value(value: Any, name: str) -> str | None:
-    """Return the split that a value of such a column means; None for none.
-
-    Args:
-        value: The value.
-        name: The column's name.
-    """
+    """Return the split that a value of such a column means; None for none."""
     return split_of_folder(str(value).strip().lower()) or number_of_split(name, str(value))
 
 

@@ -52,16 +52,7 @@ class TableOpening:
     paths: Sequence[str]
 
     def open(self, origin: Column, what: str) -> Tables:
-        """Open them; those of the label also give the other facts that are in them.
-
-        Args:
-            origin: Where the fact is.
-            what: The fact.
-
-        Raises:
-            DataError: The tables differ, none of the columns names images, or a column holds what it may not.
-            UnknownNameError: There is no such column.
-        """
+        """Open them; those of the label also give the other facts that are in them."""
         options = options_of(self.reading.label or Labels(origin), origin, self.reading.classes)
         files = tuple(self._file(path, origin, options) for path in self.paths)
         if all(isinstance(file, JsonLinesFile) for file in files):  # an object may omit a column

@@ -51,11 +51,7 @@ class KeyBuilder:
     prefixes: tuple[PathPrefix, ...] = ()
 
     def key(self, path: object) -> str:
-        """Return the path below the root.
-
-        Raises:
-            BadRecord: BAD_PATH: the value is not a path, or not below the root.
-        """
+        """Return the path below the root."""
         if isinstance(path, int) and not isinstance(path, bool):
             path = str(path)  # an identifier such as 17 for 17.jpg
         if not isinstance(path, str):
@@ -166,12 +162,7 @@ def _common_folder(paths: Iterable[str]) -> str:
 
 
 def _resolved(path: str, start: str) -> str | None:
-    """Return where a relative path that begins with ``../`` leads; None for other paths, or if it has no such folder.
-
-    Args:
-        path: The path.
-        start: URL of the folder that it starts at, with a '/' at its end.
-    """
+    """Return where a relative path that begins with ``../`` leads; None for other paths, or if it leads nowhere."""
     rest = path.replace("\\", "/") if "/" not in path else path
     if not rest.startswith("../"):
         return None

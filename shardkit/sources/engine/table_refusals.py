@@ -15,14 +15,7 @@ class Choice(NamedTuple):
 
 
 def refuse(problem: str, source: str, choices: list[Choice], remedy: str = "") -> RefusalError:
-    """Return the error for a table that can be read in several ways, or in none without an option.
-
-    Args:
-        problem: One sentence without a full stop: the table, and what was found.
-        source: The SOURCE that is read then.
-        choices: The possible readings, the most likely first.
-        remedy: What else the user can do.
-    """
+    """Return the error for a table that can be read in several ways, or in none without an option."""
     # A text file is a list, unless the user says otherwise.
     layout = {"layout": "table"} if source.lower().endswith(TEXT_ENDINGS) else {}
     changes = [Change(one.meaning, {**layout, **one.changes}, sources=(source,)) for one in choices]
@@ -30,11 +23,7 @@ def refuse(problem: str, source: str, choices: list[Choice], remedy: str = "") -
 
 
 def readings_of_uncertain(names: tuple[str, ...]) -> list[Choice]:
-    """Return the ways to read columns of 0 and 1 that hold -1, too.
-
-    Args:
-        names: Names of the columns.
-    """
+    """Return the ways to read columns of 0 and 1 that hold -1, too."""
     return [
         Choice({"label_columns": names, "uncertain": "negative"}, "a -1 means that the class does not apply"),
         Choice({"label_columns": names, "uncertain": "positive"}, "a -1 means that the class applies"),

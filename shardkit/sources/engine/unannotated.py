@@ -62,11 +62,7 @@ def unnamed_images(
 
 
 def check_policy_of_masks(policy: Missing) -> None:
-    """Check what happens to images without a mask.
-
-    Raises:
-        CallError: They are to be negatives.
-    """
+    """Check what happens to images without a mask."""
     if policy == "negative":
         msg = f"{named('without_annotation', 'negative')}: an image without a mask can only be rejected, or ignored"
         raise CallError(msg)
@@ -154,11 +150,7 @@ def without_annotation(
 
 
 def unlabelled_globs(tree: Folder, reading: Reading) -> tuple[IgnoreGlob, ...]:
-    """Return the globs of the images of a reading that have no label on purpose.
-
-    Raises:
-        CallError: The label of such an image cannot be marked as missing.
-    """
+    """Return the globs of the images of a reading that have no label on purpose."""
     globs, label = reading.images.unlabelled, reading.label
     others = {"boxes": reading.boxes, "a mask": reading.mask}
     found = [what for what, origin in others.items() if origin is not None]
@@ -178,14 +170,7 @@ def with_unlabelled(
     complete: Callable[[ListingRow], ListingRow],
     is_unlabelled: Callable[[str], bool],
 ) -> Iterator[ListingRow]:
-    """Yield rows, with a mark in place of the reason for those that have no label on purpose.
-
-    Args:
-        rows: The rows.
-        fields: The columns of the driver.
-        complete: Function that adds the facts of an image without a label; raises BadRecord.
-        is_unlabelled: Whether an image has no label on purpose, by its key.
-    """
+    """Yield rows, with a mark in place of the reason for those that have no label on purpose."""
     num_own, at = len(fields), fields.index(LABEL_NAMES) if LABEL_NAMES in fields else None
     for row in rows:
         has_no_class = at is not None and row.reason is None and not row.extra[at]

@@ -41,11 +41,7 @@ class YoloData:
 
 
 def read_yaml(folder: Folder, path: str) -> YoloData:
-    """Read the file. All values are text, because a class may be called ``no`` or ``1.0``.
-
-    Raises:
-        DataError: The file is not YAML, or has no class names or no folders.
-    """
+    """Read the file. All values are text, because a class may be called ``no`` or ``1.0``."""
     url = f"{folder.url}/{path}"
     with os_errors_as("read", url), folder.open(path) as file:
         data: bytes = file.read(_MAX_BYTES + 1)
@@ -96,11 +92,7 @@ def _names(value: Any, url: str) -> tuple[tuple[int, str], ...]:
 
 
 def checked_names(pairs: list[tuple[int, str]], url: str) -> tuple[tuple[int, str], ...]:
-    """Return the class names by index.
-
-    Raises:
-        DataError: A name occurs twice.
-    """
+    """Return the class names by index."""
     names = [name for _, name in pairs]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -121,11 +113,7 @@ def _keypoint_fields(value: Any, url: str) -> int:
 
 
 def names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
-    """Read class names, one per line.
-
-    Raises:
-        DataError: A line is empty, or a name occurs twice.
-    """
+    """Read class names, one per line."""
     found = file_or_folder(folder, path)
     data = read_label_file(folder, path, found.num_bytes if found else 0, _MAX_BYTES)
     if isinstance(data, str):
@@ -145,11 +133,7 @@ def names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
 
 
 def read_class_file(folder: Folder, path: str) -> tuple[Mapping[int, str], int]:
-    """Return the names of classes by number in a file, and the number of keypoint fields that follow each box.
-
-    Raises:
-        DataError: It is no such file.
-    """
+    """Return the names of classes by number in a file, and the number of keypoint fields that follow each box."""
     if posixpath.splitext(path)[1].lower() in {".yaml", ".yml"}:
         data = read_yaml(folder, path)
         return dict(data.names), data.num_keypoint_fields

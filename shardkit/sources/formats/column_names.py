@@ -81,11 +81,7 @@ def is_discard(value: object) -> bool:
 
 @lru_cache(maxsize=256)
 def split_of_text(text: str) -> str | None:
-    """Return the split that a field means; None if it is not assigned.
-
-    Raises:
-        BadRecord: BAD_SPLIT: the text cannot be a split's name.
-    """
+    """Return the split that a field means; None if it is not assigned."""
     name = text.strip()
     word = name.lower()
     if word in _UNASSIGNED:

@@ -35,12 +35,7 @@ class TracksError(DataError):
 
 
 def read_images(file: BinaryIO, url: str) -> Iterator[ImageRecord]:
-    """Yield the images of a file.
-
-    Raises:
-        TracksError: The file has tracks of a video.
-        DataError: The file is not XML, declares a document type, or is not CVAT's.
-    """
+    """Yield the images of a file."""
     try:
         yield from _images(file, url)
     except DefusedXmlException:

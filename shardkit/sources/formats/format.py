@@ -71,11 +71,7 @@ class Format(Protocol):
 
 
 def number_option(options: Options, name: str) -> int:
-    """Return a whole number of a reading's options, 0 if it is not there.
-
-    Raises:
-        CallError: It is none.
-    """
+    """Return a whole number of a reading's options, 0 if it is not there."""
     text = options.get(name, "0")
     if not (text.isascii() and text.isdecimal()):
         msg = f"the option {name} of the reading must be a whole number; found {text!r}"

@@ -121,9 +121,7 @@ def _image(data: dict[str, Any]) -> str:
 def image_path(text: str, *, without_prefix: bool = False) -> str:
     """Return the path in an image's URL: ``/data/local-files/?d=a/b.jpg`` is ``a/b.jpg``.
 
-    Args:
-        text: The image as the task names it.
-        without_prefix: Whether to remove the eight digits that Label Studio adds to uploaded files.
+    `without_prefix` removes the eight digits that Label Studio adds to uploaded files.
     """
     try:
         parts = urlsplit(text)

@@ -18,15 +18,7 @@ class Fields(NamedTuple):
 def read_fields(folder: Folder, path: str, separator: str | None = None, max_fields: int = 0) -> Iterator[Fields]:
     """Yield the fields of each line that is not empty.
 
-    Args:
-        folder: The folder that the path is below.
-        path: The file.
-        separator: Text between fields; None for any blanks.
-        max_fields: Maximum number of fields, the last of which has the rest of the line; 0 for no limit.
-
-    Raises:
-        DataError: The file is UTF-16.
-        MachineError: The disk or the network failed.
+    `separator` is None for any blanks; `max_fields` is 0 for no limit, else the last field has the rest of the line.
     """
     for number, text, problem in read_lines(folder, path):
         if stripped := text.strip():

@@ -82,16 +82,7 @@ def line_format(
     size: Size = (None, None),
     **settings: Any,
 ) -> ImageFormat:
-    """Return a format of text with an object a line.
-
-    Args:
-        name: Its name in readings.
-        title: Its name in messages.
-        are_lines: Function that returns whether the first lines of a file are of the format; empty ones are left out.
-        object_of: Function from a line to its object.
-        size: What boxes refer to, see ImageRecord.
-        settings: Further fields of ImageFormat.
-    """
+    """Return a format of text with an object a line."""
     is_head = partial(_has_lines, are_lines)
     parse = partial(_parse_lines, object_of, size)
     return ImageFormat(name, title, ".txt", parse, is_head, advice=_ADVICE, **settings)

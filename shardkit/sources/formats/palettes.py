@@ -51,12 +51,7 @@ class Palette:
 
 
 def read_palette(folder: Folder, path: str) -> Palette:
-    """Return what the pixels of masks mean by a file.
-
-    Raises:
-        CallError: It is not there.
-        DataError: It cannot be read, names no classes, or has a colour or a name twice.
-    """
+    """Return what the pixels of masks mean by a file."""
     entry = file_or_folder(folder, path)
     if entry is None or entry.is_folder:
         msg = f"{folder.url}: there is no file {printable(path)}, which the reading names"

@@ -70,13 +70,7 @@ class ImageRecord:
             self.size = width, height
 
     def add(self, name: str, label: Any, sides: Sides | None) -> None:
-        """Add an object, or why it is bad.
-
-        Args:
-            name: The object's name in messages.
-            label: Its class.
-            sides: Its box; None if it has none that can be read.
-        """
+        """Add an object, or why it is bad."""
         if not isinstance(label, str | int) or isinstance(label, bool) or not str(label).strip():
             self._problem(name, BAD_ANNOTATION, "the box has no class; add it, or remove the box")
         elif sides is None or not all(map(is_finite, sides)):

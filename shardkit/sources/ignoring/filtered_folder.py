@@ -49,11 +49,7 @@ class IgnoreGlob:
 
 
 def _translate(text: str) -> str:
-    """Return the regular expression of a glob; it is matched with paths of files, and of folders with a final '/'.
-
-    Raises:
-        CallError: The glob is empty, negated or not a glob.
-    """
+    """Return the regular expression of a glob; it is matched with paths of files, and of folders with a final '/'."""
     glob = text.removeprefix("./")
     if not glob.strip("/") or glob.startswith("!"):
         msg = (

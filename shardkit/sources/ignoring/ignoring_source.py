@@ -104,13 +104,7 @@ def ignored_phrase(glob: IgnoreGlob) -> str:
 
 
 def unmatched_notes(source: Source, skipped: Mapping[str, int], table: pa.Table) -> list[str]:
-    """Return a sentence for each glob of the user that matched nothing, such as one with a typing mistake.
-
-    Args:
-        source: The source.
-        skipped: Counts of all of its listings.
-        table: All rows of its listings.
-    """
+    """Return a sentence for each glob of the user that matched nothing, such as one with a typing mistake."""
     wanted = source.wanted if isinstance(source, IgnoringSource) else ()
     unmatched = [glob.text for glob in wanted if ignored_phrase(glob) not in skipped]
     notes = [f"{named('ignore', printable(text))} matches nothing in the source" for text in unmatched]

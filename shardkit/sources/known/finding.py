@@ -39,11 +39,7 @@ class KnownDataset:
     readings: tuple[Reading, ...]
 
     def reading(self, columns: tuple[str, ...]) -> Reading:
-        """Return the reading of some columns of labels; () for the usual ones.
-
-        Raises:
-            CallError: The labels are no columns.
-        """
+        """Return the reading of some columns of labels; () for the usual ones."""
         for known in (columns, _EVERY) if columns else ():
             for reading in self.readings:
                 origin = reading.label.origin if reading.label else None
@@ -69,11 +65,7 @@ def shipped() -> tuple[Mapping[str, Any], ...]:
 
 
 def find_known(folder: Folder) -> KnownDataset | None:
-    """Return the dataset that a folder is, by its files; None if it is none that is known.
-
-    Raises:
-        MachineError: The folder cannot be listed.
-    """
+    """Return the dataset that a folder is, by its files; None if it is none that is known."""
     for content in shipped():
         for place in content.get("places", [""]):
             depth = place.count("/")
@@ -94,14 +86,7 @@ def find_known(folder: Folder) -> KnownDataset | None:
 
 
 def open_known(opening: Opening) -> ReadingSource | None:
-    """Open the dataset that a folder is; return None if it is none that is known.
-
-    Raises:
-        CallError: The options name columns, and the dataset has none.
-        DataError: A file of it cannot be read.
-        UnknownNameError: The options name a column that does not exist.
-        MachineError: The disk or the network failed.
-    """
+    """Open the dataset that a folder is; return None if it is none that is known."""
     found = find_known(opening.folder)
     if found is None:
         return None

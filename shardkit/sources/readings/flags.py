@@ -36,16 +36,7 @@ _FORMS = (
 
 
 def parse_origin(text: str, where: str, fact: str) -> Origin:
-    """Return the origin that a flag says in short.
-
-    Args:
-        text: The flag's value.
-        where: What messages call the flag.
-        fact: The fact that it gives.
-
-    Raises:
-        CallError: It is none.
-    """
+    """Return the origin that a flag says in short."""
     kind, separator, rest = text.partition(":")
     if separator and kind == "path":
         if not _NUMBER.fullmatch(rest):
@@ -84,11 +75,7 @@ def _lists(text: str) -> dict[str, str]:
 
 
 def compiled(regex: str, where: str) -> str:
-    """Return a regular expression with a group.
-
-    Raises:
-        CallError: It is none; the message begins with `where`.
-    """
+    """Return a regular expression with a group."""
     try:
         pattern = re.compile(regex)
     except re.error as error:

@@ -36,15 +36,7 @@ _OF_BOXES = {
 
 
 def given_reading(given: Mapping[str, Any], remembered: Reading | None = None) -> Reading | None:
-    """Return the reading that the options of a call say; None if they say none.
-
-    Args:
-        given: Values of the options that the user gave, by name.
-        remembered: The reading of the dataset that the call continues; the options change fields of it.
-
-    Raises:
-        CallError: A value is wrong, or an option does not fit; the message says what to write.
-    """
+    """Return the reading that the options of a call say; None if they say none."""
     given = {name: value for name, value in given.items() if value}
     explicit = [name for name in EXPLICIT if name in given]
     if not explicit and remembered is None:

@@ -8,12 +8,7 @@ from shardkit.sources.readings.values import Annotation, Column, Listed, Paired,
 
 
 def below(reading: Reading, above: str) -> Reading:
-    """Return a reading of a folder as one of a folder above it, with all paths below that one.
-
-    Args:
-        reading: The reading.
-        above: Path of its folder below the other one; '' for the same.
-    """
+    """Return a reading of a folder as one of a folder above it, with all paths below that one."""
     if not above:
         return reading
 

@@ -83,11 +83,7 @@ def as_config(reading: Reading) -> str:
 
 
 def read_reading(path: str) -> Reading:
-    """Return the reading in a YAML file: under the key ``reading``, or the whole file.
-
-    Raises:
-        CallError: It is no such file, has more than 1 MiB, or holds no reading.
-    """
+    """Return the reading in a YAML file: under the key ``reading``, or the whole file."""
     import yaml
 
     where = f"{named('reading')} {printable(path)}"
@@ -103,15 +99,7 @@ def read_reading(path: str) -> Reading:
 
 
 def from_data(data: Any, where: str) -> Reading:
-    """Return the reading of mappings, lists and scalars, which may all be text.
-
-    Args:
-        data: What YAML or JSON holds.
-        where: What messages call it, such as the file.
-
-    Raises:
-        CallError: It is no reading; the message names the field and what it may be.
-    """
+    """Return the reading of mappings, lists and scalars, which may all be text."""
     if not isinstance(data, Mapping):
         msg = f"{where}: a reading is a mapping of {', '.join(field_names(Reading))}; found {_shown(data)}"
         raise CallError(msg)

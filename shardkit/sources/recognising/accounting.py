@@ -43,15 +43,7 @@ class AccountedSource(WrappedSource):
 
 
 def accounted(source: Source, opening: Opening) -> Source:
-    """Return a source with the splits that lists in SOURCE give its images, and with the claims of all files.
-
-    Args:
-        source: The source, as it was recognised.
-        opening: What the user opens.
-
-    Raises:
-        CallError: Several lists may give the splits; the message has the commands.
-    """
+    """Return a source with the splits that lists in SOURCE give its images, and with the claims of all files."""
     is_known = source.label_files is not None
     names = ImageNames(opening.folder, opening.excluded)
     used = {below(opening.folder, url) for url in source.label_files or ()}
@@ -72,11 +64,7 @@ def accounted(source: Source, opening: Opening) -> Source:
 
 
 def _refuse_lost_boxes(claims: Sequence[Claim], opening: Opening) -> None:
-    """Refuse to read folders as classes next to files of boxes that no layout reads.
-
-    Raises:
-        UnrecognisedError: There are some.
-    """
+    """Refuse to read folders as classes next to files of boxes that no layout reads."""
     for claim in claims:
         if claim.may_lose_labels and holds_boxes(opening.folder, claim.path):
             problem = f"{opening.url}: {claim.sentence} and may hold its boxes, but {claim.why}"
@@ -86,11 +74,7 @@ def _refuse_lost_boxes(claims: Sequence[Claim], opening: Opening) -> None:
 
 
 def _refuse_boxes_of_folders(names: ImageNames, opening: Opening) -> None:
-    """Refuse to read folders as classes next to a file of boxes for each of them, such as sequences of a video.
-
-    Raises:
-        UnrecognisedError: There are such files.
-    """
+    """Refuse to read folders as classes next to a file of boxes for each of them, such as sequences of a video."""
     if path := boxes_of_folders(opening.folder, opening.excluded, names):
         problem = (
             f"{opening.url}: {printable(path)} is called like a folder of images and may hold their boxes, but no "
@@ -102,11 +86,7 @@ def _refuse_boxes_of_folders(names: ImageNames, opening: Opening) -> None:
 
 
 def _refuse_pairs(files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> None:
-    """Refuse to read folders as classes next to a table that gives each image another image, such as its depth.
-
-    Raises:
-        UnrecognisedError: There is one.
-    """
+    """Refuse to read folders as classes next to a table that gives each image another image, such as its depth."""
     for one in files:
         for i in one.others if one.file is not None and len(one.found) > 1 else ():
             others = {row: names.find(str(one.rows[row][i]), by_stem=False) for row in one.found}

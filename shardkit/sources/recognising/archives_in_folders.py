@@ -142,12 +142,7 @@ def only_archive(folder: Folder, is_hidden: Callable[[str], bool]) -> str | None
 
 
 def placed(contents: Sequence[Content], taken: set[str]) -> list[Mount]:
-    """Return where the contents of archives are in the folder around them, as if they were unpacked there.
-
-    Args:
-        contents: The contents, sorted by name.
-        taken: Names of other files and folders in that folder.
-    """
+    """Return where the contents of archives are in the folder around them, as if they were unpacked there."""
     parts = _parts_of(contents)
     tops = {one.name: only_folder(one.folder) for one in contents}
     taken = taken | {one.name for one in contents if not one.is_archive}

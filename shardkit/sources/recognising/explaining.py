@@ -73,15 +73,7 @@ class Candidate:
 
 
 def explained(source: Source, options: SourceOptions, url: str, num_images: int, num_classes: int) -> tuple[str, ...]:
-    """Return why a source is read as its layout: a sentence for it, and one for each of the next two layouts.
-
-    Args:
-        source: The source.
-        options: Options it was opened with.
-        url: SOURCE.
-        num_images: Number of its good images.
-        num_classes: Number of their classes.
-    """
+    """Return why a source is read as its layout: a sentence for it, and one for each of the next two layouts."""
     chosen = layout_of_title(source.layout)
     asked = _asked_for(options)
     first = f"chosen: {chosen or source.layout}, because {asked}{_evidence(source, num_images, num_classes)}"

@@ -15,12 +15,7 @@ from shardkit.sources.recognising.folders.data_formats import refuse_data_file
 
 
 def layout_of_file(opening: Opening, name: str) -> Layout:
-    """Return the layout of a file that is the source: by its ending, unless its content is another layout's.
-
-    Raises:
-        CallError: The user's layout reads folders only.
-        DataError: No layout reads the file.
-    """
+    """Return the layout of a file that is the source: by its ending, unless its content is another layout's."""
     folder, options, kind = opening.folder, opening.options, name.lower()
     by_ending = next((row.name for row in LAYOUTS.values() if kind.endswith(row.endings or ())), None)
     if options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None:

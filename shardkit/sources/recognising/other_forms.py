@@ -18,17 +18,7 @@ _MADE: set[Layout | None] = {"yolo", "coco", "voc"}  # layouts that converters w
 def refuse_other_form(
     opening: Opening, names: Sequence[str], recognise: Callable[[Folder], Layout | None], place: SourcePlace
 ) -> None:
-    """Refuse Labelme's files next to what Labelme2YOLO and others made of them.
-
-    Args:
-        opening: The source.
-        names: The folders in it.
-        recognise: Function that returns the layout that recognises a folder by its files; None for none.
-        place: The source's place.
-
-    Raises:
-        RefusalError: A folder holds such a dataset.
-    """
+    """Refuse Labelme's files next to what Labelme2YOLO and others made of them."""
     for name in names[:_MAX_FOLDERS]:
         below = opening.below(name).folder
         inner = [one for path in ("", *folders_in(below)) for one in folders_in(below, path)]

@@ -29,13 +29,7 @@ _MAX_ENTRIES = 8  # folders and files next to each other: of more, nobody would 
 def offering_parts(
     error: CallError | DataError, opening: Opening, open_without: Callable[[str], Source]
 ) -> CallError | DataError:
-    """Return the refusal of a tree with the changes that leave one thing out, if the rest is read then.
-
-    Args:
-        error: The refusal.
-        opening: The tree.
-        open_without: Function that opens the tree without what a glob matches.
-    """
+    """Return the refusal of a tree with the changes that leave one thing out, if the rest is read then."""
     known = error.refusal if isinstance(error, RefusalError | RefusedDataError) else Refusal(str(error))
     found = [(change, rest) for change in _omissions(opening) if (rest := _rest(open_without, change)) is not None]
     made = (RefusedDataError if isinstance(error, DataError) else RefusalError)(known.problem)

@@ -49,11 +49,7 @@ class NamedSource(NamedTuple):
 
 
 def named_source(text: str) -> NamedSource:
-    """Return the source that ``SPLIT=PATH`` or ``PATH`` means.
-
-    Raises:
-        CallError: The word before = is no split.
-    """
+    """Return the source that ``SPLIT=PATH`` or ``PATH`` means."""
     found = _NAMED.fullmatch(text)
     if found is None or "/" in found["split"] or open_folder(text).stat("") is not None:
         return NamedSource(text, None)
@@ -70,11 +66,7 @@ def no_source(url: str) -> CallError:
 
 
 def are_datasets(sources: Sequence[NamedSource]) -> bool:
-    """Return whether all sources are datasets that shardkit wrote.
-
-    Raises:
-        CallError: Only some are, or splits are given for them.
-    """
+    """Return whether all sources are datasets that shardkit wrote."""
     found = [find_dataset(one.url) is not None for one in sources]
     if any(found) and not all(found):
         dataset, other = sources[found.index(True)].url, sources[found.index(False)].url
@@ -88,11 +80,7 @@ def are_datasets(sources: Sequence[NamedSource]) -> bool:
 
 
 def are_tfrecords(sources: Sequence[NamedSource]) -> bool:
-    """Return whether all sources are TFRecord files or folders of them.
-
-    Raises:
-        CallError: Only some are, or splits are given for them.
-    """
+    """Return whether all sources are TFRecord files or folders of them."""
     found = [is_tfrecords(one.url) for one in sources]
     if any(found) and (not all(found) or any(one.split for one in sources)):
         records = printable(sources[found.index(True)].url)
@@ -108,12 +96,7 @@ def places_of(sources: Sequence[NamedSource]) -> tuple[tuple[str, str], ...]:
 
 
 def mount_sources(sources: Sequence[NamedSource], unpacker: Unpacker, output: Folder | None) -> MountedFolder:
-    """Return several sources as one tree.
-
-    Raises:
-        CallError: One does not exist, or is in another one.
-        DataError: An archive is damaged.
-    """
+    """Return several sources as one tree."""
     urls = [open_folder(one.url).url.rstrip("/") for one in sources]
     for i, url in enumerate(urls):
         if any(url == other or url.startswith(f"{other}/") for j, other in enumerate(urls) if j != i):
@@ -167,13 +150,7 @@ def _shared(urls: Sequence[str]) -> str:
 def class_folders_in_each(
     tree: Folder, sources: Sequence[NamedSource], recognise: Callable[[Folder], Layout | None]
 ) -> ClassFolders | None:
-    """Return the class folders of several sources that each have their own; None if the tree is something else.
-
-    Args:
-        tree: The tree of the sources.
-        sources: The sources.
-        recognise: Function that returns the layout that recognises a folder by its files; None for none.
-    """
+    """Return the class folders of several sources that each have their own; None if the tree is something else."""
     if not isinstance(tree, MountedFolder) or any(one.split for one in sources):
         return None
     places = [mount.at for mount in tree.mounts]

@@ -36,17 +36,7 @@ _MAX_FOLDS = 4  # that a refusal names
 
 
 def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> Source:
-    """Return a source with the splits that lists in SOURCE give its images; the source itself if it has splits.
-
-    Args:
-        source: The source.
-        files: The files in SOURCE that name images.
-        names: The images of SOURCE.
-        opening: What the user opens.
-
-    Raises:
-        RefusalError: Several lists may give the splits, or a list means several images by one name.
-    """
+    """Return a source with the splits that lists in SOURCE give its images; the source itself if it has splits."""
     above = _above(source, opening)
     used = [posixpath.join(above, file.path) for file in source.used_files]
     others = [one for one in files if not any(fnmatch.fnmatchcase(one.path, path) for path in used)]
@@ -129,11 +119,7 @@ def _rows(source: Source, above: str) -> pa.Table:
 
 
 def _names_some(path: str, one: SplitList, keys: pa.ChunkedArray, names: ImageNames, opening: Opening) -> bool:
-    """Return whether a list names images of the source, and not others of the same names.
-
-    Raises:
-        RefusalError: It means several images of the source by one name.
-    """
+    """Return whether a list names images of the source, and not others of the same names."""
     named_images = NamedImages(end for ends in one.named().values() for end in ends)
     found = [key for chunk in keys.chunks for key in _those_in(named_images, one, chunk.to_pylist())]
     ends = _hashes(map(one.end_of, found))
@@ -200,14 +186,7 @@ def _divided_otherwise(rows: pa.Table, lists: Sequence[SplitList]) -> str | None
 
 
 def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_masks: bool) -> Listed | Column:
-    """Return lists of splits as an origin.
-
-    Args:
-        lists: The lists.
-        root: Folder of the images.
-        has_rest: Whether images that no list names are for training.
-        names_masks: Whether names may be those of masks, with another ending than the image's.
-    """
+    """Return lists of splits as an origin."""
     first = lists[0]
     is_deep = any(one.num_parts > 1 for one in lists)
     match: Match = "end" if is_deep else "name" if first.has_ending and not names_masks else "stem"

@@ -108,14 +108,7 @@ def open_split_tables(
 ) -> SplitTables:
     """Open the tables of several splits.
 
-    Args:
-        folder: The source.
-        paths: Each table's path and split; None for none.
-        options: Options of the source.
-        of_others: Paths of tables whose images are not below the tables' folders.
-
-    Raises:
-        DataError: A table cannot be read, has other columns than the first, or names images outside the source.
+    The images of the tables in `of_others` are not below the tables' folders.
     """
     tables = [_open(folder, path, options, of_others) for path, _ in paths]
     separators = {one.columns.labels.separator for one in tables}
@@ -148,11 +141,7 @@ def _open(folder: Folder, path: str, options: SourceOptions, of_others: Collecti
 def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables | None:
     """Open Roboflow's multi-label export: ``_classes.csv`` in each split folder, with a column of 0 and 1 a class.
 
-    Returns:
-        The source; None if there is no such file.
-
-    Raises:
-        DataError: The tables do not fit together.
+    None if there is no such file.
     """
     splits = splits_of(folders_in(folder))
     paths = [(join(name, ROBOFLOW), split) for name, split in splits.items()]
@@ -171,11 +160,7 @@ def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables
 
 
 def _refuse_other_values(file: TableFile, label_columns: Sequence[str]) -> None:
-    """Refuse a table whose class columns hold more than 0 and 1: these values would become classes.
-
-    Raises:
-        DataError: One does, in the first records.
-    """
+    """Refuse a table whose class columns hold more than 0 and 1: these values would become classes."""
     for record in read_prefix(file):
         for name, value in zip(file.columns, record.values, strict=True):
             if name in label_columns and str(value).strip() not in {"0", "1"}:

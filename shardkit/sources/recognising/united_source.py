@@ -157,11 +157,7 @@ class UnitedSource(Source):
 
 
 def with_split(table: pa.Table, split: str, url: str) -> pa.Table:
-    """Return the columns of a listing in which all images have a split.
-
-    Raises:
-        DataError: An image has another one in its source.
-    """
+    """Return the columns of a listing in which all images have a split."""
     others = table.filter(pc.and_(pc.is_valid(table["split"]), pc.not_equal(table["split"], split)))
     if len(others):
         own, key = others["split"][0].as_py(), others["key"][0].as_py()

@@ -42,18 +42,7 @@ class _Place:
 
 
 def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[Folder], Layout | None]) -> Source:
-    """Open a folder as one source, or the folders in it as one each.
-
-    Args:
-        opening: The folder.
-        open_folder: Function that opens a folder as one source.
-        recognise: Function that returns the layout that recognises a folder by its files; None for none.
-
-    Raises:
-        CallError: It cannot be read, or the folders in it differ in their layouts or classes.
-        DataError: Nothing that shardkit reads is in it.
-        IsReadWithout: Some folders are copies.
-    """
+    """Open a folder as one source, or the folders in it as one each."""
     around = unwrapped(opening)
     places = _places(around)
     try:
@@ -75,11 +64,7 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
 
 
 def _leave_out_copies(opening: Opening, around: Opening) -> None:
-    """Leave out the folders that repeat, file by file, what is next to them, such as backup/.
-
-    Raises:
-        IsReadWithout: There are some: most layouts find images at any depth.
-    """
+    """Leave out the folders that repeat, file by file, what is next to them, such as backup/."""
     folder = around.folder
     names = [name for name in folders_in(folder) if name != around.excluded]
     copies = [name for name, of in copies_among(folder, names).items() if is_same_tree(folder, name, of)]
@@ -136,11 +121,7 @@ def _members(opening: Opening, places: Sequence[_Place], open_folder: _Open) -> 
 
 
 def _united(opening: Opening, members: Sequence[Member]) -> UnitedSource:
-    """Return several sources as one.
-
-    Raises:
-        RefusalError: They differ in their layouts or classes.
-    """
+    """Return several sources as one."""
     for other in members[1:]:
         _refuse_different(opening, members[0], other)
     united = UnitedSource(opening.folder, tuple(members))

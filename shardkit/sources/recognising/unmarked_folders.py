@@ -45,17 +45,7 @@ def open_unmarked_folder(
 ) -> Source | tuple[Opening, Layout]:
     """Open a folder whose layout the user does not name, or find the folder in it that a layout recognises.
 
-    Args:
-        opening: The source.
-        recognise: Function that returns the layout that recognises a folder by its files; None for none.
-
-    Returns:
-        The source, or the folder to open and its layout.
-
-    Raises:
-        CallError: The folder can be read in several ways; the message has the commands.
-        DataError: Nothing that shardkit reads is in it.
-        IsReadWithout: It is to be opened without some folders.
+    Return the source, or the folder to open and its layout.
     """
     options, place = opening.options, place_of(opening)
     remarks = ""
@@ -123,11 +113,7 @@ def open_unmarked_folder(
 
 
 def _refuse_data_files(folder: Folder, place: SourcePlace, remark: str) -> None:
-    """Refuse folders that hold no images, but files of a known format with images in them, such as videos.
-
-    Raises:
-        RefusedDataError: They do.
-    """
+    """Refuse folders that hold no images, but files of a known format with images in them, such as videos."""
     if not any(is_image(path) or unsupported_format(path) for path, _ in files_below(folder, "")):
         error = refuse_without_images(folder, place, remark)
         if isinstance(error, RefusedDataError):

@@ -44,11 +44,7 @@ class IsReadWithout(Exception):  # noqa: N818 - no error: the source is opened a
 
 
 def open_table(opening: Opening) -> Source:
-    """Open a table; or that in a folder or archive, whatever the folders may mean.
-
-    Raises:
-        CallError: There are several tables, and the message has the commands; or there is none.
-    """
+    """Open a table; or that in a folder or archive, whatever the folders may mean."""
     if opening.file is not None:
         return source_of(opening, open_table_in(opening.folder, opening.file, opening.options))
     tables = look_at_tables(opening.folder, opening.excluded)
@@ -70,11 +66,7 @@ def source_of(opening: Opening, found: FoundTable | SplitTables) -> Source:
 
 
 def open_tables(opening: Opening, beside: AdjacentTables, options: SourceOptions, place: SourcePlace) -> Source:
-    """Open the tables that are the source.
-
-    Raises:
-        CallError: Several tables, or a table and the folders, may be it.
-    """
+    """Open the tables that are the source."""
     folder = opening.folder
     if len(beside.naming) == 1 and not are_classes(beside.naming[0]):
         _refuse_labelled_split(folder, beside.naming[0], place)
@@ -129,11 +121,7 @@ def open_split_lists(opening: Opening, beside: AdjacentTables, options: SourceOp
 
 
 def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePlace) -> None:
-    """Refuse test.csv with the images of test/ next to train/cat/ and train/dog/: the table would hide these.
-
-    Raises:
-        CallError: A split's folder that the table does not name has label folders.
-    """
+    """Refuse test.csv with the images of test/ next to train/cat/ and train/dog/: the table would hide these."""
     others = [name for name in splits_of(folders_in(folder)) if name not in table.image_folders]
     labelled = [name for name in others if len(folders_in(folder, name)) > 1]
     if not labelled or not table.image_folders - {""}:
@@ -172,15 +160,7 @@ def _open_table(
 
 @contextlib.contextmanager
 def offering(place: SourcePlace, others: tuple[Change, ...] = ()) -> Iterator[None]:
-    """Let commands that would read one table read the folder: the splits are in other files.
-
-    Args:
-        place: The folder's place.
-        others: More commands to offer.
-
-    Raises:
-        RefusalError: The same, with the folder as SOURCE.
-    """
+    """Let commands that would read one table read the folder: the splits are in other files."""
     try:
         yield
     except RefusalError as error:

@@ -28,16 +28,7 @@ _SHOWN = 3  # tables
 def keeping_labels(
     tables: Sequence[str], unrelated: Sequence[tuple[Folder, Sequence[str], SourcePlace]]
 ) -> Iterator[None]:
-    """Let a refusal offer no images without labels, and no folders as classes, if there are unread tables.
-
-    Args:
-        tables: Paths of the unread tables, below SOURCE.
-        unrelated: Folders, the tables in them that name no single images, and the folders' places in the source.
-
-    Raises:
-        RefusalError: The refusal, with what to do about the tables. Tables of several images for each record are
-            offered, and labels from the names of the files, with a meaning that says that the tables are not read.
-    """
+    """Let a refusal offer no images without labels, and no folders as classes, if there are unread tables."""
     try:
         yield
     except RefusalError as error:

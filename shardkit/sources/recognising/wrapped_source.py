@@ -213,11 +213,7 @@ def innermost(source: Source) -> Source:
 def from_top(source: Source, top: Folder, archives: Sequence[str], *, is_one: bool) -> Source:
     """Return a source with its reading as one of SOURCE, whatever folder in it was found to be read.
 
-    Args:
-        source: The source.
-        top: SOURCE, or the archive that it is.
-        archives: Archives in SOURCE that are read as folders.
-        is_one: Whether the user gave one source: several are a tree that no later delivery has.
+    `is_one`: the user gave one source; several are a tree that no later delivery has.
     """
     found = innermost(source)
     if not isinstance(found, ReadingSource):
@@ -230,15 +226,7 @@ def from_top(source: Source, top: Folder, archives: Sequence[str], *, is_one: bo
 
 
 def with_archive_problems(source: Source, archive: ArchiveFolder | MountedFolder) -> Source:
-    """Return a source that also lists the unreadable entries of its archives; the source itself if there are none.
-
-    Args:
-        source: The source.
-        archive: The folder in the archive, or the tree of several, that the source was opened with.
-
-    Raises:
-        DataError: The archive cannot be read.
-    """
+    """Return a source that also lists the unreadable entries of its archives; the source itself if there are none."""
     if all(_is_junk(one.name) for one in archive.problems()):
         return source
     return ArchiveSource(source.folder, source, archive)

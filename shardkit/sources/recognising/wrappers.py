@@ -27,12 +27,7 @@ _PACKED = re.compile(
 
 
 def without_wrappers(folder: Folder, excluded: str | None) -> Iterator[tuple[Folder, str]]:
-    """Yield a folder as it would be without wrappers, and what changed, beginning with ';'; nothing if there are none.
-
-    Args:
-        folder: The folder.
-        excluded: Path of the output, which is left out.
-    """
+    """Yield a folder as it would be without wrappers, and what changed, beginning with ';'; nothing if it has none."""
     left_out = [] if excluded is None else [excluded]
     folders = [one.name for one in children(folder) if one.is_folder and one.name != excluded]
     if not folders or len(folders) > _MAX_FOLDERS:

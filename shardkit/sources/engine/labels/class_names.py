@@ -50,11 +50,7 @@ def class_names_in(
 
 
 def first_label(url: str, num_names: int, numbers: set[int]) -> int:
-    """Return the number of the first name, 0 or 1.
-
-    Raises:
-        DataError: The numbers fit neither.
-    """
+    """Return the number of the first name, 0 or 1."""
     if 0 in numbers and max(numbers) < num_names:
         return 0
     if 0 not in numbers and max(numbers) == num_names:

@@ -34,21 +34,7 @@ def decide_labels(
     read_all: ReadAll,
     source: str,
 ) -> Labels:
-    """Decide how labels are read, from the first records, and for whole numbers from all records.
-
-    Args:
-        file: The table.
-        prefix: Its first records.
-        columns: The columns of labels.
-        options: Options of the source.
-        read_all: Yields all records.
-        source: SOURCE, for commands.
-
-    Raises:
-        CallError: The labels can be read in two ways; or there are both `label_type="number"` and `label_separator`,
-            or the separator is empty.
-        DataError: The columns hold no labels of this type.
-    """
+    """Decide how labels are read, from the first records, and for whole numbers from all records."""
     names = tuple(file.columns[i] for i in columns)
     found = [[record.values[i] for record in prefix] for i in columns]
     present = [value for column in found for value in column if value is not None and value != "" and _is_label(value)]
@@ -142,11 +128,7 @@ def _numbers(
 
 
 def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: SourceOptions) -> tuple[str, ...]:
-    """Return the names of whole numbers: the lines of `classes`; () if the numbers are names themselves.
-
-    Raises:
-        CallError: Some number has no line.
-    """
+    """Return the names of whole numbers: the lines of `classes`; () if the numbers are names themselves."""
     classes = options.classes or ()
     if not classes or {str(number) for number in numbers.whole} <= set(classes):
         return ()
@@ -173,11 +155,7 @@ def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: S
 def _refuse_unclear(
     file: TableFile, prefix: Sequence[Record], column: int, numbers: Numbers | None, options: SourceOptions, source: str
 ) -> None:
-    """Refuse a column that may be classes or something else.
-
-    Raises:
-        CallError: It holds many different whole numbers, a different text in each record, or several names in one text.
-    """
+    """Refuse a column that may be classes or something else."""
     name = file.columns[column]
     chosen = {"label_columns": (name,)}
     as_class = Choice({**chosen, "label_type": "class"}, "each value is a class")

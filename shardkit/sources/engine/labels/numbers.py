@@ -41,12 +41,7 @@ Number = int | Literal["missing", "fraction", "name"]
 
 
 def numbers_in(values: Iterable[Any], *, holds_text: bool) -> Numbers:
-    """Look at values until one is a name.
-
-    Args:
-        values: Values of a column.
-        holds_text: Whether numbers are written as text, as in CSV files; in other files text is a name.
-    """
+    """Look at values until one is a name."""
     found = Numbers()
     remaining = iter(values)
     while not found.has_names and (chunk := list(islice(remaining, _CHUNK_VALUES))):

@@ -114,11 +114,6 @@ def is_sure(separator: str, values: Sequence[Any], column: str) -> bool:
 
     A column in the plural holds several classes if splitting gives fewer names than there are texts: the class
     ``hockey`` next to ``field hockey`` is no part of it.
-
-    Args:
-        separator: What separator_in returned.
-        values: The texts.
-        column: The column's name.
     """
     if separator in "|;" or _TAGS.search(column) is not None:
         return True
@@ -138,13 +133,6 @@ def decide_indicators(
 
     Columns that the user names give several classes per image; those that shardkit finds, and columns with
     `label_type="class"`, give one class if every record has exactly one 1.
-
-    Args:
-        file: The table.
-        prefix: Its first records.
-        columns: The columns.
-        options: Options of the source.
-        read_all: Yields all records.
     """
     words = {word for i in columns for word in words_of(prefix, i)}
     names = tuple(file.columns[i] for i in columns)

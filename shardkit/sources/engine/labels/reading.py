@@ -86,11 +86,7 @@ class Labels:
         return f"{counted(self.num_targets, 'number')} for regression from {many}"
 
     def read(self, values: Sequence[Any]) -> Any:
-        """Return a record's class name, names, or numbers.
-
-        Raises:
-            BadRecord: NO_LABEL or BAD_LABEL.
-        """
+        """Return a record's class name, names, or numbers."""
         if self.kind == "class":
             value = values[self.columns[0]]
             if isinstance(value, list) and len(value) <= 1:  # a choice of one

@@ -69,16 +69,7 @@ def list_form(rows: Sequence[Sequence[Any]], columns: BoxColumns) -> BoxForm | N
 
 
 def read_box(values: Sequence[Any], columns: BoxColumns, *, is_fraction: bool) -> TableBox:
-    """Return a record's box.
-
-    Args:
-        values: The record's values.
-        columns: What the columns mean.
-        is_fraction: Whether the table's coordinates are fractions of the image's sides.
-
-    Raises:
-        BadRecord: The box has no class, a side is no number, or the box is in another unit than the table's others.
-    """
+    """Return a record's box."""
     label = ONE_CLASS if columns.label is None else label_text(values[columns.label])
     if not label:
         msg = "the box has no class; add it, or remove the record"

@@ -120,11 +120,7 @@ _NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\
 
 
 def is_box_table(names: Sequence[str]) -> bool:
-    """Return whether a table has one row per box.
-
-    Args:
-        names: The names of its columns, or the fields of the first record of a table without a header.
-    """
+    """Return whether a table has one row per box."""
     return columns_without_header(names) is not None or _by_names(names) is not None
 
 
@@ -145,17 +141,7 @@ def _fits(field: str, kind: str) -> bool:
 
 
 def find_columns(url: str, names: Sequence[str], options: SourceOptions) -> BoxColumns:
-    """Return what the columns of a table mean.
-
-    Args:
-        url: Name of the table in messages.
-        names: The names of the columns.
-        options: Options of the source, which may name columns.
-
-    Raises:
-        UnknownNameError: The user names a column that does not exist.
-        DataError: There are no columns of boxes, or none of images.
-    """
+    """Return what the columns of a table mean."""
     columns = _by_names(names, options)
     for name in (options.image_column, *options.label_columns, options.split_column):
         if name and name not in names:
@@ -225,12 +211,7 @@ def options_of(columns: BoxColumns, names: Sequence[str]) -> dict[str, str]:
 
 
 def columns_of(url: str, names: Sequence[str], options: Mapping[str, str]) -> BoxColumns:
-    """Return the columns that the settings of a reading name.
-
-    Raises:
-        UnknownNameError: One does not exist.
-        CallError: The settings are not whole.
-    """
+    """Return the columns that the settings of a reading name."""
 
     def at(name: str) -> int:
         if name not in names:

@@ -83,11 +83,7 @@ class Gathered:
         self.problems.append(RecordProblem(f"{self.name}, line {line}", reason, encodable(message)))
 
     def add(self, key: str, record: Record, *, is_fraction: bool, label_of: Callable[[str], str]) -> None:
-        """Add a record of an image of this slice.
-
-        Raises:
-            BadRecord: The record's box is bad.
-        """
+        """Add a record of an image of this slice."""
         values, columns = record.values, self.columns
         split, problem = None, None
         try:

@@ -116,11 +116,7 @@ def objects_of(
 ) -> pa.Array:
     """Return the column of objects.
 
-    Args:
-        columns: The file.
-        type_: The type of the column.
-        chosen: Indexes of the annotations of all rows, one row after the other.
-        counts: Number of annotations of each row.
+    `chosen` has the annotations of all rows, one row after the other, and `counts` their number in each row.
     """
     boxes = np.frombuffer(columns.boxes, np.float64).reshape(-1, 4)[chosen]
     corners = np.stack([boxes[:, 1], boxes[:, 0], boxes[:, 1] + boxes[:, 3], boxes[:, 0] + boxes[:, 2]], axis=1)

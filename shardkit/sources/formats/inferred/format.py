@@ -85,11 +85,7 @@ def options_of(fields: Reading, kind: str, inside: str | None) -> dict[str, str]
 
 
 def fields_of(options: Mapping[str, str]) -> Reading:
-    """Return what is read of a file from the format's options.
-
-    Raises:
-        CallError: They do not say it.
-    """
+    """Return what is read of a file from the format's options."""
 
     def value(name: str, usual: Any = ()) -> Any:
         return json.loads(options[name]) if name in options else usual

@@ -178,11 +178,7 @@ def _joined(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def elements(file: BinaryIO, url: str, way: Way) -> Iterator[tuple[int, Any]]:
-    """Yield the numbered trees of the elements that names lead to from a file's outermost element.
-
-    Raises:
-        DataError: The file is not XML.
-    """
+    """Yield the numbered trees of the elements that names lead to from a file's outermost element."""
     opened: list[Element] = []
     number = 0
     try:
@@ -207,14 +203,7 @@ def elements(file: BinaryIO, url: str, way: Way) -> Iterator[tuple[int, Any]]:
 def records(file: BinaryIO, url: str, kind: str, inside: str | None) -> Iterator[tuple[int, Any]]:
     """Yield the numbered records of a file about many images.
 
-    Args:
-        file: The file.
-        url: Its name in messages.
-        kind: Its ending.
-        inside: Name of the member that holds the records; '' for the file's own array, None for its own object.
-
-    Raises:
-        DataError: The file cannot be parsed.
+    `inside` is the member that holds the records; '' for the file's own array, None for its own object.
     """
     if kind == ".xml":
         yield from elements(file, url, tuple((inside or "").split("/")))

@@ -28,15 +28,6 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
 
     Titles and comments above a line of column names are skipped. Without such a line, columns have numbers, or the
     names of the forms that AutoML and TFRecorder write. Fields may have blanks between them.
-
-    Args:
-        folder: The folder of the table.
-        path: Path of the table.
-        tabs: Whether the file's ending promises tabs.
-        known: Names of columns in the form of `plain`; a header contains at least one.
-
-    Raises:
-        DataError: The file is empty, its first line cannot be read, or it is a record of a form that needs a header.
     """
     url = f"{folder.url}/{path}"
     encoding = encoding_of(folder, path)

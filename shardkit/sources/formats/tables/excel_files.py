@@ -44,12 +44,7 @@ class ExcelBook:
 
 @contextlib.contextmanager
 def opened_excel(folder: Folder, path: str) -> Iterator[ExcelBook]:
-    """Open a workbook; damaged and huge ones raise DataError, also while rows are read.
-
-    Raises:
-        DataError: The workbook is damaged, or would take gigabytes.
-        MissingExtraError: openpyxl is not installed.
-    """
+    """Open a workbook; damaged and huge ones raise DataError, also while rows are read."""
     url = f"{folder.url}/{path}"
     with os_errors_as("read the table", url), folder.open(path) as file, _damage_as_sentence(url):
         _refuse_large(zipfile.ZipFile(file), url)
@@ -61,9 +56,6 @@ def _refuse_large(archive: zipfile.ZipFile, url: str) -> None:
     """Refuse a workbook that would take gigabytes: openpyxl holds a whole row, and all different texts.
 
     A row of six million cells is 340 kB of a workbook. All parts are counted: a part may have any name.
-
-    Raises:
-        DataError: It would; the message has the limit.
     """
     num_bytes = sum(info.file_size for info in archive.infolist())
     if num_bytes > _MAX_BYTES:

@@ -166,20 +166,12 @@ def _checked(found: Any, *, may_have_surrogates: bool = True) -> dict[str, Any] 
 
 
 def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
-    """Open a JSON Lines file, and find its columns in all lines: a name in a single line is a column too.
-
-    Raises:
-        DataError: None of the first lines is an object with columns, or they name too many.
-    """
+    """Open a JSON Lines file, and find its columns in all lines: a name in a single line is a column too."""
     return replace(file := JsonLinesFile(folder, path, ()), columns=_columns(file, "line"))
 
 
 def open_json(folder: Folder, path: str) -> JsonLinesFile:
-    """Open a JSON file: a list of objects, an object of labels by image, or in fact JSON Lines.
-
-    Raises:
-        DataError: It is none of these, or a list of which no element is an object with columns.
-    """
+    """Open a JSON file: a list of objects, an object of labels by image, or in fact JSON Lines."""
     url = f"{folder.url}/{path}"
     kind = json_kind(folder, path)
     if kind == "lines":
@@ -223,10 +215,6 @@ def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "
 
     "pandas" is a table in a form that is not read: columns or rows by their index. "nested" is an object that holds
     the records in one of the `json_shapes`.
-
-    Raises:
-        DataError: The file is damaged at its beginning.
-        MachineError: The disk or the network failed.
     """
     url = f"{folder.url}/{path}"
     with os_errors_as("read the table", url), folder.open(path) as file:

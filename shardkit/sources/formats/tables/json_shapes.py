@@ -30,16 +30,7 @@ _OF_COCO = frozenset({"images", "annotations", "categories"})
 
 
 def json_shape(folder: Folder, path: str, decoder: json.JSONDecoder) -> JsonShape | None:
-    """Return in which shape a JSON object holds records, from its beginning; None if it does not.
-
-    Args:
-        folder: The folder of the file.
-        path: The file.
-        decoder: Decoder of the values.
-
-    Raises:
-        MachineError: The disk or the network failed.
-    """
+    """Return in which shape a JSON object holds records, from its beginning; None if it does not."""
     try:
         found = list(islice(_items(folder, path, decoder), _SAMPLE))
     except DataError:
@@ -71,12 +62,7 @@ def json_shape(folder: Folder, path: str, decoder: json.JSONDecoder) -> JsonShap
 
 
 def shaped_records(folder: Folder, path: str, shape: JsonShape, decoder: json.JSONDecoder) -> Iterator[dict[str, Any]]:
-    """Yield the records of a JSON object.
-
-    Raises:
-        DataError: The file is damaged.
-        MachineError: The disk or the network failed.
-    """
+    """Yield the records of a JSON object."""
     if shape == "columns":
         yield from _columns(folder, path)
         return

@@ -34,11 +34,7 @@ class LineFile(TableFile):
 
     @classmethod
     def open(cls, folder: Folder, path: str, expression: str) -> "LineFile":
-        """Return the file.
-
-        Raises:
-            CallError: The expression is none, or it has no named group.
-        """
+        """Return the file."""
         try:
             groups = re.compile(expression).groupindex
         except re.error as error:
@@ -84,11 +80,7 @@ class JoinedTable(TableFile):
 
     @classmethod
     def join(cls, inner: TableFile, others: Sequence[TableFile]) -> "JoinedTable":
-        """Return the table.
-
-        Raises:
-            DataError: A table shares no column with the first one, or several.
-        """
+        """Return the table."""
         joined = []
         columns = inner.columns
         for other in others:
@@ -151,9 +143,6 @@ def open_separated(folder: Folder, path: str) -> TextFile:
     """Return a text file with blanks between fields, a header, and perhaps the number of records in a line before it.
 
     The header may lack the name of the first column, as in CelebA: it is the image.
-
-    Raises:
-        DataError: It has no header, or no record.
     """
     encoding = encoding_of(folder, path)
     first = islice((one.text.split() for one in read_lines(folder, path, encoding=encoding) if one.text.split()), 3)

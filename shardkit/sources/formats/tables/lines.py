@@ -133,9 +133,6 @@ def encoding_of(folder: Folder, path: str) -> str:
 
     The encoding is another one only if no line is UTF-8, and all letters are those of the language. A file of UTF-8
     with a few damaged lines has damaged lines.
-
-    Raises:
-        MachineError: The disk or the network failed.
     """
     with os_errors_as("read the table", folder.url_of(path)), folder.open(path) as file:
         head: bytes = file.read(READ_BYTES)

@@ -62,11 +62,7 @@ class OdsBook:
 
 @contextlib.contextmanager
 def opened_ods(folder: Folder, path: str) -> Iterator[OdsBook]:
-    """Open a workbook; damaged and huge ones raise DataError, also while rows are read.
-
-    Raises:
-        DataError: The workbook is damaged, or too large.
-    """
+    """Open a workbook; damaged and huge ones raise DataError, also while rows are read."""
     url = f"{folder.url}/{path}"
     with os_errors_as("read the table", url), folder.open(path) as file:
         try:

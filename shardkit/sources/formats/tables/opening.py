@@ -22,11 +22,7 @@ _OTHER_WORKBOOKS = {".xls", ".xlsb", ".numbers"}
 
 
 def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
-    """Open a table by its ending.
-
-    Raises:
-        DataError: The file does not exist, or has another ending.
-    """
+    """Open a table by its ending."""
     url = f"{folder.url}/{path}"
     kind = os.path.splitext(path)[1].lower()
     if kind in TEXT_ENDINGS:
@@ -64,11 +60,7 @@ def open_table_with(folder: Folder, path: str, columns: Sequence[str], options: 
 
 
 def column_index(file: TableFile, name: str) -> int:
-    """Return the index of a column.
-
-    Raises:
-        UnknownNameError: There is none of this name.
-    """
+    """Return the index of a column."""
     if name not in file.columns:
         columns = first_of([*map(repr, file.columns)], 20)
         msg = f"{file.url}: there is no column {name!r}; its columns are {columns}"
@@ -91,11 +83,7 @@ def _known(options: SourceOptions) -> frozenset[str]:
 
 
 def read_prefix(file: TableFile) -> list[Record]:
-    """Return the good records among the first 1,000.
-
-    Raises:
-        DataError: There is none.
-    """
+    """Return the good records among the first 1,000."""
     first = list(islice(file.all_records(), PREFIX_RECORDS))
     good = [record for record in first if record.problem is None]
     if not good:

@@ -135,11 +135,7 @@ def _damage_reported(url: str) -> Iterator[None]:
 
 
 def open_parquet(folder: Folder, path: str) -> ParquetFile:
-    """Read the footer of a Parquet file.
-
-    Raises:
-        DataError: The file is not a Parquet file, or damaged.
-    """
+    """Read the footer of a Parquet file."""
     url = f"{folder.url}/{path}"
     with _opened(folder, path) as file:
         schema, num_row_groups = file.schema_arrow, file.num_row_groups

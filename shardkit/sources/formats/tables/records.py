@@ -119,11 +119,7 @@ class TableFile(abc.ABC):
 
 
 def check_columns(url: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the column names.
-
-    Raises:
-        DataError: There are too many, or a name occurs twice.
-    """
+    """Return the column names."""
     refuse_many_columns(url, len(columns))
     twice = first_repeated(name for name in columns if name)
     if twice is not None:
@@ -133,11 +129,7 @@ def check_columns(url: str, columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def refuse_many_columns(url: str, num_columns: int) -> None:
-    """Refuse a table of more columns than are read in reasonable time.
-
-    Raises:
-        DataError: It has more than MAX_COLUMNS.
-    """
+    """Refuse a table of more columns than are read in reasonable time."""
     if num_columns > MAX_COLUMNS:
         msg = (
             f"{url}: the table has {num_columns:,} columns, more than {MAX_COLUMNS:,}; leave out those that training "

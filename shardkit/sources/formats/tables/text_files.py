@@ -93,17 +93,7 @@ class TextFile(CsvFile):
 
 
 def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile]:
-    """Return the ways to read a text file as a table of names; [] if its lines differ, as those of prose do.
-
-    Args:
-        folder: The folder of the file.
-        path: The file.
-        known: Usual names of columns in the form of `plain`.
-
-    Raises:
-        DataError: The file is damaged UTF-16.
-        MachineError: The disk or the network failed.
-    """
+    """Return the ways to read a text file as a table of names; [] if its lines differ, as those of prose do."""
     encoding = encoding_of(folder, path)
     if not (texts := _first_lines(folder, path, encoding)):
         return []
@@ -119,13 +109,7 @@ def open_text(folder: Folder, path: str, known: frozenset[str]) -> list[TextFile
 
 
 def open_by_blanks(folder: Folder, path: str, known: frozenset[str]) -> TextFile | None:
-    """Return a file as a table with blanks between its fields; None if its lines differ, or name no images.
-
-    Args:
-        folder: The folder of the file.
-        path: The file.
-        known: Usual names of columns in the form of `plain`.
-    """
+    """Return a file as a table with blanks between its fields; None if its lines differ, or name no images."""
     encoding = encoding_of(folder, path)
     texts = _first_lines(folder, path, encoding)
     made = partial(TextFile, folder, path, spaced=False, encoding=encoding)

@@ -52,10 +52,6 @@ class TextPiece:
         """Yield the file's lines from the piece's first one on, up to the end of the file.
 
         A record with unmatched quotes is read beyond the piece, to tell what a reader of the whole table finds in it.
-
-        Raises:
-            SourceChangedError: The table is not the one that was divided.
-            MachineError: The disk or the network failed.
         """
         url = f"{folder.url}/{path}"
         with os_errors_as("read the table", url):
@@ -89,9 +85,6 @@ def divide_text(folder: Folder, path: str, rule: RecordRule) -> list[TextPiece]:
     """Return the pieces of a table; no piece if it stays whole: it is small, UTF-16, or in an archive.
 
     Reads the table once if it is divided. Memory: the lines of about 2 MiB.
-
-    Raises:
-        MachineError: The disk or the network failed.
     """
     with os_errors_as("read the table", folder.url_of(path)):
         found = folder.stat(path)

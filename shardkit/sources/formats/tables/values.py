@@ -110,11 +110,7 @@ def is_number(text: str) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Return text as it is, numbers and booleans as JSON writes them, and '' for None.
-
-    Raises:
-        ValueError: The value is a list or an object.
-    """
+    """Return text as it is, numbers and booleans as JSON writes them, and '' for None."""
     if type(value) is str:
         return value
     if value is None:
@@ -127,11 +123,7 @@ def as_text(value: Any) -> str:
 
 
 def as_float(value: Any) -> float:
-    """Return a number that float32 can hold, from a number or text; NaN and infinities are allowed.
-
-    Raises:
-        ValueError: The value is not such a number.
-    """
+    """Return a number that float32 can hold, from a number or text; NaN and infinities are allowed."""
     if isinstance(value, str) and not is_number(value):
         raise ValueError
     if not isinstance(value, str | int | float):

@@ -113,15 +113,6 @@ def open_workbook(folder: Folder, path: str, known: frozenset[str]) -> WorkbookF
 
     Sheets with the same columns are one table. Of sheets with different ones, those that name images are it. Titles
     above the column names are skipped.
-
-    Args:
-        folder: The folder of the workbook.
-        path: Path of the workbook.
-        known: Usual names of columns of images in the form of `plain`.
-
-    Raises:
-        DataError: No sheet holds a table, or several do.
-        MissingExtraError: openpyxl, which Excel needs, is not installed.
     """
     url = f"{folder.url}/{path}"
     with _opened(folder, path) as book:

@@ -224,11 +224,7 @@ class _BoxJson(Format):
         return any(one.sniff(head) for one in VENDORS)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format; the option `class` names what gives the classes of boxes, `box: corners` what four numbers are.
-
-        Raises:
-            DataError: The file is of none of these formats.
-        """
+        """See Format; the option `class` names what gives the classes of boxes, `box: corners` what numbers are."""
         kind = next((one for one in VENDORS if one.title == options.get("form")), None)
         if kind is None:
             head = file.read(HEAD_BYTES)

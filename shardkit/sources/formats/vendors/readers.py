@@ -38,29 +38,14 @@ def around(xs: Any, ys: Any) -> Sides | None:
 def items(file: BinaryIO, url: str, inside: str = "") -> Iterator[tuple[int, Any]]:
     """Yield the elements of a file's array or the values of its object, numbered.
 
-    Args:
-        file: The file.
-        url: Its name in messages.
-        inside: Name of the member that holds them; '' for the file's own.
-
-    Raises:
-        DataError: The file is not JSON.
+    `inside` is the member that holds them; '' for the file's own.
     """
     found = (value for name, value in top_level_items(file, url, _DECODER) if not inside or name == inside)
     yield from enumerate((one for value in found for one in list_of(value)) if inside else found, 1)
 
 
 def members(file: BinaryIO, url: str, inside: str) -> Iterator[tuple[int, Any]]:
-    """Yield the members of an object as numbered records: the name as `path`, the value as the member that holds them.
-
-    Args:
-        file: The file.
-        url: Its name in messages.
-        inside: Name of the member that holds the object.
-
-    Raises:
-        DataError: The file is not JSON.
-    """
+    """Yield the members of an object as numbered records: the name as `path`, the value as what holds them."""
     found = (value for name, value in top_level_items(file, url, _DECODER) if name == inside)
     named = (one for value in found for one in dict_of(value).items())
     yield from enumerate(({"path": name, inside: value} for name, value in named), 1)
@@ -97,11 +82,7 @@ def rows_by_frame(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
 
 
 def rows_by_image(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
-    """Yield VIA's CSV as its JSON has it: rows of one image follow each other, with JSON in fields.
-
-    Raises:
-        DataError: The file is not CSV.
-    """
+    """Yield VIA's CSV as its JSON has it: rows of one image follow each other, with JSON in fields."""
     csv.field_size_limit(_FIELD)
     reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", errors="backslashreplace", newline=""))
     numbered = ((reader.line_num, {str(name).lstrip("#"): text for name, text in row.items()}) for row in reader)

@@ -87,12 +87,7 @@ def naming_files(
 ) -> list[NamingFile]:
     """Return the files in a folder, and in some folders below, that name images.
 
-    Args:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-        names: The images of the folder.
-        only_lists: Whether to leave out files that are large or unusual for lists of splits.
-        used: Files that the source reads: those of annotations are left out.
+    With `only_lists`, files that are large or unusual for lists of splits are left out.
     """
     paths: Iterable[str] = candidates(folder, excluded, FILES)
     paths = (path for path in paths if path not in used or ending(path) != ".json")
@@ -125,12 +120,7 @@ def _best(found: Iterable[NamingFile]) -> dict[str, NamingFile]:
 
 
 def look_up(heads: Sequence["Head"], names: ImageNames) -> list[NamingFile]:
-    """Return the files that name images; look into all folders for names that the first folders do not have.
-
-    Args:
-        heads: The beginnings of the files.
-        names: The images.
-    """
+    """Return the files that name images; look into all folders for names that the first folders do not have."""
     found = {head: head.look_up(names) for head in heads}
     unsure = [head for head, one in found.items() if one is None or len(one.found) < len(head.rows)]
     if not names.is_complete and unsure:
@@ -199,11 +189,7 @@ def best_column(
 
     Addresses on the Web count only if no other column names images: files are often called like the end of them.
 
-    Args:
-        columns: Names of the columns.
-        rows: The first records.
-        names: The images.
-        of_few: Whether a column of names of image files counts, too, if most of these are not there.
+    With `of_few`, a column of names of image files counts, too, if most of these are not there.
     """
     of_web = [i for i in range(len(columns)) if rows and is_web_address(rows[0][i])]
     for chosen in ([i for i in range(len(columns)) if i not in of_web], of_web):

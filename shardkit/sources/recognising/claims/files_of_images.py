@@ -32,14 +32,7 @@ _NUM_SIDES = 4
 def claims_of_single_images(
     folder: Folder, excluded: str | None, names: ImageNames, used: Collection[str] = ()
 ) -> list[Claim]:
-    """Return a claim for each folder with files that are called like the images.
-
-    Args:
-        folder: The folder that is searched.
-        excluded: Path below it that is not searched; None for none.
-        names: The images of the folder, which is listed if there are such files.
-        used: Files that the source reads.
-    """
+    """Return a claim for each folder with files that are called like the images."""
     claims = []
     groups = [
         (path, others)
@@ -77,11 +70,6 @@ def boxes_of_folders(folder: Folder, excluded: str | None, names: ImageNames) ->
     """Return a file with boxes that is called like a folder of images, as others next to it; None for none.
 
     UA-DETRAC: ``MVI_20011.xml`` has the boxes of ``MVI_20011/img00001.jpg`` and of all other images in the folder.
-
-    Args:
-        folder: The folder that is searched.
-        excluded: Path below it that is not searched; None for none.
-        names: The images of the folder.
     """
     groups = [*files_by_kind(folder, excluded, frozenset(_STRUCTURED))]
     paths = itertools.islice(names.paths() if groups else (), _NUM_PATHS)

@@ -110,9 +110,6 @@ class ImageNames:
 
         The names of a list may be shuffled, so that the images of its first ones are anywhere. What is kept depends on
         the number of texts, not on that of images.
-
-        Args:
-            texts: Paths, names, or names without ending.
         """
         self._list()
         paths = {written_path(text) for text in texts if len(text) <= _MAX_PATH}
@@ -155,9 +152,7 @@ class ImageNames:
     def find(self, text: str, *, by_stem: bool = True) -> Found | None:
         """Return the images that a text means; None if it means none.
 
-        Args:
-            text: A path, a name, or a name without ending; it may have been written on another machine.
-            by_stem: Whether it may be a name without ending, or that of a file about the image, such as ``1.xml``.
+        With `by_stem`, it may be a name without ending, or that of a file about the image, such as ``1.xml``.
         """
         self._list()
         path = written_path(text)

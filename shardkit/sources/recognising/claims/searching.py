@@ -21,13 +21,7 @@ _OF_SPLIT = re.compile(r"(?:train(?:val)?|val(?:idation)?|dev|test)\.\w+", re.IG
 
 
 def candidates(folder: Folder, excluded: str | None, endings: frozenset[str]) -> Iterator[str]:
-    """Yield the files of some endings in a folder and in some folders below that may be for several images.
-
-    Args:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-        endings: The endings.
-    """
+    """Yield the files of some endings in a folder and in some folders below that may be for several images."""
     for path, names in files_by_kind(folder, excluded, endings):
         # Of a list for each class and of lists of all, these are called like a split alone.
         some = names if len(names) <= _MAX_OF_A_KIND else [name for name in names if _OF_SPLIT.fullmatch(name)]
@@ -38,14 +32,6 @@ def files_by_kind(folder: Folder, excluded: str | None, endings: frozenset[str])
     """Yield the files of some endings in a folder and in some folders below: of each folder, those of one ending.
 
     Folders whose names are those of lists and tables, and the folders in them, are searched first.
-
-    Args:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-        endings: The endings.
-
-    Yields:
-        The path of a folder, and the names of its files of one ending.
     """
     tails = tuple(endings)
     waiting = [(0, 0, 0, "")]  # rank, depth and number of each folder, which sort them
@@ -70,11 +56,6 @@ def paths_below(folder: Folder, excluded: str | None, endings: frozenset[str]) -
     """Return the files of labels in the first few folders below a folder.
 
     Files next to images count only if there are some in one folder alone: class folders may have a file each.
-
-    Args:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
-        endings: The endings.
     """
     paths = [path for path in itertools.islice(candidates(folder, excluded, endings), MAX_FILES) if "/" in path]
     places = dict.fromkeys(path.rpartition("/")[0] for path in paths)

@@ -84,11 +84,7 @@ def _by_content(folder: Folder, base: str, kind: ImageFormat) -> Iterator[FilesO
 
 
 def open_box_texts(opening: Opening) -> Source:
-    """Find the text files and their images.
-
-    Raises:
-        DataError: There are none.
-    """
+    """Find the text files and their images."""
     found = _find(opening.folder)
     if found is None:
         msg = (

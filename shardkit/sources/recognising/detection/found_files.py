@@ -20,11 +20,7 @@ _TRIED = 8  # label files that are tested, because the first may be empty
 
 
 def read_records(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterable[T]]) -> Iterator[T]:
-    """Yield what a function reads from an open file, whose URL it is told for messages.
-
-    Raises:
-        MachineError: The disk or the network failed.
-    """
+    """Yield what a function reads from an open file, whose URL it is told for messages."""
     url = f"{folder.url}/{path}"
     with os_errors_as("read", url), folder.open(path) as file:
         yield from read(file, url)

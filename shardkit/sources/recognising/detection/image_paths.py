@@ -134,11 +134,7 @@ def nearby_places(folder: Folder, path: str, *, is_root: bool = False) -> list[s
 def image_places(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> list[tuple[Folder, str]]:
     """Return where the images of a label file may be, for `find_paths`, the most likely first.
 
-    Args:
-        folder: The folder that the label file's path starts at.
-        path: The label file.
-        options: Options of the source; `root` is the folder of the images.
-        may_leave: Whether images may be in the folder above, because SOURCE is the file.
+    With `may_leave`, images may be in the folder above, because SOURCE is the file.
     """
     if options.root is not None:
         root = open_folder(options.root)
@@ -152,13 +148,6 @@ def image_places(folder: Folder, path: str, options: SourceOptions, *, may_leave
 
 
 def not_near(url: str, texts: Sequence[str], places: Sequence[tuple[Folder, str]], file: str = "it") -> str:
-    """Return the beginning of a message: the first image of a label file is in none of the places.
-
-    Args:
-        url: The label file.
-        texts: Its image paths, at least one.
-        places: The places.
-        file: What the message calls the file.
-    """
+    """Return the beginning of a message: the first image of a label file is in none of the places."""
     shown = repr(printable(texts[0])[:_SHOWN])
     return f"{url}: its first image {shown} is not in {places[0][0].url}, nor in a folder near {file}"

@@ -49,11 +49,7 @@ def _files_in(folder: Folder, base: str) -> Iterator[FilesOfFolder]:
 
 
 def open_kitti(opening: Opening) -> Source:
-    """Find the label files and their images.
-
-    Raises:
-        DataError: There are none.
-    """
+    """Find the label files and their images."""
     folder = opening.folder
     found = _find_folders(folder)
     if not found:

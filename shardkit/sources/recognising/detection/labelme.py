@@ -27,11 +27,7 @@ def has_labelme(folder: Folder) -> bool:
 
 
 def open_labelme(opening: Opening) -> Source:
-    """Find Labelme's files.
-
-    Raises:
-        DataError: There are none.
-    """
+    """Find Labelme's files."""
     folder = opening.folder
     jsons = files_with(folder, ".json")
     if not any(is_labelme_file(folder, path) for path, _ in jsons[:64]):

@@ -32,12 +32,7 @@ def other_export(folder: Folder, path: str) -> str | None:
 
 
 def refuse_other_export(folder: Folder, path: str) -> None:
-    """Refuse a file that is such an export, or the file of one image.
-
-    Raises:
-        DataError: The file is such an export.
-        CallError: It is about one image.
-    """
+    """Refuse a file that is such an export, or the file of one image."""
     if path.lower().endswith(".json"):
         title = "the Labelme file of one image" if is_labelme_file(folder, path) else format_of_image(folder, path)
         if title:
@@ -49,11 +44,7 @@ def refuse_other_export(folder: Folder, path: str) -> None:
 
 
 def holds_other_export(folder: Folder) -> bool:
-    """Refuse a folder with such an export; return False if it has none.
-
-    Raises:
-        DataError: The folder has one.
-    """
+    """Refuse a folder with such an export; return False if it has none."""
     for path in _candidates(folder):
         if what := other_export(folder, path):
             msg = f"{folder.url}/{path}: {what}"

@@ -39,11 +39,7 @@ def _find_lists(folder: Folder) -> tuple[FoundFile, ...]:
 
 
 def open_wider_face(opening: Opening) -> Source:
-    """Find the lists of faces and their images.
-
-    Raises:
-        DataError: There are none.
-    """
+    """Find the lists of faces and their images."""
     folder = opening.folder
     found = _find_lists(folder)
     if not found:

@@ -53,12 +53,7 @@ class Sign:
 
 
 def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> Sign | None:
-    """Return what in a tree looks like annotations; None if nothing does.
-
-    Args:
-        folder: Root of the source.
-        labels: Paths of folders, each with the names of the label folders in it.
-    """
+    """Return what in a tree looks like annotations; None if nothing does."""
     for path, names in labels:
         hits = [name for name in names if _OF_IMAGES.fullmatch(name) or _OF_ANNOTATIONS.fullmatch(name)]
         if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(names):
@@ -76,12 +71,7 @@ def _sign(what: str, folder: Folder, path: str, names: Sequence[str]) -> Sign:
 
 
 def says_annotations(name: str, above: str) -> bool:
-    """Return whether a folder's name is that of annotations: ``masks/``, or ``Trout GT/`` in ``Trout/``.
-
-    Args:
-        name: The name.
-        above: The name of the folder around it.
-    """
+    """Return whether a folder's name is that of annotations: ``masks/``, or ``Trout GT/`` in ``Trout/``."""
     return _OF_ANNOTATIONS.fullmatch(name.removeprefix(above).lstrip(" _-") or name) is not None
 
 
@@ -115,11 +105,7 @@ def _folders(path: str, names: Sequence[str]) -> str:
 
 
 def adjacent_masks(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return a mask among the images of a folder, and a glob for all of its kind; None if there are too few.
-
-    Args:
-        names: Names of the images of one folder.
-    """
+    """Return a mask among the images of a folder, and a glob for all of its kind; None if there are too few."""
     stems = {posixpath.splitext(name)[0] for name in names}
     found = []
     for name in names:

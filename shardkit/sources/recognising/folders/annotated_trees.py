@@ -40,11 +40,7 @@ _DEPTH_OF_MASKS = 1  # levels below a label folder that are searched for masks a
 def refuse_annotated(
     folder: Folder, names: list[str], splits: dict[str, str], excluded: str | None, place: SourcePlace
 ) -> None:
-    """Refuse a tree that looks like annotated images.
-
-    Raises:
-        CallError: It does; the message has the command that reads it as class folders.
-    """
+    """Refuse a tree that looks like annotated images."""
     below = [(name, label_folders(folder, name, excluded)) for name in splits]
     # In GTSRB, Final_Training/Images/ has the classes.
     inside = {
@@ -97,11 +93,7 @@ def refuse_annotated(
 
 
 def _refuse_drawings(folder: Folder, path: str, place: SourcePlace) -> None:
-    """Refuse folders of images with the same names of which one has masks by its pixels, whatever they are called.
-
-    Raises:
-        RefusalError: There are some.
-    """
+    """Refuse folders of images with the same names of which one has masks by its pixels, whatever they are called."""
     for part in pairs_in(folder, path, None, by_names=False):
         problem = (
             f"{place.shown}: {printable(part.masks or '')}/ holds drawings of few colours with the names of the images "
@@ -136,13 +128,7 @@ def _globs(paths: Sequence[str], place: SourcePlace) -> tuple[str, ...]:
 
 
 def readings_of_masks(folder: Folder, paths: list[str], place: SourcePlace) -> list[Change]:
-    """Return the changes that read images with their masks, or label folders without the masks in them.
-
-    Args:
-        folder: Root of the tree.
-        paths: The label folders.
-        place: The tree's place in the source.
-    """
+    """Return the changes that read images with their masks, or label folders without the masks in them."""
     changes: list[Change] = []
     pairs = [part for part in find_pairs(folder, is_explicit=True) if part.masks is not None]
     if pairs:

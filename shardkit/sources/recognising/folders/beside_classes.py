@@ -68,11 +68,7 @@ def decide_about_others(
 ) -> ClassFolders | Without | None:
     """Decide about folders of a project, such as docs/, and of test images, next to folders with classes.
 
-    Returns:
-        The reading if the folders leave no doubt; None if there are no such folders.
-
-    Raises:
-        RefusalError: The folders may be classes; the changes leave them out.
+    None if there are no such folders.
     """
     others = [name for name in names if is_of_project(name) and (holds_image(folder, name) or not is_left_behind(name))]
     what = "a class"
@@ -172,12 +168,6 @@ def other_test_sets(
 
     TEST_SIMPLE/ is a test set if it has the folders of TEST/ and is no copy of it; test_others/ has no labels if it has
     no folders. Nothing is returned unless it accounts for all folders.
-
-    Args:
-        folder: The folder that they are in.
-        splits: The splits, by the names of their folders.
-        ordinary: The names of the other folders with images.
-        excluded: Path of the output; None for none.
     """
     inner = {
         name: label_folders(folder, innermost(folder, name, excluded, of_split=name in splits), excluded)

@@ -154,25 +154,13 @@ def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
     """Return the names of the folders in a folder that may be labels or splits.
 
     The output, and datasets that were written into the source's root, are neither.
-
-    Args:
-        folder: Root of the source.
-        path: The folder.
-        excluded: Path of the output; None for none.
-
-    Raises:
-        MachineError: The folder cannot be listed.
     """
     names = [entry.name for entry in children(folder, path) if entry.is_folder]
     return [name for name in names if join(path, name) != excluded and (path or not is_dataset(folder, name))]
 
 
 def open_class_folders(opening: Opening) -> ReadingSource:
-    """Open the class folders that ``layout=class-folders`` means: each folder is a class, or an exact split.
-
-    Raises:
-        DataError: There is no label folder, or none at `class_level`.
-    """
+    """Open the class folders that ``layout=class-folders`` means: each folder is a class, or an exact split."""
     folder, excluded, level = opening.folder, opening.excluded, opening.options.class_level
     found = _classes_or_splits(folder, excluded)
     roots = found.roots

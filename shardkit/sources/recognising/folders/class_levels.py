@@ -34,15 +34,7 @@ def refuse_unclear_level(
 ) -> None:
     """Refuse a tree in which classes may be at several levels.
 
-    Args:
-        folder: Root of the tree.
-        tops: The first few folders of its upper level.
-        excluded: Path of the output; None for none.
-        place: The tree's place in the source.
-        are_in_split: Whether the folders are in a split's folder, so that no other can be read alone.
-
-    Raises:
-        RefusalError: The readings.
+    With `are_in_split`, the folders are in a split's folder, so that no other can be read alone.
     """
     _refuse_prefixes(folder, tops, place)
     if not are_in_split:
@@ -69,11 +61,7 @@ def are_initials(folder: Folder, names: list[str], excluded: str | None) -> bool
 
 
 def _refuse_inner_splits(folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace) -> None:
-    """Refuse folders of which one has splits, in folders that unpacking adds: no level of the tree has the classes.
-
-    Raises:
-        RefusalError: One has; the changes read one of the folders.
-    """
+    """Refuse folders of which one has splits, in folders that unpacking adds: no level of the tree has the classes."""
     for top in tops:
         if inner := inner_splits(folder, top, excluded):
             problem = (
@@ -91,17 +79,7 @@ def inner_splits(folder: Folder, top: str, excluded: str | None) -> list[str]:
 
 
 def refuse_inner_classes(folder: Folder, inner: dict[str, list[str]], excluded: str | None, place: SourcePlace) -> None:
-    """Refuse folders of splits in which the same folders are again: pets/train/cat/ and pets/test/cat/.
-
-    Args:
-        folder: Root of the tree.
-        inner: The first few folders at the top, and the split folders in each.
-        excluded: Path of the output; None for none.
-        place: The tree's place in the source.
-
-    Raises:
-        RefusalError: Each folder at the top may be a dataset; the changes read one of them.
-    """
+    """Refuse folders of splits in which the same folders are again: pets/train/cat/ and pets/test/cat/."""
     for top, splits in inner.items():
         below = [set(label_folders(folder, join(top, name), excluded)) for name in splits]
         common = sorted(name for name in set.intersection(*below) if not says_nothing(name))
@@ -116,15 +94,7 @@ def refuse_inner_classes(folder: Folder, inner: dict[str, list[str]], excluded: 
 def trees_alone(
     folder: Folder, tops: list[str], excluded: str | None, place: SourcePlace, beside: tuple[str, ...] = ()
 ) -> list[Change]:
-    """Return the changes that read one of some folders alone: those that are trees of classes or splits themselves.
-
-    Args:
-        folder: The folder that they are in.
-        tops: The names of the first few.
-        excluded: Path of the output; None for none.
-        place: The folder's place in the source.
-        beside: Names of other folders next to them.
-    """
+    """Return the changes that read one of some folders alone: those that are trees of classes or splits themselves."""
     changes = []
     for top in tops:
         path = innermost(folder, top, excluded)
@@ -143,13 +113,6 @@ def longer_names(classes: Mapping[str, Sequence[str]], place: SourcePlace) -> li
     """Return the folders of splits that have longer names for the classes of others: train/cat_of_farms/, test/cat/.
 
     Each class that only one split has begins the name of one that only the other has.
-
-    Args:
-        classes: The classes of each split, by the folder of the split.
-        place: The tree's place in the source.
-
-    Raises:
-        RefusalError: Only one folder has a longer name, and may be another class.
     """
     found: dict[str, NamedFolder] = {}
     for short, long in itertools.permutations(classes, 2):
@@ -194,11 +157,7 @@ def _is_wrapper(name: str, outer: str) -> bool:
 
 
 def _refuse_prefixes(folder: Folder, tops: list[str], place: SourcePlace) -> None:
-    """Refuse 0/a/, 1/f/, …: images spread over folders by the first characters of their names.
-
-    Raises:
-        RefusalError: The folders, and those in them, have names of one character.
-    """
+    """Refuse 0/a/, 1/f/, …: images spread over folders by the first characters of their names."""
     inner = [name for path in tops for name in label_folders(folder, path, None)]
     names = [*(posixpath.basename(path) for path in tops), *inner]
     if not inner or len(tops) < 2 or any(len(name) > 1 for name in names):
@@ -217,11 +176,6 @@ def _lower_levels(folder: Folder, tops: list[str], excluded: str | None) -> dict
     """Return the names of folders at each lower level that may be the classes, by level; {} if the upper ones are.
 
     They are if images lie in them, or if each has one inner folder only: both levels then divide the images alike.
-
-    Args:
-        folder: Root of the tree.
-        tops: The first few folders of the upper level, which is 1.
-        excluded: Path of the output; None for none.
     """
     found: dict[int, list[str]] = {}
     say_much = not any(says_nothing(name) or says_images(name) for name in map(posixpath.basename, tops))
@@ -263,11 +217,7 @@ def _may_be_classes(names: list[str], inner: dict[str, list[str]]) -> bool:
 
 
 def _refuse_uneven(folder: Folder, inner: dict[str, list[str]], excluded: str | None, place: SourcePlace) -> None:
-    """Refuse folders of images next to a folder in which folders divide the images.
-
-    Raises:
-        RefusalError: There is such a folder; the changes read it alone, or all.
-    """
+    """Refuse folders of images next to a folder in which folders divide the images."""
     flat = [top for top, names in inner.items() if not names and has_images(folder, top)]
     deep = [
         top

@@ -80,16 +80,7 @@ _MAX_WITH_LISTS = 8  # folders of which all but one may hold lists only; more of
 def read_tree(
     folder: Folder, excluded: str | None, place: SourcePlace
 ) -> ClassFolders | FlatFolders | Wrapper | Without:
-    """Decide how a tree is read that no other layout recognises.
-
-    Args:
-        folder: Root of the tree.
-        excluded: Path below it that is not listed; None for none.
-        place: The tree's place in the source.
-
-    Raises:
-        CallError: The tree can be read in several ways; the message has the commands.
-    """
+    """Decide how a tree is read that no other layout recognises."""
     names = label_folders(folder, "", excluded)
     if not names:
         return FlatFolders((LabelRoot("", None),))

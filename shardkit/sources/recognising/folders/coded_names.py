@@ -24,16 +24,7 @@ _MAX_SHOWN = 4
 
 
 def refuse_coded_names(folder: Folder, names: Sequence[str], place: SourcePlace) -> None:
-    """Refuse folders in which the images' names say more than the folders do.
-
-    Args:
-        folder: The folder that they are in.
-        names: The names of the first few.
-        place: The folder's place in the source.
-
-    Raises:
-        RefusalError: Several codes are in the names; the changes read each, or the folders.
-    """
+    """Refuse folders in which the images' names say more than the folders do."""
     files = {
         name: [posixpath.basename(path) for path in itertools.islice(images_below(folder, name), _NUM_NAMES)]
         for name in names

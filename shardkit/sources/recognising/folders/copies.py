@@ -43,12 +43,7 @@ _MAX_ENDS = 50  # words that are compared by what their images show
 
 
 def copies_among(folder: Folder, names: list[str]) -> dict[str, str]:
-    """Return the folders that may be copies, and what of: the path of a folder, '' for the one around them.
-
-    Args:
-        folder: The folder that they are in.
-        names: The names of all folders in it.
-    """
+    """Return the folders that may be copies, and what of: the path of a folder, '' for the one around them."""
     found = copies_by_name(names)
     if len(names) <= _MAX_PROBED:
         found |= {name: "" for name in names if _repeats_siblings(folder, name, names)}
@@ -62,13 +57,7 @@ def copies_by_name(names: Sequence[str]) -> dict[str, str]:
 
 
 def repeated_trees(folder: Folder, names: Sequence[str], excluded: str | None) -> list[str]:
-    """Return the folders that have all files of another one with the same classes: pets_backup/ next to pets/.
-
-    Args:
-        folder: The folder that they are in.
-        names: The names of all folders in it.
-        excluded: Path of the output; None for none.
-    """
+    """Return the folders that have all files of another one with the same classes: pets_backup/ next to pets/."""
     if not 1 < len(names) <= _MAX_TREES:
         return []
     inner = {name: label_folders(folder, _only_inside(folder, name, excluded), excluded) for name in names}
@@ -96,11 +85,6 @@ def is_same_tree(folder: Folder, copy: str, original: str) -> bool:
     """Return whether a folder has no file that another one lacks.
 
     Files are compared by path and size, and the first few by their contents: all BMPs of a camera have one size.
-
-    Args:
-        folder: The folder that both are in.
-        copy: Path of the copy.
-        original: Path of the other folder; '' for `folder` itself.
     """
     pairs = [(copy, original)]
     num_read = 0
@@ -125,17 +109,7 @@ def is_same_tree(folder: Folder, copy: str, original: str) -> bool:
 
 
 def refuse_variants(folder: Folder, above: str, names: Sequence[str], place: SourcePlace) -> None:
-    """Refuse folders of thumbnails and the like next to those of the images.
-
-    Args:
-        folder: Root of the tree.
-        above: Path of the folder that they are in.
-        names: The names of all folders in it.
-        place: The tree's place in the source.
-
-    Raises:
-        RefusalError: There are some; the changes leave them out.
-    """
+    """Refuse folders of thumbnails and the like next to those of the images."""
     if found := _variants_among(folder, above, names):
         variants = [join(above, name) for name in found]
         be, copies = ("is", "another version") if len(found) == 1 else ("are", "other versions")
@@ -153,14 +127,6 @@ def refuse_versions(folder: Folder, tops: Sequence[str], place: SourcePlace) -> 
 
     The paths in them are the same but for a common end of the names, and the images show the same or the name of one
     folder says what it is made of.
-
-    Args:
-        folder: The folder that they are in.
-        tops: The names of the first few.
-        place: The folder's place in the source.
-
-    Raises:
-        RefusalError: There are some; the changes read one of them.
     """
     ordered = sorted(tops, key=_is_made)
     first, *others = ordered
@@ -212,11 +178,6 @@ def _variants_among(folder: Folder, above: str, names: Sequence[str]) -> dict[st
 
     Their names differ by a word, their images have the same names. If the word does not say what they are, it must
     be that of several folders, and the images must show the same.
-
-    Args:
-        folder: Root of the tree.
-        above: Path of the folder that they are in.
-        names: The names of all folders in it.
     """
     by_words = {tuple(filter(None, _PARTS.split(name.lower()))): name for name in names}
     pairs: dict[tuple[str, ...], list[tuple[str, str]]] = {}

@@ -78,11 +78,7 @@ class DataFormat:
     program: str = ""
 
     def refusal(self, problem: str) -> RefusedDataError:
-        """Return the error that says what the files are, and what to do.
-
-        Args:
-            problem: One sentence without a full stop: the folder or file, and that there are no images in it.
-        """
+        """Return the error that says what the files are, and what to do."""
         appendix = f"python - <<'END'\n{self.program}END" if self.program else ""
         return RefusedDataError(f"{problem}; found {self.name}", remedy=self.remedy, appendix=appendix)
 
@@ -144,12 +140,7 @@ _PIXEL_TABLE = _made("a table with the pixels of each image", _PIXELS)
 
 
 def data_format(folder: Folder, paths: Sequence[str]) -> DataFormat | None:
-    """Return the format of some files without images; None if none is known.
-
-    Args:
-        folder: The folder that they are below.
-        paths: Their paths.
-    """
+    """Return the format of some files without images; None if none is known."""
     arrow = [path for path in paths if path.endswith(".arrow")]
     if arrow and any(path.rpartition("/")[2] == "state.json" for path in paths):
         return _SAVED
@@ -160,11 +151,7 @@ def data_format(folder: Folder, paths: Sequence[str]) -> DataFormat | None:
 
 
 def refuse_data_file(folder: Folder, name: str) -> None:
-    """Refuse a file that holds images in such a format.
-
-    Raises:
-        RefusedDataError: It does.
-    """
+    """Refuse a file that holds images in such a format."""
     if found := data_format(folder, [name]):
         raise found.refusal(f"{folder.url}/{name}: this is no file of images or labels that shardkit reads")
 

@@ -53,11 +53,7 @@ class FileNames:
 
 
 def open_file_names(opening: Opening) -> ReadingSource:
-    """Open a source with labels in the names of its files.
-
-    Raises:
-        CallError: There is no `label_pattern`, or it is not a regular expression with a group for the label.
-    """
+    """Open a source with labels in the names of its files."""
     folder, excluded, options = opening.folder, opening.excluded, opening.options
     if options.label_pattern is None:
         msg = f"labels in file names need a regular expression; give one with {named('label_pattern')}"

@@ -64,17 +64,7 @@ _NO_ENDING = "(none)"
 
 
 def open_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlace, remark: str = "") -> FileNames:
-    """Read the labels of flat folders from their files' names.
-
-    Args:
-        folder: Root of the tree.
-        flat: Its folders.
-        place: The tree's place in the source.
-        remark: What the user should know about tables next to the images; '' for nothing.
-
-    Raises:
-        CallError: Nothing says what the labels are; the message has the commands.
-    """
+    """Read the labels of flat folders from their files' names."""
     names = {root.path: _image_names(folder, root.path) for root in flat.roots}
     labelled = {path: found for path, found in names.items() if have_word_and_number(found)}
     pattern = _WORD_AND_NUMBER
@@ -153,17 +143,7 @@ def _reading(
     what: str,
     more: Mapping[str, int] = MappingProxyType({}),
 ) -> Change:
-    """Return the command that reads labels by a pattern, without other folders.
-
-    Args:
-        flat: The folders.
-        place: Their place in the source.
-        name: A file's name, as an example.
-        pattern: The pattern.
-        others: Folders whose names it does not fit.
-        what: Where the label is, for the user.
-        more: Further options.
-    """
+    """Return the command that reads labels by a pattern, without other folders."""
     meaning = f"{what}: {name} has the class {_label(pattern, name)!r}"
     left_out = tuple(one for one in (*others, *flat.left_out) if one)
     return place.tree({"label_pattern": pattern, **more}, printable(meaning), without=left_out)
@@ -191,9 +171,6 @@ def _have_verdicts(names: Mapping[str, list[str]]) -> bool:
     """Return whether all names are a verdict and numbers, and no two images of a folder differ by the verdict only.
 
     ``good_1.jpg`` and ``bad_1.jpg`` may be two pictures of one thing.
-
-    Args:
-        names: The names of the images by folder.
     """
     verdicts: set[str] = set()
     for found in names.values():
@@ -221,13 +198,7 @@ def _image_names(folder: Folder, path: str) -> list[str]:
 
 
 def refuse_without_images(folder: Folder, place: SourcePlace, remark: str) -> ShardkitError:
-    """Return the error for a tree that holds no image.
-
-    Args:
-        folder: Root of the tree.
-        place: The tree's place in the source.
-        remark: What the user should know about its tables; '' for nothing.
-    """
+    """Return the error for a tree that holds no image."""
     paths = list(itertools.islice(_files(folder), _MAX_FILES))
     kinds = Counter(map(ending, paths))
     shown = ", ".join(f"{count:,} {'without ending' if kind == _NO_ENDING else kind}" for kind, count in _most(kinds))

@@ -48,10 +48,6 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     """Read the beginning of each table in a folder and look its names up.
 
     Tables in folders below count if there is none in the folder itself, and the folders are no classes.
-
-    Args:
-        folder: The folder.
-        excluded: Path below it that is not searched; None for none.
     """
     entries = children(folder)
     names = [one.name for one in entries if not one.is_folder and _may_be_table(folder, one.name)]
@@ -103,12 +99,7 @@ def _look_at(folder: Folder, names: Sequence[str], files: ImageNames) -> list[Ad
 
 
 def look_at_table(folder: Folder, name: str) -> AdjacentTable:
-    """Read the beginning of a table and look its names up in a folder.
-
-    Args:
-        folder: The folder.
-        name: The table in it.
-    """
+    """Read the beginning of a table and look its names up in a folder."""
     [table] = _look_at(folder, [name], ImageNames(folder, None))
     return table
 

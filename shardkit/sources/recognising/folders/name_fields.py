@@ -43,11 +43,7 @@ class NameForm:
         return name.count(self.separator) + 1 == self.num_fields
 
     def repeating_fields(self, names: Sequence[str]) -> list[NameField]:
-        """Return the fields whose values repeat as classes do, in the order of the names.
-
-        Args:
-            names: Names of files that fit, with their endings.
-        """
+        """Return the fields whose values repeat as classes do, in the order of the names."""
         fields = [NameField(number, self._pattern(number)) for number in range(1, self.num_fields + 1)]
         return [field for field in fields if _repeats(field, names)]
 

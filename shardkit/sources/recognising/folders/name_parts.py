@@ -25,16 +25,7 @@ _MIN_CHARACTERS = 5  # of such a part: 1 or cat is in many names
 
 
 def refuse_parts_of_names(folder: Folder, names: Sequence[str], place: SourcePlace) -> None:
-    """Refuse tables of which one has a record for each image and names it only in part.
-
-    Args:
-        folder: The folder of the tables; images are below it.
-        names: The tables, which name no image.
-        place: The folder's place in the source.
-
-    Raises:
-        RefusalError: One is such a table; the change reads the source without all of them.
-    """
+    """Refuse tables of which one has a record for each image and names it only in part."""
     paths = (path for path, _ in files_below(folder, "") if is_image(path))
     images = [posixpath.basename(path) for path in itertools.islice(paths, _NUM_IMAGES if names else 0)]
     for name in names:

@@ -59,16 +59,7 @@ _RANGE_STEP = 100  # folders 00000/, 01000/, 02000/ divide images by their numbe
 def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> str:
     """Refuse folders whose names or images say that they are no classes.
 
-    Args:
-        folder: The folder that they are in.
-        names: The names of all folders in it.
-        place: The folder's place in the source.
-
-    Returns:
-        Why folders of images are no classes, where the images' names may say more; '' if they may be classes.
-
-    Raises:
-        RefusalError: They are none; the changes are other readings.
+    Return why folders of images are no classes, where the images' names may say more; '' if they may be classes.
     """
     unlabelled = place.whole({"unlabelled": True}, "images without labels")
     if mix_splits(names):
@@ -104,13 +95,7 @@ def refuse_no_classes(folder: Folder, names: list[str], place: SourcePlace) -> s
 
 
 def are_parts_of_classes(folder: Folder, names: Sequence[str], excluded: str | None) -> bool:
-    """Return whether folders are dates or numbered parts, and the same folders of images are in several of them.
-
-    Args:
-        folder: The folder that they are in.
-        names: The names of all folders in it.
-        excluded: Path of the output; None for none.
-    """
+    """Return whether folders are dates or numbered parts, and the same folders of images are in several of them."""
     are_parts = len(names) > 1 and (are_dates(names) or are_numbered(names))
     if not are_parts or any(has_images(folder, name) for name in names):
         return False
@@ -158,15 +143,7 @@ def parts_of_data(names: Sequence[str]) -> str:
 
 
 def refuse_parts_of_data(names: list[str], place: SourcePlace) -> None:
-    """Refuse the folders of a split that are called by dates or by numbers of parts.
-
-    Args:
-        names: The names of all folders in the split.
-        place: The tree's place in the source.
-
-    Raises:
-        RefusalError: They are.
-    """
+    """Refuse the folders of a split that are called by dates or by numbers of parts."""
     if what := parts_of_data(names):
         unlabelled = place.whole({"unlabelled": True}, "images without labels")
         forced = [place.tree(FORCED, "each folder is a class")] if are_numbered(names) else []

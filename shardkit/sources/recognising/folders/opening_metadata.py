@@ -50,9 +50,6 @@ def has_metadata(folder: Folder) -> bool:
     """Return whether a metadata file is in a folder, or in one of its split folders, and has a column of images.
 
     Other datasets have a metadata.csv about cameras, patients or tiles. JSON of boxes is another layout's.
-
-    Raises:
-        MachineError: The folder cannot be listed.
     """
     paths = [path for path in _metadata_paths(folder, None) if format_of(folder, path) is None]
     try:
@@ -80,12 +77,6 @@ def open_metadata(opening: Opening) -> Source:
     """Decide how to read a folder with metadata, from the first 1,000 records of each table.
 
     Relative paths start at their table's folder, whatever `root` is.
-
-    Raises:
-        CallError: Several columns may be the labels; the commands include the one for class folders.
-        DataError: There is no metadata file, they differ in their columns, or they cannot be read.
-        UnknownNameError: The options name a column that does not exist.
-        MachineError: The disk or the network failed.
     """
     folder, excluded, options = opening.folder, opening.excluded, opening.options
     paths = _metadata_paths(folder, excluded)
@@ -156,9 +147,6 @@ def _refuse_mixed_folders(files: tuple[TableFile, ...], columns: Columns, source
     """Refuse a column without a usual name for labels if the images' folders may be classes and differ from it.
 
     A table of photographers next to ``cat/1.jpg`` and ``dog/1.jpg`` says nothing about the classes.
-
-    Raises:
-        RefusalError: A folder that may be a class holds images with several labels.
     """
     names, (at, *more) = columns.labels.names, columns.labels.columns
     if more or named_like(names, (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):

@@ -28,12 +28,7 @@ _SUFFIX = re.compile(r"(?<=[0-9])(?:x[0-9]|[_-][a-z]+)\Z", re.IGNORECASE)
 
 
 def are_paired(folder: Folder, names: list[str]) -> bool:
-    """Return whether two folders hold images of the same names that show the same, so that they are no classes.
-
-    Args:
-        folder: The folder that they are in.
-        names: The names of all folders in it.
-    """
+    """Return whether two folders hold images of the same names that show the same, so that they are no classes."""
     if len(names) != 2:
         return False
     here, there = (

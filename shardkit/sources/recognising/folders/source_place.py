@@ -61,12 +61,7 @@ class SourcePlace:
         return self.whole(_ignoring(tuple(f"/{join(self.above, path)}{end}" for path in paths)), meaning)
 
     def as_splits(self, splits: Mapping[str, str], meaning: str) -> list[Change]:
-        """Return the changes that read folders of the tree as splits; none in an archive.
-
-        Args:
-            splits: The split of each folder, by its path.
-            meaning: See Change.
-        """
+        """Return the changes that read folders of the tree as splits; none in an archive."""
         given = dict(self.given)
         if self.in_archive and not all(join(self.above, path) in given for path in splits):
             return []

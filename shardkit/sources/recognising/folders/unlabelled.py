@@ -17,11 +17,7 @@ _OF_UNLABELLED = "unlabelled"  # the split of unlabeled_images/ next to train_im
 
 
 def open_unlabelled(opening: Opening) -> ReadingSource:
-    """Open a tree of images without labels.
-
-    Raises:
-        CallError: Nothing is in the folder.
-    """
+    """Open a tree of images without labels."""
     folder = opening.folder
     names = tree_folders(opening)
     while len(names) == 1 and len(children(folder)) == 1 and not splits_of(names):

@@ -14,14 +14,7 @@ from shardkit.storage import Folder
 def unlabelled_tests(
     folder: Folder, names: Sequence[str], splits: Sequence[str], excluded: str | None
 ) -> dict[str, str]:
-    """Return the folders whose names mention a split for testing and that hold images only, with their splits.
-
-    Args:
-        folder: The folder that they are in.
-        names: The folders with images that are no splits by their names alone.
-        splits: Those that are; in one of them are label folders, or nothing is found.
-        excluded: Path of the output; None for none.
-    """
+    """Return the folders whose names mention a split for testing and that hold images only, with their splits."""
     labels = {label.lower() for name in splits for label in label_folders(folder, name, excluded)}
     found = {name: split for name in names if (split := mentioned_split(name)) and split != "train"}
     return {
@@ -33,11 +26,7 @@ def unlabelled_tests(
 
 
 def tests_in_parts(inner: Mapping[LabelRoot, Sequence[str]]) -> list[LabelRoot]:
-    """Return the folders of splits whose images are divided by numbers: ``test/part0`` is no class of ``train``.
-
-    Args:
-        inner: Names of the folders in each split's folder.
-    """
+    """Return the folders of splits whose images are divided by numbers: ``test/part0`` is no class of ``train``."""
     words = {root: {number_of_word(name) for name in names} for root, names in inner.items() if names}
     trained = [root for root in words if root.split == "train"]
     # test/class1 may be train/1.

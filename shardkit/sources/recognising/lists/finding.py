@@ -73,13 +73,7 @@ def has_lists_in_labels(folder: Folder) -> bool:
 
 
 def bases_for(folder: Folder, near: str = "", split: str | None = None) -> Bases:
-    """Return the folders in which images of a list may be looked up.
-
-    Args:
-        folder: The source's folder.
-        near: The list's folder.
-        split: The list's split: folders whose names mean it come before others, which may hold images of equal names.
-    """
+    """Return the folders in which images of a list may be looked up."""
     own = list(dict.fromkeys([near, ""]))
     inner = list(dict.fromkeys(join(place, name) for place in own for name in folders_in(folder, place)))[:_MAX_BASES]
     of_split = [path for path in inner if split is not None and split_of_list(posixpath.basename(path)) == split]

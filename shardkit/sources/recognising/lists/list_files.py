@@ -148,8 +148,7 @@ def label_part(forms: Sequence[ListFile]) -> int | None:
 
     Lists are sorted by class, and a short one may have a single class: so every line of all lists counts.
 
-    Returns:
-        The part, from 0; None if the images lie in one folder.
+    None if the images lie in one folder.
     """
     depths = [_common_depth(posixpath.dirname(key).split("/") for key in form.images()) for form in forms]
     depth = min((one for one in depths if one is not None), default=0)

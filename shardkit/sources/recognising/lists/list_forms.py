@@ -46,17 +46,7 @@ def find_form(
 ) -> ListFile | None:
     """Return how to read a list; None if no reading names images that exist.
 
-    Args:
-        folder: The source's folder.
-        lists: The folder that the list's path is below.
-        path: The list.
-        bases: Folders below the source's folder in which images are looked up.
-        needs_endings: Whether the list is accepted only if its paths end as images do.
-
-    Raises:
-        CallError: Several folders have images of the names in the list.
-        DataError: The list is UTF-16.
-        MachineError: The disk or the network failed.
+    With `needs_endings`, a list is accepted only if its paths end as images do.
     """
     fields = islice(read_fields(lists, path, "\n"), _SAMPLE)
     sample = [one.values[0] for one in fields if not one.problem and not one.values[0].startswith("#")]

@@ -58,17 +58,7 @@ def is_lists(folder: Folder) -> bool:
 
 
 def open_lists(opening: Opening) -> Source:
-    """Decide how to read a folder with lists, or one list file.
-
-    Args:
-        opening: The source; `label_columns` chooses attributes, or among lists of several kinds, and `root` is the
-            folder that the paths in a list file start at.
-
-    Raises:
-        CallError: The folder can be read in several ways; the message has the command of each.
-        DataError: There is no list that names images.
-        MachineError: The disk or the network failed.
-    """
+    """Decide how to read a folder with lists, or one list file."""
     folder, options = opening.folder, opening.options
     if opening.file is not None:
         return _open_list_file(opening, opening.file)
@@ -261,11 +251,7 @@ def _word_of(family: str, families: Sequence[str] | dict[str, None]) -> str:
 
 
 def _one_per_split(folder: Folder, found: list[FoundList], options: SourceOptions) -> list[FoundList]:
-    """Refuse folds, and lists that leave out the training images.
-
-    Raises:
-        CallError: Two lists have the same split, or no list is for training.
-    """
+    """Refuse folds, and lists that leave out the training images."""
     splits = [one.split for one in found]
     if twice := next((split for split in splits if splits.count(split) > 1), None):
         paths = [printable(one.form.path) for one in found if one.split == twice]

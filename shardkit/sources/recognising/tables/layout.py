@@ -113,13 +113,7 @@ class FoundTable:
 
 
 def with_tables(reading: Reading, files: tuple[str, ...], base: str) -> Reading:
-    """Return a reading of one table for several, whose paths start at a folder.
-
-    Args:
-        reading: The reading.
-        files: The tables.
-        base: The folder, as in Column.
-    """
+    """Return a reading of one table for several, whose paths start at a folder."""
 
     def put(one: Any) -> Any:
         return replace(one, files=files, base=base) if isinstance(one, Column) else one
@@ -141,17 +135,6 @@ def open_table_in(folder: Folder, name: str, options: SourceOptions) -> FoundTab
 
     All records are read once to find the common parent of absolute paths, the types of further columns, and whether
     numbers are classes.
-
-    Args:
-        folder: The table's folder, where relative paths start.
-        name: The table's name in it.
-        options: Options of the source.
-
-    Raises:
-        CallError: The table can be read in several ways, or only with an option that the message names.
-        DataError: The file does not exist, or cannot be read as a table of images.
-        UnknownNameError: The options name a column that does not exist.
-        MachineError: The disk or the network failed.
     """
     file = open_table_file(folder, name, options)
     prefix = read_prefix(file)

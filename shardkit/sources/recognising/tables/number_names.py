@@ -27,11 +27,7 @@ def names_file_of(folder: Folder, file: TableFile, labels: Labels) -> tuple[str,
 
 
 def find_names_file(folder: Folder, labels: set[str]) -> tuple[str, int | None]:
-    """Return the file in a folder that names numbers, '' for none; and the number of the first, None if it says so.
-
-    Raises:
-        DataError: A file names classes, but it does not fit the numbers.
-    """
+    """Return the file in a folder that names numbers, '' for none; and the number of the first, None if it says so."""
     for entry in children(folder):
         if not entry.is_folder and _JSON.fullmatch(entry.name) and names_in_json(folder, entry.name):
             return entry.name, None

@@ -37,18 +37,7 @@ def find_columns(
 ) -> Columns:
     """Decide the role of each column from its name and the first records, and types of features from all records.
 
-    Args:
-        file: The table.
-        prefix: Its first records.
-        options: Options of the source, such as names of columns.
-        read_all: Yields all records.
-        place: Returns where the images are that a column names; None if only usual names of columns count.
-        source: SOURCE for the commands of a refusal; None for the table itself.
-
-    Raises:
-        CallError: Several columns may be the images or the labels.
-        UnknownNameError: The user names a column that does not exist.
-        DataError: There is no column of paths, or none of labels.
+    `place` returns where the images are that a column names; without it, only usual names of columns count.
     """
     if not options.label_columns:
         _refuse_boxes(file, options)
@@ -69,22 +58,7 @@ def find_other_columns(
     usual_splits: bool = True,
     source: str | None = None,
 ) -> Columns:
-    """Decide the roles of the columns other than the column of images.
-
-    Args:
-        image: The column of images.
-        file: The table.
-        prefix: Its first records.
-        options: Options of the source, such as names of columns.
-        read_all: Yields all records.
-        usual_splits: Whether a column with a usual name gives the splits, if the user names none.
-        source: SOURCE for the commands of a refusal; None for the table itself.
-
-    Raises:
-        CallError: Several columns may be the labels, or they can be read in two ways.
-        UnknownNameError: The user names a column that does not exist.
-        DataError: There is no column of labels.
-    """
+    """Decide the roles of the columns other than the column of images."""
     chosen = tuple(_named(file, name) for name in options.label_columns)
     if not chosen and not named_like(file.columns, LABEL_COLUMNS) and USUAL_OBJECTS & {*map(plain, file.columns)}:
         msg = (

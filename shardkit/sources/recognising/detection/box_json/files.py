@@ -125,12 +125,7 @@ def _label_files(folder: Folder, names: Sequence[str]) -> Iterator[list[str]]:
 
 
 def open_json_file(opening: Opening, path: str, kind: JsonFormat) -> OpenedFile:
-    """Decide how to read a file, from its first 1,000 images.
-
-    Raises:
-        DataError: The file has neither boxes nor classes, or its images are not found.
-        CallError: Several attributes may be the classes.
-    """
+    """Decide how to read a file, from its first 1,000 images."""
     folder, options = opening.folder, opening.options
     url = f"{folder.url}/{path}"
     first = list(islice(read_records(folder, path, partial(kind.images, column=None)), _FIRST))

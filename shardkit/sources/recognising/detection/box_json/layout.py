@@ -28,12 +28,7 @@ def has_box_json(folder: Folder) -> bool:
 
 
 def open_box_json(opening: Opening) -> Source:
-    """Find the files and their images.
-
-    Raises:
-        DataError: There is no such file, it gives neither boxes nor classes, or its images are not found.
-        CallError: Several attributes may be the classes.
-    """
+    """Find the files and their images."""
     folder, path = opening.folder, opening.file
     paths = find_json_files(folder) if path is None else [path] if format_of(folder, path) else []
     if not paths and path is None and (title := find_single_files(folder)):
@@ -52,19 +47,7 @@ def open_files(
     title: str,
     options: Mapping[str, str] | None = None,
 ) -> Source:
-    """Open files of one format.
-
-    Args:
-        opening: What the user opens.
-        paths: The files.
-        kind: Their format; None for that of each.
-        title: Title of the layout.
-        options: Settings of the format `boxes`; None for JSON of boxes.
-
-    Raises:
-        DataError: A file gives neither boxes nor classes, or its images are not found.
-        CallError: Several attributes may be the classes.
-    """
+    """Open files of one format."""
     folder = opening.folder
     opened = []
     for one in paths:

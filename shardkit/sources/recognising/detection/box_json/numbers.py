@@ -30,16 +30,6 @@ def fitting_format(
 
     Many boxes are narrower than they are far from the left: as corners, these would be exchanged. As sizes, many boxes
     of corners would reach beyond their images.
-
-    Args:
-        url: The file.
-        root: The folder that keys start at.
-        paths: How the file's image paths become keys.
-        kind: The format.
-        images: The first images as the format's usual parser reads them.
-
-    Raises:
-        DataError: The boxes are in fractions of the image's sides, or are neither corners nor sizes.
     """
     boxes = [(image, one["bbox"]) for image in images if image.size != (0, 0) for one in image.objects]
     numbers = [side for _, box in boxes for side in box]

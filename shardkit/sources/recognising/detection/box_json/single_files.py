@@ -21,17 +21,7 @@ _FORMATS = {one.name: one for one in (SUPERVISELY, BDD_IMAGE, FUNSD, DEEP_FASHIO
 
 
 def open_single_files(opening: Opening, name: str, chosen: Sequence[str]) -> Source:
-    """Decide whether files of single images are read as boxes or as classes, from the first of them.
-
-    Args:
-        opening: What the user opens.
-        name: Name of the format.
-        chosen: The attribute that the user named; empty for none.
-
-    Raises:
-        DataError: No file has the attribute, or it gives splits.
-        CallError: Several attributes may be the classes.
-    """
+    """Decide whether files of single images are read as boxes or as classes, from the first of them."""
     folder, kind = opening.folder, _FORMATS[name]
     first = first_records(folder, kind, files_with(folder, ".json"))
     field = None

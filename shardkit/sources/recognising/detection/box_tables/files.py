@@ -65,16 +65,7 @@ def has_box_tables(folder: Folder) -> bool:
 
 
 def find_tables(folder: Folder, place: SourcePlace) -> FoundTables:
-    """Return the tables of boxes in a folder: those of splits, those of its folders, or the only one.
-
-    Args:
-        folder: The folder.
-        place: Its place in the source.
-
-    Raises:
-        DataError: There are none.
-        CallError: There are several, and their names tell no splits.
-    """
+    """Return the tables of boxes in a folder: those of splits, those of its folders, or the only one."""
     paths = _paths(folder)
     if not paths:
         msg = (

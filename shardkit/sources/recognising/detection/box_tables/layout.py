@@ -39,11 +39,7 @@ __all__ = ["has_box_tables", "holds_boxes", "open_box_tables"]
 
 
 def is_box_tables(folder: Folder) -> bool:
-    """Return whether a folder has tables of boxes.
-
-    Raises:
-        DataError: It has none, and has an export of a tool that no layout reads.
-    """
+    """Return whether a folder has tables of boxes."""
     return has_box_tables(folder) or holds_other_export(folder)
 
 
@@ -51,10 +47,6 @@ def open_box_tables(opening: Opening) -> Source:
     """Find the tables of boxes and their images.
 
     The images of a file that is the source may be next to its folder, or at absolute paths.
-
-    Raises:
-        DataError: There are no tables of boxes, or no images for them.
-        CallError: There are several tables that may be the source.
     """
     folder, options, path = opening.folder, opening.options, opening.file
     place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=options.ignore)
@@ -70,15 +62,7 @@ def open_box_tables(opening: Opening) -> Source:
 def open_tables(
     opening: Opening, name: str, title: str, opened: Sequence[tuple[Folder, FoundTable]], remark: str = ""
 ) -> Source:
-    """Return tables with the folders that their keys start at as one source.
-
-    Args:
-        opening: What the user opens.
-        name: Name of the format.
-        title: Title of the layout.
-        opened: The tables.
-        remark: What the user should know besides, beginning with ';'.
-    """
+    """Return tables with the folders that their keys start at as one source."""
     root, tables = opened[0][0], [table for _, table in opened]
     if len(tables) == 1 and tables[0].split == "train":
         # The only table is often called so: then splits can divide it.

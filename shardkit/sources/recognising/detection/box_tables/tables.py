@@ -57,19 +57,7 @@ def open_table(
 ) -> tuple[Folder, FoundTable]:
     """Decide how to read a table, from its first 1,000 records.
 
-    Args:
-        folder: The folder that the table's path starts at.
-        path: The table.
-        options: Options of the source; `root` is the folder of the images.
-        names: The images below `folder`, which are searched last.
-        may_leave: Whether images may be outside `folder`: in the folder above, or at absolute paths.
-
-    Returns:
-        The folder that keys start at, and the table.
-
-    Raises:
-        DataError: The table has no boxes, or its images are not found.
-        CallError: Its images are not found, and the folder may be one of class folders.
+    Return the folder that keys start at, too. The images in `names` are searched last.
     """
     file = open_box_file(folder, path, options)
     columns = find_columns(file.url, file.columns, options)

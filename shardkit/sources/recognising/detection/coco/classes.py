@@ -124,11 +124,7 @@ def choose_kind(folder: Folder, found: AnnotationFiles) -> tuple[tuple[str, ...]
 
 
 def refuse_kind(folder: Folder, path: str) -> NoReturn:
-    """Refuse a file that has neither boxes nor classes.
-
-    Raises:
-        DataError: Always.
-    """
+    """Refuse a file that has neither boxes nor classes."""
     msg = (
         f"{folder.url}/{path}: the file has {kind_of(folder, path).value}, and shardkit reads boxes and classes; give "
         "the folder or the file of object annotations as SOURCE, such as instances_train2017.json"

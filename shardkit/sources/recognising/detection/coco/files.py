@@ -62,11 +62,7 @@ def is_coco(folder: Folder) -> bool:
 
 
 def find_annotation_files(folder: Folder) -> AnnotationFiles:
-    """Find the files of object annotations in a folder.
-
-    Raises:
-        DataError: There are none.
-    """
+    """Find the files of object annotations in a folder."""
     for paths, left_out in _candidates(folder):
         good = [path for path in paths if path == paths[0] or _looks_like_coco(folder, path)]
         return AnnotationFiles(tuple(good), tuple(left_out))
@@ -128,17 +124,7 @@ def _looks_like_coco(folder: Folder, path: str) -> bool:
 def find_image_folders(
     folder: Folder, paths: Sequence[str], options: SourceOptions, *, may_leave: bool
 ) -> tuple[Folder, tuple[FoundFile, ...]]:
-    """Return the folder that all image paths start at, and the files with their images' folders.
-
-    Args:
-        folder: The folder of the annotation files.
-        paths: Paths of the annotation files.
-        options: Options of the source; `root` is the folder of the images.
-        may_leave: Whether images may be in the folder above, because SOURCE is a file.
-
-    Raises:
-        DataError: The images of a file are not found.
-    """
+    """Return the folder that all image paths start at, and the files with their images' folders."""
     root, prefix = folder, ""
     if options.root is not None:
         root = open_folder(options.root)

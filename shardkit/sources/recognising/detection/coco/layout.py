@@ -28,11 +28,7 @@ __all__ = ["is_coco", "open_coco"]
 
 
 def open_coco(opening: Opening) -> Source:
-    """Find the annotation files and their images, which may be in the folder above a file that is the source.
-
-    Raises:
-        DataError: There are no annotations, or no images for them, or a file is not JSON.
-    """
+    """Find the annotation files and their images, which may be in the folder above a file that is the source."""
     folder, options, json_path = opening.folder, opening.options, opening.file
     found = find_annotation_files(folder) if json_path is None else AnnotationFiles((json_path,))
     chosen, has_boxes, remark = choose_kind(folder, found)

@@ -31,11 +31,7 @@ def _xml_files(folder: Folder) -> list[str]:
 
 
 def open_cvat(opening: Opening) -> Source:
-    """Find CVAT's files and their images, which may be next to the folder of a file that is the source.
-
-    Raises:
-        DataError: There is no file of CVAT, it has no boxes, or its images are not found.
-    """
+    """Find CVAT's files and their images, which may be next to the folder of a file that is the source."""
     folder, path = opening.folder, opening.file
     paths = [path] if path is not None else _xml_files(folder)
     if not paths:

@@ -69,14 +69,7 @@ def find_inferred(
 ) -> Inferred | None:
     """Return how the files of boxes below a folder are read; None if there are none whose boxes fit the images.
 
-    Args:
-        folder: The folder.
-        excluded: Path of the output below it; None if it is not below.
-        only: Paths of the files that may hold the boxes; None for all.
-        without: Path of a folder whose files do not count; '' for none.
-
-    Raises:
-        DataError: Files of boxes are about the frames of a folder, or may be about several images each.
+    Only the files in `only` may hold the boxes, unless it is None; those in the folder `without` do not count.
     """
     index = NameIndex(folder)
     for path, names in files_by_kind(folder, excluded, _ENDINGS):
@@ -98,11 +91,7 @@ def find_inferred(
 
 
 def _refuse_sequences(folder: Folder, paths: Sequence[str], index: NameIndex) -> None:
-    """Refuse files of boxes that are called like folders of images: each is about the frames in one.
-
-    Raises:
-        DataError: They are.
-    """
+    """Refuse files of boxes that are called like folders of images: each is about the frames in one."""
     stems = [stem_of(path) for path in paths]
     if kind_of(paths[0]) not in {".xml", ".json"} or not set(stems) <= index.folders():
         return
@@ -153,11 +142,7 @@ def _of_single_images(folder: Folder, kind: str) -> Inferred | None:
 
 
 def _refuse_rivals(folder: Folder, paths: Sequence[str], index: NameIndex) -> None:
-    """Refuse files that may belong to several images each.
-
-    Raises:
-        DataError: They do.
-    """
+    """Refuse files that may belong to several images each."""
     rivals = next(((path, found) for path in paths if len(found := index.of_file(path)) > 1), None)
     if rivals is not None:
         path, found = rivals
@@ -232,15 +217,7 @@ def _fitting(
     pairs: Sequence[tuple[str, Any]],
     class_names: Callable[[Any], dict[str, str]],
 ) -> Inferred | None:
-    """Return what the images of some records allow; None if nothing fits them.
-
-    Args:
-        folder: The folder that keys start at.
-        made: The files.
-        image: The field that names the image; None if the file does.
-        pairs: Keys of images with their records.
-        class_names: Function that returns the names of classes by their numbers, from one record.
-    """
+    """Return what the images of some records allow; None if nothing fits them."""
     found, guesses, scale = list[Reading](), "", None
     members = _common([tree for _, tree in pairs])
     for one in candidates([tree for _, tree in pairs], image):

@@ -24,16 +24,7 @@ _MANY = 2
 def record_lists(folder: Folder, path: str) -> Iterator[tuple[str | None, list[Any]]]:
     """Yield the first records of each place in a file that may hold them, the outermost last.
 
-    Args:
-        folder: The folder that the path is below.
-        path: The file.
-
-    Yields:
-        The place, as `trees.records` takes it, and the records.
-
-    Raises:
-        DataError: The file cannot be parsed.
-        MachineError: The disk or the network failed.
+    The place is what `trees.records` takes.
     """
     kind = kind_of(path)
     if kind in {*LINES, *TABLES, ".txt"}:

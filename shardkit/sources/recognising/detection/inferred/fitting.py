@@ -34,14 +34,7 @@ class Sample:
 def sample_images(
     folder: Folder, key: str, boxes: Sequence[Sequence[float]], annotated: tuple[int, int] | None
 ) -> Iterator[Sample]:
-    """Yield the boxes of an image with its size; nothing if it cannot be read, which listing says later.
-
-    Args:
-        folder: The folder that keys start at.
-        key: The image.
-        boxes: Four numbers of each box.
-        annotated: Size in pixels that the boxes refer to, as the file gives it; None for the image's.
-    """
+    """Yield the boxes of an image with its size; nothing if it cannot be read, which listing says later."""
     with contextlib.suppress(BadImage, DataError, FileNotFoundError):
         size = upright_size(inspect(folder.read_at_most(key, _MAX_BYTES)))
         yield Sample(tuple(map(tuple, boxes)), annotated or size)
@@ -51,10 +44,6 @@ def fits(samples: Sequence[Sample], forms: Sequence[Form]) -> list[tuple[Form, b
     """Return what the numbers of boxes may be, and whether they are fractions: all that not many boxes contradict.
 
     The result is empty if most boxes of the best reading are right, but not nearly all are.
-
-    Args:
-        samples: Boxes of some images.
-        forms: What the numbers may be by their names.
     """
     num_boxes = sum(len(one.boxes) for one in samples)
     if not num_boxes:

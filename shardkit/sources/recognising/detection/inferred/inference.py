@@ -117,12 +117,7 @@ class Candidate:
 
 
 def candidates(records: Sequence[Any], image: Way | None = None) -> list[Candidate]:
-    """Return what may be the boxes of some records: of each list of objects, those that have a whole box.
-
-    Args:
-        records: The records.
-        image: The field that names the image; None for none.
-    """
+    """Return what may be the boxes of some records: of each list of objects, those that have a whole box."""
     fields = Fields.of(records)
     found = list[Candidate]()
     for owner in sorted({fields.owner(way) for way in fields.values}, key=len, reverse=True):

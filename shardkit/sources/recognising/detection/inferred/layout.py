@@ -31,17 +31,7 @@ from shardkit.sources.walking import join
 
 
 def open_found(opening: Opening, only: Sequence[str] | None = None, without: str = "") -> Source | None:
-    """Return the source of files of boxes below a folder; None if there are none whose boxes fit the images.
-
-    Args:
-        opening: What the user opens.
-        only: See `find_inferred`.
-        without: See `find_inferred`.
-
-    Raises:
-        DataError: What the files hold is not certain, or they are guesses of a model.
-        RefusalError: Several fields may be the class.
-    """
+    """Return the source of files of boxes below a folder; None if there are none whose boxes fit the images."""
     found = find_inferred(opening.folder, opening.excluded, only, without)
     if found is None:
         return None
@@ -88,12 +78,7 @@ def _open_table(opening: Opening, found: Inferred, reading: Reading, column: str
 
 
 def open_boxes(opening: Opening) -> Source:
-    """Open a folder whose layout the user names.
-
-    Raises:
-        DataError: There are no files whose boxes fit the images, or what they hold is not certain.
-        RefusalError: Several fields may be the class.
-    """
+    """Open a folder whose layout the user names."""
     source = open_found(opening)
     if source is None:
         msg = (
@@ -105,11 +90,7 @@ def open_boxes(opening: Opening) -> Source:
 
 
 def _refuse_uncertain(where: str, found: Inferred) -> None:
-    """Refuse boxes that are guesses, or that can be read in several ways.
-
-    Raises:
-        DataError: They are.
-    """
+    """Refuse boxes that are guesses, or that can be read in several ways."""
     if found.guesses:
         msg = f"{where} are guesses of a model, not labels: {printable(found.guesses)!r} says how sure it is"
         raise DataError(msg)
@@ -127,12 +108,7 @@ def _refuse_uncertain(where: str, found: Inferred) -> None:
 
 
 def _with_class(where: str, reading: Reading, opening: Opening) -> tuple[Reading, str | None]:
-    """Return a reading with the one field that gives the class, and its name; None if all are of one class.
-
-    Raises:
-        DataError: The user names no such field.
-        RefusalError: Several may be it.
-    """
+    """Return a reading with the one field that gives the class, and its name; None if all are of one class."""
     names = {encodable(name_of(way)): way for way in reading.classes}
     if chosen := opening.options.label_columns:
         if chosen[0] not in names:

@@ -43,12 +43,7 @@ def _find_exports(folder: Folder) -> list[str]:
 
 
 def open_label_studio(opening: Opening) -> Source:
-    """Find the export and its images, and decide how to read it, from its first 1,000 tasks.
-
-    Raises:
-        DataError: There is no export, it has neither boxes nor choices, or its images are not found.
-        CallError: There are several exports, or several controls have choices.
-    """
+    """Find the export and its images, and decide how to read it, from its first 1,000 tasks."""
     folder, path = opening.folder, opening.file
     found = [path] if path is not None else _find_exports(folder)
     if path is not None and not is_export(folder, path):

@@ -35,12 +35,7 @@ _TITLE = LAYOUTS["voc"].title
 
 
 def open_voc(opening: Opening) -> Source:
-    """Find the XML files and their images.
-
-    Raises:
-        DataError: There are none.
-        RefusalError: Several folders have some for the same images.
-    """
+    """Find the XML files and their images."""
     folder = opening.folder
     found: Sequence[VocFolder] = find_folders(folder)
     if not found and has_voc_files(folder):

@@ -21,11 +21,7 @@ _NAME = re.compile(rb"<name>\s*([^<]*?)\s*</name>")
 
 
 def without_boxes(opening: Opening) -> tuple[str, ...]:
-    """Return the folders to leave out: other shapes of the objects that one folder has boxes for.
-
-    Raises:
-        RefusalError: Several folders have XML files of the same images, and it is not clear which one to read.
-    """
+    """Return the folders to leave out: other shapes of the objects that one folder has boxes for."""
     files = files_with(opening.folder, ".xml")
     num_images = Counter(stem_of(path) for path in nearest_images(opening.folder).images)
     num_files = Counter(stem_of(path) for path, _ in files)

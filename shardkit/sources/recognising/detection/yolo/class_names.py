@@ -21,16 +21,7 @@ _MAY_NAME_CLASSES = re.compile(r".*(?:class|label|name).*\.txt|.*\.names", re.IG
 
 
 def given_names(folder: Folder, bases: Iterable[str], options: SourceOptions) -> tuple[tuple[int, str], ...]:
-    """Return the names that the user gives; () if the user names the layout, so that classes are called by numbers.
-
-    Args:
-        folder: Root of the source.
-        bases: The folders that have images/ and labels/.
-        options: Options of the source.
-
-    Raises:
-        RefusalError: The user does neither.
-    """
+    """Return the names that the user gives; () if the user names the layout, so that classes are called by numbers."""
     if options.classes is not None:
         return tuple(enumerate(options.classes))
     if options.layout is not None:

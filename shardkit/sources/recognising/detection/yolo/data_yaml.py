@@ -12,12 +12,6 @@ def resolve(root: str, at: str, entry: str, exists: Callable[[str], bool]) -> st
 
     A relative entry starts at `at`; leading ``../`` are dropped if nothing is there, because Roboflow writes too many.
     An absolute entry is below the source, or the dataset was moved: then its longest end that exists counts.
-
-    Args:
-        root: The source's folder, absolute.
-        at: Path below it that relative entries start at.
-        entry: The entry as written.
-        exists: Returns whether a path exists below the source.
     """
     entry = entry.strip().replace("\\", "/")
     if entry.startswith("/") or entry[1:3] == ":/":

@@ -135,12 +135,7 @@ def _is_label(name: str) -> bool:
 
 
 def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -> tuple[Folder, YoloSource]:
-    """Find images and classes, and the folder that all paths start at.
-
-    Raises:
-        DataError: There are no images.
-        RefusalError: There are no class names.
-    """
+    """Find images and classes, and the folder that all paths start at."""
     yaml_path = yaml_path or find_yaml(folder)
     if yaml_path is None:
         if options.root is not None:

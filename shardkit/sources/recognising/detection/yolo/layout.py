@@ -26,12 +26,7 @@ _FOLDERS_SHOWN = 4  # folders in a message
 
 
 def open_yolo(opening: Opening) -> Source:
-    """Find class names, images and label files; `root` is the folder that entries of data.yaml start at.
-
-    Raises:
-        DataError: There are no images, or no label file at all.
-        RefusalError: There are no class names.
-    """
+    """Find class names, images and label files; `root` is the folder that entries of data.yaml start at."""
     root, found = read_source(opening.folder, opening.options, opening.file)
     files, lists = label_files(root, found.images, found.base)
     if next(matching_files(root, [one.glob for one in files], YOLO.side_files), None) is None:

@@ -27,13 +27,7 @@ _MAX_PLACES = 16  # folders of listed images that are read each on its own
 
 
 def label_files(folder: Folder, images: Sequence[YoloImages], base: str) -> tuple[list[FilesOfFolder], Listed | None]:
-    """Return the label files of some images, and the lists that name images; None for none.
-
-    Args:
-        folder: The folder that all paths start at.
-        images: The folders and lists of images.
-        base: Path that the relative lines of a list start at, unless they start at the list's own folder.
-    """
+    """Return the label files of some images, and the lists that name images; None for none."""
     files = [one for some in images if not some.is_list for one in _of_folder(folder, some.path, some.split)]
     lists = [one for one in images if one.is_list]
     if not lists:

@@ -25,11 +25,7 @@ _TIMES = ({"before", "after"}, {"pre", "post"})
 
 
 def refuse_rivals(opening: Opening, found: tuple[Part, ...]) -> None:
-    """Refuse images of which two folders hold masks, such as 1st_manual/ and mask/.
-
-    Raises:
-        RefusalError: There are some; the changes read one of the folders.
-    """
+    """Refuse images of which two folders hold masks, such as 1st_manual/ and mask/."""
     place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
     for part, other in itertools.combinations(found, 2):
         if part.masks is not None and (part.masks, part.mask_suffix) == (other.masks, other.mask_suffix):
@@ -65,11 +61,7 @@ def _are_times(names: list[str]) -> bool:
 
 
 def refuse_classes(opening: Opening, found: tuple[Part, ...]) -> None:
-    """Refuse masks of two classes in folders that may be the classes of the images: image/fabric/ and mask/fabric/.
-
-    Raises:
-        RefusalError: There are some; the changes read the masks, or the folders.
-    """
+    """Refuse masks of two classes in folders that may be the classes of the images: image/fabric/ and mask/fabric/."""
     for part in found:
         inner = folders_in(opening.folder, part.images)
         if part.masks is None or part.with_splits or part.is_one_folder or len(inner) < 2:

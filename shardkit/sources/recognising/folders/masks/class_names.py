@@ -33,11 +33,7 @@ _IDS = (
 
 
 def find_palette(folder: Folder, parts: Sequence[Part]) -> tuple[str, tuple[str, ...], str]:
-    """Return what the pixels of a source's masks mean, see Paired; class names that no file gives; and a note.
-
-    Raises:
-        DataError: A file of colours has a line that is none, or has a colour or a name twice.
-    """
+    """Return what the pixels of a source's masks mean, see Paired; class names that no file gives; and a note."""
     if all(part.is_cityscapes for part in parts):
         return NUMBERS, _TRAIN_IDS if parts[0].mask_suffix.endswith("TrainIds") else _IDS, ""
     there = {entry.name for entry in children(folder) if not entry.is_folder}

@@ -33,16 +33,7 @@ for folder in folders:
 
 
 def refuse_instances(folder: Folder, names: Sequence[str], place: SourcePlace) -> None:
-    """Refuse folders that each hold one image and a mask for each object in it.
-
-    Args:
-        folder: The folder.
-        names: The folders in it.
-        place: The folder's place in the source.
-
-    Raises:
-        RefusalError: The first few folders are such; the appendix has the program.
-    """
+    """Refuse folders that each hold one image and a mask for each object in it."""
     found = [_pair(folder, name) for name in names[:_NUM_SAMPLED]]
     if not found or None in found or len(set(found)) > 1 or found[0] is None:
         return

@@ -33,12 +33,7 @@ def is_masks(folder: Folder) -> bool:
 
 
 def open_masks(opening: Opening) -> ReadingSource:
-    """Find the folders of images and of masks.
-
-    Raises:
-        RefusalError: Two folders hold masks of the same images.
-        DataError: There is no such pair of folders, or the file of colours is missing or cannot be read.
-    """
+    """Find the folders of images and of masks."""
     folder = opening.folder
     found = find_pairs(folder, is_explicit=opening.options.layout is not None)
     if not any(part.masks is not None for part in found):

@@ -40,11 +40,7 @@ MAX_FOLDERS = 12  # folders next to each other that may be pairs
 def pairs_in(folder: Folder, base: str, split: str | None, *, by_names: bool = True) -> Iterator[Part]:
     """Yield the pairs of folders in a folder, or in folders that are alone in these.
 
-    Args:
-        folder: The source.
-        base: The folder that is searched.
-        split: The split of its images; None if the names of the pairs tell.
-        by_names: Whether only folders that are called like masks are taken for such.
+    With `by_names`, only folders that are called like masks are taken for such.
     """
     names = folders_in(folder, base)
     if not 1 < len(names) <= MAX_FOLDERS:
@@ -88,11 +84,7 @@ def _without_wrapper(folder: Folder, path: str) -> list[str]:
 def pairs_in_one_folder(folder: Folder, path: str, depth: int = 0, *, any_end: bool = False) -> Iterator[Part]:
     """Yield the pairs in a folder, by suffix: ``1_sat.jpg`` and ``1_mask.png``, ``1.bmp`` and ``1_m.bmp``.
 
-    Args:
-        folder: The source.
-        path: The folder.
-        depth: Levels of folders in it that are searched, too.
-        any_end: Whether an end of several words is one of masks: ``1_cp_masks.png``, which numbers cells.
+    With `any_end`, an end of several words may be one of masks: ``1_cp_masks.png``, which numbers cells.
     """
     paths = list(itertools.islice(images_below(folder, path, depth), _NUM_MATCHED))
     by_stem = {posixpath.splitext(one)[0]: one for one in paths}
@@ -115,14 +107,7 @@ def _separators(stem: str) -> list[int]:
 
 
 def _with_ends_of_masks(folder: Folder, path: str, by_stem: dict[str, str], suffixes: set[str]) -> Iterator[Part]:
-    """Yield the pairs in a folder with some ends of the masks' stems.
-
-    Args:
-        folder: The source.
-        path: The folder.
-        by_stem: Paths of its images.
-        suffixes: The ends.
-    """
+    """Yield the pairs in a folder with some ends of the masks' stems."""
     images = [stem for stem in by_stem if not stem.endswith(tuple(suffixes))]
     for suffix, image_suffix in itertools.product(sorted(suffixes), _IMAGE_SUFFIXES):
         masks = {stem.removesuffix(suffix) for stem in by_stem if stem.endswith(suffix)}
@@ -164,10 +149,7 @@ def matched(folder: Folder, part: Part, *, any_start: bool = False) -> Part | No
 def with_ends(folder: Folder, part: Part, *, any_start: bool = False) -> Part | None:
     """Return a pair of folders with the ends of its images' and masks' names; None if the names do not agree.
 
-    Args:
-        folder: The source.
-        part: The pair.
-        any_start: Whether names may begin with other words: img_1.jpg and seg_1.png.
+    With `any_start`, names may begin with other words: img_1.jpg and seg_1.png.
     """
     images, masks = ([*itertools.islice(images_below(folder, path), _NUM_MATCHED)] for path in part.folders)
     names = {stem_in_part(path[len(part.masks or "") + 1 :], part) for path in masks}

@@ -20,12 +20,7 @@ _CODE = re.compile(r"[0-9]{3}")  # in names of patients, scenes and tiles
 
 
 def are_parts_of_data(folder: Folder, names: list[str]) -> bool:
-    """Return whether the folders of a source, or those in its first split, are parts of the data.
-
-    Args:
-        folder: The source.
-        names: The folders in it.
-    """
+    """Return whether the folders of a source, or those in its first split, are parts of the data."""
     if names and all(map(split_of, names)):
         return _are_parts(folder, names[0], folders_in(folder, names[0]))
     return not any(map(split_of, names)) and _are_parts(folder, "", names)

@@ -62,12 +62,7 @@ _CITY_KINDS = ("_labelTrainIds", "_labelIds")
 
 
 def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
-    """Return the pairs of folders; those of a split without masks too, so that its images are rejected, not lost.
-
-    Args:
-        folder: The source.
-        is_explicit: Whether the user asked for masks.
-    """
+    """Return the pairs of folders; those of a split without masks too, so that its images are rejected, not lost."""
     if is_explicit and is_oxford_pets(folder) and is_folder(folder, join(ANNOTATIONS, "trimaps")):
         return (Part(IMAGES, join(ANNOTATIONS, "trimaps"), None, with_splits=False, lists=ANNOTATIONS),)
     names = folders_in(folder)
@@ -148,12 +143,7 @@ def _with_lists(folder: Folder, part: Part) -> Part:
 
 
 def rivals(folder: Folder, part: Part) -> list[Part]:
-    """Return other folders next to a pair's, with masks of the same images by their names and pixels.
-
-    Args:
-        folder: The source.
-        part: The pair.
-    """
+    """Return other folders next to a pair's, with masks of the same images by their names and pixels."""
     if part.masks is None or part.is_cityscapes:
         return []
     if part.is_one_folder:

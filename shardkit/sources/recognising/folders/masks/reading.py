@@ -22,14 +22,7 @@ _FIELDS = r"(?P<image>\S+)\s.*"  # the image and its mask, or numbers
 
 
 def reading_of(folder: Folder, parts: Sequence[Part], palette: str, classes: tuple[str, ...]) -> Reading:
-    """Return how pairs of folders are read.
-
-    Args:
-        folder: The source.
-        parts: The pairs; one has masks at least.
-        palette: See Paired.
-        classes: Class names that no file gives.
-    """
+    """Return how pairs of folders are read."""
     of_parts = [_templates(folder, part) for part in parts]
     templates = {mask: image for pairs in of_parts for mask, image in pairs}
     (pair, image), *others = _with_field(parts, of_parts) or templates.items()

@@ -20,19 +20,7 @@ _MAX_CHOICES = 4  # commands of a refusal
 def find_image(
     file: TableFile, prefix: Sequence[Record], options: SourceOptions, place: PlaceColumn | None, source: str
 ) -> int:
-    """Return the column of images, if the user names none.
-
-    Args:
-        file: The table.
-        prefix: Its first records.
-        options: Options of the source.
-        place: Returns where the images are that a column names; None if only usual names count.
-        source: SOURCE, for commands.
-
-    Raises:
-        CallError: Several columns may name the images, or the images of the only one are not found.
-        DataError: No column has a usual name for image paths.
-    """
+    """Return the column of images, if the user names none."""
     usual = named_like(file.columns, IMAGE_COLUMNS)
     likely = [i for i in named_like(file.columns, LIKELY_IMAGE_COLUMNS) if i not in usual]
     if place is None or (len(usual) == 1 and not likely):

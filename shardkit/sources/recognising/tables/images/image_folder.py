@@ -67,18 +67,7 @@ def place_images(
 ) -> Placement:
     """Find the folder of the images that a column names.
 
-    Args:
-        source: URL of the table.
-        table_folder: The table's folder.
-        options: Options of the source.
-        first: Paths of the first records, at least one.
-        all_paths: Yields the paths of all records.
-        counting: Whether to look up several images even if the first one is found.
-
-    Raises:
-        CallError: Images are in several folders, in a folder that only the user may name, or on another machine.
-        DataError: The paths are of several kinds.
-        MachineError: A folder cannot be listed.
+    With `counting`, several images are looked up even if the first one is found.
     """
     moved = moved_here(table_folder, options, first)
     if moved is None:

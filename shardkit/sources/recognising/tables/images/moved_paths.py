@@ -31,8 +31,7 @@ _MAX_TAILS = 12  # ends of a path that are looked up
 def moved_here(table_folder: Folder, options: SourceOptions, first: Sequence[NumberedPath]) -> PathPrefix | None:
     """Return what to replace in paths of another machine, so that all of them lead to images below the table's folder.
 
-    Returns:
-        The prefix; None if paths are relative, lead to images as they are, or the user says where the images are.
+    None if paths are relative, lead to images as they are, or the user says where the images are.
     """
     if options.root is not None or options.path_prefix:
         return None
@@ -67,11 +66,7 @@ def moved_here(table_folder: Folder, options: SourceOptions, first: Sequence[Num
 
 
 def refuse_drives(source: str, table_folder: Folder, options: SourceOptions, first: Sequence[NumberedPath]) -> None:
-    """Refuse a table of which most of the first paths begin with a drive of Windows, whatever the user replaces.
-
-    Raises:
-        CallError: They do.
-    """
+    """Refuse a table of which most of the first paths begin with a drive of Windows, whatever the user replaces."""
     prefixes = parse_prefixes(options.path_prefix)
     mapped = [NumberedPath(line, replace_prefix(path, prefixes)) for line, path in first]
     if 2 * sum(is_drive(path) for _, path in mapped) > len(mapped):
@@ -79,11 +74,7 @@ def refuse_drives(source: str, table_folder: Folder, options: SourceOptions, fir
 
 
 def refuse_copies(source: str, table_folder: Folder, options: SourceOptions, first: Sequence[NumberedPath]) -> None:
-    """Refuse URLs of images that are next to a local table, too: the bucket may be out of reach.
-
-    Raises:
-        CallError: They are, and the user says neither root nor path_prefix.
-    """
+    """Refuse URLs of images that are next to a local table, too: the bucket may be out of reach."""
     url = first[0].path
     if options.root or options.path_prefix or "://" in table_folder.url or absolute_form(url) != url or url[0] == "/":
         return
@@ -104,15 +95,7 @@ def refuse_missing(
 ) -> None:
     """Refuse paths of which none exists, with the prefix that the user has to replace.
 
-    Args:
-        source: URL of the table.
-        folder: The folder of the table, or that the user named.
-        options: Options of the source.
-        first: Paths of the first records.
-        must: Whether to refuse too if the images are not found under the end of their paths.
-
-    Raises:
-        CallError: The images are found there, or `must`.
+    With `must`, also if the images are not found under the end of their paths.
     """
     paths = [path for _, path in first[:NUM_LOOKED_UP]]
     usual = Counter(map(_is_absolute, paths)).most_common(1)[0][0]

@@ -50,13 +50,7 @@ def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> 
     Search the children and grandchildren of the folder, and for copies of what is there a few folders in them; then its
     siblings with usual names for image folders, and the folders in them; for paths with folders, also the parent.
 
-    Args:
-        folder: The folder that the paths start at, where they are not.
-        paths: Paths of the first records, NUM_SEARCHED at most.
-        also_above: Whether siblings are searched.
-
-    Raises:
-        MachineError: A folder cannot be listed.
+    With `also_above`, siblings are searched, too.
     """
     levels = _two_levels(folder)
     found = _search(folder, levels, paths)

@@ -52,21 +52,7 @@ def find_labels(
     read_all: ReadAll,
     source: str,
 ) -> Labels:
-    """Decide which columns are labels, and how they are read.
-
-    Args:
-        file: The table.
-        prefix: Its first records.
-        image: The column of images.
-        taken: Other columns that are no labels: of splits and groups.
-        options: Options of the source, without names of label columns.
-        read_all: Yields all records.
-        source: SOURCE, for commands.
-
-    Raises:
-        CallError: Several columns may be the labels, or the labels can be read in two ways.
-        DataError: There is no column of labels.
-    """
+    """Decide which columns are labels, and how they are read."""
     free = [i for i, name in enumerate(file.columns) if name and i != image and i not in taken]
     usual = [i for i in named_like(file.columns, LABEL_COLUMNS) if i in free]
     likely = [i for i in named_like(file.columns, LIKELY_LABEL_COLUMNS) if i in free and i not in usual]
