@@ -114,18 +114,15 @@ class RememberedSource(WrappedSource):
     remembered: Remembered
 
     def describe(self) -> str:
-        """See Source."""
         return f"{self.inner.describe()}, as {printable(self.remembered.url)} remembers"
 
     def list_inner(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See WrappedSource."""
         try:
             yield from self.inner.list_part(part, batch_rows)
         except (CallError, DataError) as error:
             raise self.misfit(error) from error
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
-        """See Source."""
         # Files of kinds that lay in the dataset's source, too, were no matter then.
         others = {
             phrase: count
@@ -138,7 +135,6 @@ class RememberedSource(WrappedSource):
             raise self.misfit(error) from error
 
     def misfit(self, error: ShardkitError) -> RefusalError:
-        """See Source."""
         return _misfit(error, self.inner.reading or Reading(), self.remembered)
 
 

@@ -88,7 +88,6 @@ class SlicedFolder(WrappedFolder):
         return self.start <= name and (self.stop is None or name < self.stop)
 
     def scan(self, path: str = "") -> list[Entry]:
-        """See Folder."""
         if path != self.path:
             return self.inner.scan(path)
         if isinstance(self.inner, LocalFolder):

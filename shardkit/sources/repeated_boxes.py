@@ -50,7 +50,6 @@ class WithoutRepeatedBoxes(WrappedSource):
     """A source of which repeated boxes are left out, and counted."""
 
     def list_inner(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See WrappedSource."""
         return map(_without_repeated, self.inner.list_part(part, batch_rows))
 
 

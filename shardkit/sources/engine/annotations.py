@@ -67,23 +67,19 @@ class AnnotationDriver(Driver):
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See Driver."""
         if self.attribute is None:
             return (*detection_fields(self.format.object_fields), LINE)
         return (*([LABEL_NAMES] if self.has_several else []), LINE)
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See Driver."""
         return self.class_names
 
     @property
     def used(self) -> tuple[str, ...]:
-        """See Driver."""
         return tuple(file.path for file in self.files)
 
     def describe(self) -> str:
-        """See Driver."""
         what = "boxes" if self.attribute is None else f"the classes of {printable(repr(self.attribute))}"
         note = f"; note: {self.format.note}" if self.format.note and self.attribute is None else ""
         return f"{what} from {'; '.join(file.describe() for file in self.files)}{note}"
@@ -100,7 +96,6 @@ class AnnotationDriver(Driver):
             yield from self.format.records(opened, url, file.options)
 
     def keys(self, folder: Folder) -> Iterator[str]:
-        """See Driver."""
         for file in self.files:
             key_of, url = file.key_of(folder, self.images), f"{self.tree.url}/{file.path}"
             with os_errors_as("read", url), self.tree.open(file.path) as opened:
@@ -120,7 +115,6 @@ class AnnotationDriver(Driver):
     def object_tables(
         self, folder: Folder, part: NamingFile, complete: Complete, skipped: dict[str, int], num_rows: int
     ) -> Iterator[tuple[Iterable[ListingRow], RecordTable | None]] | None:
-        """See Driver."""
         return self._tables(folder, part, complete, skipped, num_rows) if self.has_tables else None
 
     def _tables(
@@ -265,7 +259,6 @@ class AnnotationDriver(Driver):
             count_others(folder, [place, *images.inner], images.places, skipped)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        """See Driver."""
         del which
         return self.unnamed_row_of(None, key, entry, skipped)
 

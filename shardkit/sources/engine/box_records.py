@@ -35,7 +35,6 @@ class BoxRecords(TableFile):
 
     @property
     def remark(self) -> str:
-        """See TableFile."""
         return f"{self.reading.describe()}; "
 
     @property
@@ -46,7 +45,6 @@ class BoxRecords(TableFile):
         return BoxColumns(image, (xmin, xmax), (ymin, ymax), label=label if self.column else None, size=size)
 
     def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile."""
         del part, wanted
         with os_errors_as("read", self.url), self.folder.open(self.path) as file:
             yield from self._records(file)
@@ -67,6 +65,5 @@ class BoxRecords(TableFile):
                 yield Record(number, (image.image, *(None for _ in COLUMNS)), None)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile."""
         del type_
         return False

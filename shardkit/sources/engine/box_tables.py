@@ -106,17 +106,14 @@ class BoxTableDriver(Driver):
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See Driver."""
         flags = [pa.field(name, pa.int64()) for name, _ in self.tables[0].columns.flags]  # 1, 0, -1 for unknown
         return (*detection_fields(flags), LINE)
 
     @property
     def used(self) -> tuple[str, ...]:
-        """See Driver."""
         return tuple(table.file.path for table in self.tables)
 
     def describe(self) -> str:
-        """See Driver."""
         read = []
         for table in self.tables[:_TABLES_SHOWN]:
             split = f" as {table.split}" if table.split else ""
@@ -182,14 +179,12 @@ class BoxTableDriver(Driver):
                     last = key
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        """See Driver."""
         if mode == "reject":
             return None
         keys, why = self.keys(folder), "that no table names"
         return unnamed_images(folder, keys, self.unnamed_row, skipped, is_whole=self.is_whole, why=why)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        """See Driver."""
         del which
         split = self.tables[0].split if len(self.tables) == 1 else None
         what = "no table names the image; add a record for it"

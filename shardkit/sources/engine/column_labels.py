@@ -108,7 +108,6 @@ class NamedNumbers:
         return cls(source, ("",) * start + names, label.names)
 
     def values(self, folder: Folder) -> Values:
-        """See ByKey."""
         values = self.source.values(folder)
 
         def name(key: str) -> str | None:

@@ -84,17 +84,14 @@ class Driver(Protocol):
         yield ListingRow(key, None, None, entry.num_bytes, entry.mtime_ns, NO_LABEL, message)
 
     def listed_folders(self, part: Any) -> Sequence[str]:
-        """See Source."""
         del part
         return ()
 
     def sliceable_folder(self, part: Any) -> str | None:
-        """See Source."""
         del part
         return None
 
     def divided(self, part: Any) -> Sequence[Any]:
-        """See Source."""
         return [part]
 
 
@@ -138,7 +135,6 @@ class TreeDriver(Driver):
     used = ()
 
     def describe(self) -> str:
-        """See Driver."""
         return ""
 
     def parts(self, folder: Folder) -> list[TreePart]:
@@ -156,16 +152,13 @@ class TreeDriver(Driver):
         yield TreePart(path, recursive=False)
 
     def keys(self, folder: Folder) -> Iterator[str]:
-        """See Driver."""
         del folder
         return iter(())
 
     def listed_folders(self, part: TreePart) -> tuple[str]:
-        """See Driver."""
         return (part.path,)
 
     def sliceable_folder(self, part: TreePart) -> str:
-        """See Driver."""
         return part.path
 
     def rows(self, folder: Folder, part: TreePart, complete: Complete, skipped: dict[str, int]) -> Iterator[ListingRow]:

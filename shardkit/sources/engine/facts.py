@@ -80,7 +80,6 @@ class OfPath:
     is_split: bool = False
 
     def values(self, folder: Folder) -> Values:
-        """See ByKey."""
         origin = self.origin
         if isinstance(origin, Constant):
             return lambda _: origin.constant
@@ -162,7 +161,6 @@ class LabelFact:
     fields = ()
 
     def values(self, folder: Folder) -> Values:
-        """See Fact."""
         values = self.source.values(folder)
 
         def label(key: str) -> str | None:
@@ -192,7 +190,6 @@ class SplitFact:
     fields = ()
 
     def values(self, folder: Folder) -> Values:
-        """See Fact."""
         values, problem_of = self.source.values(folder), cache(split_name_problem)
 
         def split(key: str) -> str:
@@ -221,7 +218,6 @@ class ColumnFact:
     column = ""
 
     def values(self, folder: Folder) -> Values:
-        """See Fact."""
         values, nulls = self.source.values(folder), (None,) * len(self.fields)
 
         def columns(key: str) -> tuple[Any, ...]:
@@ -249,7 +245,6 @@ class NoLabels:
     fields = (UNLABELLED,)
 
     def values(self, folder: Folder) -> Values:
-        """See Fact."""
         del folder
         return lambda _: (None,)
 

@@ -81,21 +81,17 @@ class ImageFileDriver(Driver):
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See Driver."""
         return self.reader.fields
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See Driver."""
         return self.class_names
 
     @property
     def used(self) -> tuple[str, ...]:
-        """See Driver."""
         return tuple(glob for group in self.groups for glob in group.globs)
 
     def describe(self) -> str:
-        """See Driver."""
         what = "boxes"
         if self.reader.attribute is not None:
             several = "several classes" if self.reader.has_several else "one class"
@@ -248,7 +244,6 @@ class ImageFileDriver(Driver):
                     yield key
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
-        """See Driver."""
         return None if mode == "reject" else self._unnamed(folder, skipped)
 
     def _unnamed(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListingRow]:
@@ -265,7 +260,6 @@ class ImageFileDriver(Driver):
             count_skipped(skipped, kind, count)
 
     def unnamed_row(self, key: str, entry: Entry, skipped: dict[str, int], which: str = "") -> Iterator[ListingRow]:
-        """See Driver."""
         del which
         row = ListingRow(key, self._split_of(key, key), None, entry.num_bytes, entry.mtime_ns)
         what = f"no {self.reader.format.ending} file of {self.reader.format.title} is for the image; add one"

@@ -45,30 +45,24 @@ class JoinedNames(TableFile):
 
     @property
     def format_name(self) -> str:  # type: ignore[override]
-        """See TableFile."""
         return self.inner.format_name
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]
-        """See TableFile."""
         return self.inner.holds_text
 
     @property
     def remark(self) -> str:
-        """See TableFile."""
         one, other = (printable(self.columns[i]) for i in self.joined)
         return f"{self.inner.remark}{self.columns[-1]!r} is {one!r} and {other!r} with {self.separator!r} between; "
 
     def parts(self) -> list[int]:
-        """See TableFile."""
         return self.inner.parts()
 
     def divided(self, part: int) -> Sequence[TablePart]:
-        """See TableFile."""
         return self.inner.divided(part)
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile."""
         own = len(self.inner.columns)
         inner = None if wanted is None else (wanted - {own}) | frozenset(self.joined)
         for record in self.inner.records(part, inner):
@@ -78,15 +72,12 @@ class JoinedNames(TableFile):
                 yield record._replace(values=[*record.values, joined(record.values, self.joined, self.separator)])
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile."""
         return self.inner.types(records, columns)
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile."""
         return self.inner.may_widen(type_)
 
     def class_names(self, column: int) -> tuple[str, ...]:
-        """See TableFile."""
         return self.inner.class_names(column) if column < len(self.inner.columns) else ()
 
 

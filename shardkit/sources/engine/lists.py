@@ -74,7 +74,6 @@ class OfLists:
                     yield ListLine(path, fields.line, found["image"] if found else text, value)
 
     def values(self, folder: Folder) -> Values:
-        """See ByKey."""
         stamps = [
             self.folder.stat(path) for path, _ in self.lists
         ]  # a list may have changed since this process read it

@@ -4,19 +4,18 @@ This applies only if none of the first records' images is where the table says; 
 """
 
 import posixpath
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
 from shardkit.naming import IMAGE_ENDINGS, printable
 from shardkit.refusals import RefusalError
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.engine.prefix_folders import PrefixFolders
 from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.formats.tables.values import shown
 from shardkit.sources.listing import BadRecord, unicode_problem
-from shardkit.sources.name_index import NameIndex, name_key, uploaded_name
+from shardkit.sources.name_index import name_key, uploaded_name
 from shardkit.sources.walking import join, list_if_allowed
 from shardkit.storage import Folder
 
@@ -78,7 +77,6 @@ class ImageLocation:
     Attributes:
         by_name: Whether keys have to be resolved by NameResolver.
         folders: Folders that the table's paths start at; an image is in exactly one of them.
-        spread: How names without folders are spread over folders; None if they are not.
         is_anywhere: Whether they are found by their names in all folders.
         is_beginning: Whether a record describes all images whose names begin with its value; see `described_images`.
         remark: What the user should know about it; '' for nothing.
@@ -87,37 +85,8 @@ class ImageLocation:
     by_name: bool = False
     folders: tuple[str, ...] = ("",)
     remark: str = ""
-    spread: PrefixFolders | None = None
     is_anywhere: bool = False
     is_beginning: bool = False
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether paths are keys as they are."""
-        return not (self.by_name or self.is_anywhere) and self.folders == ("",) and self.spread is None
-
-    def finder(self, folder: Folder) -> Callable[[str], str]:
-        """Return the function that maps a table's path to the image's key; it may raise BadRecord."""
-        if self.is_anywhere:
-            index = NameIndex(folder)
-            return lambda path: index.find(path) or path
-        names = NameResolver(folder)
-        if (spread := self.spread) is not None:
-            return lambda path: names.find(join(spread.folder_of(path), path)) or path
-        if len(self.folders) > 1:
-            return lambda path: _only_one(path, [names.find(join(above, path)) for above in self.folders])
-        [above] = self.folders
-        if not self.by_name:
-            return lambda path: join(above, path)
-        return lambda path: names.find(join(above, path)) or join(above, path)
-
-
-def _only_one(path: str, found: list[str | None]) -> str:
-    keys = [key for key in found if key is not None]
-    if len(keys) > 1:
-        msg = f"{shown(path)} may be {keys[0]} or {keys[1]}; write the image's folder into the table"
-        raise BadRecord(BAD_PATH, msg)
-    return keys[0] if keys else path  # the check reports that it is missing
 
 
 def refuse_lost_zeros(file: TableFile, columns: Iterable[int], paths: Iterable[str]) -> None:

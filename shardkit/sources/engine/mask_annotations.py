@@ -40,21 +40,17 @@ class MaskDriver(AnnotationDriver):
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See Driver."""
         return (MASK_PATH, MASK_COLOURS, LINE)
 
     def describe(self) -> str:
-        """See Driver."""
         read = [file.describe(f" and the masks in {file.options[_MASKS] or '.'}/") for file in self.files]
         return f"masks from {'; '.join(read)}; note: {self.format.note}"
 
     @property
     def places(self) -> set[str]:
-        """See AnnotationDriver."""
         return {place for file in self.files for place in (file.paths.place, file.options[_MASKS])}
 
     def extended(self, row: ListingRow, part: NamingFile, record: ImageRecord, files: NamedFiles) -> ListingRow:
-        """See AnnotationDriver."""
         mask = join(part.options[_MASKS], record.mask)
         is_there = not record.mask or files.find(mask) is not None
         if row.reason is not None:

@@ -45,11 +45,9 @@ class MaskFact:
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See Fact."""
         return (MASK_PATH, MASK_COLOURS) if self.colours else (MASK_PATH,)
 
     def values(self, folder: Folder) -> Values:
-        """See Fact."""
         files = FilesOfFolders(folder)
         more = (self.colours,) if self.colours else ()
 

@@ -47,6 +47,6 @@ def rejected_image(path: str, split: str | None, entry: Entry, reason: str, mess
     return rejected_row(unicode_problem(path) or RecordProblem(path, reason, message), split, entry)
 
 
-def rejected_file(path: str, split: str | None, message: str, reason: str = MISSING) -> ListingRow:
+def rejected_file(path: str, split: str | None, message: str) -> ListingRow:
     """Return the row of an annotation file without image."""
-    return rejected_row(RecordProblem(encodable_path(path), reason, message), split)
+    return rejected_row(RecordProblem(encodable_path(path), MISSING, message), split)

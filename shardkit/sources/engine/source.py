@@ -71,19 +71,16 @@ class ReadingSource(Source):
 
     @property
     def reading(self) -> Reading | None:
-        """See Source."""
         return self.value if self.is_kept else None
 
     @property
     def schema(self) -> pa.Schema:
-        """See Source."""
         of_facts = (field for one in self.facts for field in one.fields)
         marks = [IS_UNLABELLED] if self.unlabelled else []
         return pa.schema([*LISTING_SCHEMA, *self.driver.fields, *of_facts, *marks])
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See Source."""
         return self.class_names or self.driver.classes
 
     @property
@@ -93,26 +90,21 @@ class ReadingSource(Source):
 
     @property
     def layout(self) -> str:
-        """See Source."""
         return self.name
 
     @property
     def label_files(self) -> tuple[str, ...]:
-        """See Source."""
         return tuple(join(self.tree.url, path) for path in (*self.images.globs_of_masks, *self.used))
 
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
-        """See Source."""
         return files_and_uses(self.value, self.images.globs_of_masks, self.used)
 
     @property
     def takes_splits(self) -> bool:
-        """See Source."""
         return self.value.split is None
 
     def describe(self) -> str:
-        """See Source."""
         if not self.driver.names_images and (levels := folder_levels(self.value)):
             return f"{self.folder.url}: read as {levels}{self.remark}"
         of_driver = self.driver.describe()  # what its own files give
@@ -132,24 +124,19 @@ class ReadingSource(Source):
         return self.driver.names_images and len(self.driver.used) == 1 and not is_glob(self.driver.used[0])
 
     def parts(self) -> Sequence[Any]:
-        """See Source."""
         has_rest = self.driver.names_images or bool(self.root) or self.images.masks is not None
         return [*self.driver.parts(self.folder), *([RestPart()] if has_rest else [])]
 
     def listed_folders(self, part: Any) -> Sequence[str]:
-        """See Source."""
         return () if isinstance(part, RestPart) else self.driver.listed_folders(part)
 
     def sliceable_folder(self, part: Any) -> str | None:
-        """See Source."""
         return None if isinstance(part, RestPart) else self.driver.sliceable_folder(part)
 
     def divided(self, part: Any) -> Sequence[Any]:
-        """See Source."""
         return [part] if isinstance(part, RestPart) else self.driver.divided(part)
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See Source."""
         skipped: dict[str, int] = {}
         if isinstance(part, RestPart):
             rows = self._rest(skipped)
@@ -295,6 +282,5 @@ class ReadingSource(Source):
         return with_split
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
-        """See Source."""
         if self.is_strict:
             check_accounts(self.tree, self.root, Accounting(self.used), skipped)

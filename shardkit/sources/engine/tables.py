@@ -192,7 +192,6 @@ class TableDriver(Driver):
 
     @property
     def fields(self) -> tuple[pa.Field, ...]:
-        """See Driver."""
         return (LINE, *self.tables.columns.fields)
 
     @property
@@ -201,13 +200,11 @@ class TableDriver(Driver):
         return tuple(filter(None, self.tables.columns.labels.class_names)) or None
 
     def describe(self) -> str:
-        """See Driver."""
         names = " and ".join(printable(file.path) for file in self.tables.files)
         lines = f"the lines of {names}: " * self.tables.are_lists
         return lines + self.tables.files[0].remark + self.tables.columns.describe()
 
     def parts(self, folder: Folder) -> list[PiecePart]:
-        """See Driver."""
         del folder
         return [PiecePart(i, piece) for i, file in enumerate(self.tables.files) for piece in file.parts()]
 
@@ -235,7 +232,6 @@ class TableDriver(Driver):
                 )
 
     def keys(self, folder: Folder) -> Iterator[str]:
-        """See Driver."""
         return self.tables.keys(folder)
 
 
@@ -254,7 +250,6 @@ class OfTables:
     rest: OfPath | None = None
 
     def values(self, folder: Folder) -> Values:
-        """See ByKey."""
         found: dict[str, Any] = once(folder, f"{self.what}: {self.tables.identity}", lambda: self._read(folder))
 
         rest = self.rest.values(folder) if self.rest is not None else lambda _: None

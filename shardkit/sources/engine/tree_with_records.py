@@ -27,15 +27,12 @@ class TreeWithRecords(TreeDriver):
         return [*TreeDriver.parts(self, folder), *(self.records.parts(folder) if self.records else [])]
 
     def listed_folders(self, part: TreePart | PiecePart) -> Sequence[str]:  # type: ignore[override]
-        """See Driver."""
         return TreeDriver.listed_folders(self, part) if isinstance(part, TreePart) else ()
 
     def sliceable_folder(self, part: TreePart | PiecePart) -> str | None:  # type: ignore[override]
-        """See Driver."""
         return part.path if isinstance(part, TreePart) else None
 
     def divided(self, part: TreePart | PiecePart) -> Sequence[TreePart | PiecePart]:
-        """See Driver."""
         return self.records.divided(part) if self.records and isinstance(part, PiecePart) else [part]
 
     def rows(
@@ -45,7 +42,6 @@ class TreeWithRecords(TreeDriver):
         complete: Complete,
         skipped: dict[str, int],
     ) -> Iterator[ListingRow]:
-        """See Driver."""
         if isinstance(part, TreePart):
             yield from TreeDriver.rows(self, folder, part, complete, skipped)
         elif self.records is not None:

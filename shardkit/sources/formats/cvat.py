@@ -190,11 +190,9 @@ class _Cvat(Format):
     note = "the boxes of polygons, ellipses, masks and turned boxes enclose them"
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         return looks_like(head, b"<annotations>", b"<version>1")
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
-        """See Format."""
         for record in read_images(file, name):
             if options.get("subset") == "folder":
                 record.image = join(record.split, record.image)

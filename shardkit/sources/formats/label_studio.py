@@ -253,7 +253,6 @@ class _LabelStudio(Format):
     settings = frozenset({"uploads"})
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         return any(looks_like(head, *keys, start=b"[") for keys in _KEYS)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:

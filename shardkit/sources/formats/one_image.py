@@ -54,7 +54,6 @@ class ImageFormat:
     max_bytes: int = 16 << 20  # 16 MiB for the annotations of one image
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         return self.is_head(head)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:

@@ -37,12 +37,10 @@ class _WiderFace(Format):
     note = "one class, 'face'"
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         lines = [line.strip() for line in head.decode("utf-8", "replace").split("\n")[:3]]
         return len(lines) > 2 and _is_path(lines[0]) and lines[1].isdecimal() and not isinstance(_face(lines[2]), str)
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        """See Format."""
         del file, name, options
         return {0: _FACE}
 

@@ -114,13 +114,11 @@ class FilteredFolder(WrappedFolder):
         return next((one for one in self.globs if (one.matches_folder if is_folder else one.matches)(full)), None)
 
     def scan(self, path: str = "") -> list[Entry]:
-        """See Folder."""
         prefix = f"{path}/" if path else ""
         entries = self.inner.scan(path)
         return [one for one in entries if self.hiding_glob(prefix + one.name, is_folder=one.is_folder) is None]
 
     def stat(self, path: str) -> Entry | None:
-        """See Folder."""
         found = self.inner.stat(path)
         if found is None or (path and self.hiding_glob(path, is_folder=found.is_folder)):
             return None

@@ -37,7 +37,6 @@ class IgnoringSource(WrappedSource):
 
     @property
     def reading(self) -> Reading | None:
-        """See Source."""
         reading = self.inner.reading
         return reading and replace(reading, ignore=tuple(one.text for one in self.globs))
 

@@ -34,11 +34,9 @@ class AccountedSource(WrappedSource):
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """See Source."""
         return self.found
 
     def undivided(self) -> Source:
-        """See Source."""
         return replace(self, inner=self.inner.undivided())
 
 

@@ -66,7 +66,6 @@ class UnitedSource(Source):
 
     @property
     def schema(self) -> pa.Schema:
-        """See Source."""
         return self.members[0].source.schema
 
     @property
@@ -77,41 +76,34 @@ class UnitedSource(Source):
 
     @property
     def layout(self) -> str:
-        """See Source."""
         return self.members[0].source.layout
 
     @property
     def label_files(self) -> tuple[str, ...] | None:
-        """See Source."""
         lists = [one.source.label_files for one in self.members]
         return None if None in lists else tuple(url for urls in lists for url in urls or ())
 
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
-        """See Source."""
         return tuple(
             UsedFile(join(one.at, file.path), file.gives) for one in self.members for file in one.source.used_files
         )
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """See Source."""
         return tuple(
             replace(claim, path=join(one.name, claim.path)) for one in self.members for claim in one.source.claims
         )
 
     def check_classes(self, classes: Mapping[int, str]) -> None:
-        """See Source."""
         for one in self.members:
             one.source.check_classes(classes)
 
     def refuse_changed(self) -> None:
-        """See Source."""
         for one in self.members:
             one.source.refuse_changed()
 
     def describe(self) -> str:
-        """See Source."""
         said = f"read as {self.layout}: "
         read = [
             f"{printable(one.name)}/{f' as {one.split}' if one.split else ''}: "
@@ -123,16 +115,13 @@ class UnitedSource(Source):
         return f"{self.folder.url}: read each folder on its own as {self.layout}; {'; '.join(read)}{more}"
 
     def parts(self) -> Sequence[Any]:
-        """See Source."""
         return [MemberPart(number, part) for number, one in enumerate(self.members) for part in one.source.parts()]
 
     def listed_folders(self, part: MemberPart) -> Sequence[str]:
-        """See Source."""
         one = self.members[part.number]
         return [join(one.at, path) for path in one.source.listed_folders(part.part)]
 
     def divided(self, part: MemberPart) -> Sequence[Any]:
-        """See Source."""
         return [MemberPart(part.number, inner) for inner in self.members[part.number].source.divided(part.part)]
 
     def list_part(self, part: MemberPart, batch_rows: int) -> Iterator[Listing]:

@@ -56,67 +56,53 @@ class WrappedSource(Source):
 
     @property
     def schema(self) -> pa.Schema:
-        """See Source."""
         return self.inner.schema
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See Source."""
         return self.inner.classes
 
     @property
     def layout(self) -> str:
-        """See Source."""
         return self.inner.layout
 
     @property
     def label_files(self) -> tuple[str, ...] | None:
-        """See Source."""
         return self.inner.label_files
 
     @property
     def used_files(self) -> tuple[UsedFile, ...]:
-        """See Source."""
         return self.inner.used_files
 
     @property
     def takes_splits(self) -> bool:
-        """See Source."""
         return self.inner.takes_splits
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """See Source."""
         return self.inner.claims
 
     @property
     def reading(self) -> Reading | None:
-        """See Source."""
         return self.inner.reading
 
     def check_accounts(self, skipped: Mapping[str, int]) -> None:
-        """See Source."""
         self.inner.check_accounts(skipped)
 
     def misfit(self, error: ShardkitError) -> ShardkitError:
-        """See Source."""
         return self.inner.misfit(error)
 
     @property
     def removed_before(self) -> tuple[str, ...]:
-        """See Source."""
         return self.inner.removed_before
 
     def describe(self) -> str:
-        """See Source."""
         return self.inner.describe()
 
     def check_classes(self, classes: Mapping[int, str]) -> None:
-        """See Source."""
         self.inner.check_classes(classes)
 
     def parts(self) -> Sequence[Any]:
-        """See Source."""
         return [*self.inner.parts(), *([self._added] if self.has_added_part else [])]
 
     @property
@@ -124,25 +110,20 @@ class WrappedSource(Source):
         return AddedPart(type(self))
 
     def listed_folders(self, part: Any) -> Sequence[str]:
-        """See Source."""
         return () if part == self._added else self.inner.listed_folders(part)
 
     def sliceable_folder(self, part: Any) -> str | None:
-        """See Source."""
         is_whole = part == self._added or self.inner.folder != self.folder
         return None if is_whole else self.inner.sliceable_folder(part)
 
     def divided(self, part: Any) -> Sequence[Any]:
-        """See Source."""
         return [part] if part == self._added else self.inner.divided(part)
 
     def in_folder(self, folder: Folder) -> Source:
-        """See Source."""
         made: WrappedSource = replace(self, folder=folder, inner=self.inner.in_folder(folder))
         return made
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """See Source."""
         return self.list_added(batch_rows) if part == self._added else self.list_inner(part, batch_rows)
 
 
@@ -163,12 +144,10 @@ class NotedSource(WrappedSource):
     why: str = ""
 
     def describe(self) -> str:
-        """See Source."""
         return self.inner.describe() + self.remark
 
     @property
     def has_added_part(self) -> bool:
-        """See WrappedSource."""
         return bool(self.unused)
 
     def list_added(self, batch_rows: int) -> Iterator[Listing]:
@@ -188,7 +167,6 @@ class ArchiveSource(WrappedSource):
 
     @property
     def has_added_part(self) -> bool:
-        """See WrappedSource."""
         return True
 
     def list_added(self, batch_rows: int) -> Iterator[Listing]:

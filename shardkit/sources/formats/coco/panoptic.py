@@ -64,15 +64,12 @@ class _Panoptic(Format):
     names_are_below = True
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         return looks_like(head, _SEGMENTS, start=b"{")
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        """See Format."""
         return COCO.names(file, name, options)
 
     def masks(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        """See Format."""
         del options
         for _, record in array_items(file, name, {"annotations"}):
             path = record.get("file_name") if isinstance(record, dict) else None
@@ -80,7 +77,6 @@ class _Panoptic(Format):
                 yield path
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
-        """See Format."""
         del options
         categories: dict[int, str] = {}
         for _, record in array_items(file, name, {"categories"}):

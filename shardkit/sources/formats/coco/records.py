@@ -42,7 +42,6 @@ class _Coco(Format):
     object_fields = OBJECT_FIELDS
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         return looks_like(head, _ARRAYS, start=b"{")
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:

@@ -44,7 +44,6 @@ class CsvFile(TableFile):
 
     @property
     def remark(self) -> str:
-        """See TableFile."""
         return "" if self.encoding == UTF_8 else f"text in {self.encoding}, as Excel writes it on Windows; "
 
     def divided(self, part: int) -> Sequence[TablePart]:

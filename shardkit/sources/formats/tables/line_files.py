@@ -51,7 +51,6 @@ class LineFile(TableFile):
         return False
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile."""
         del part, wanted
         fitting, columns = re.compile(self.expression).fullmatch, self.columns
         for number, text, damage in read_lines(self.folder, self.path):
@@ -94,20 +93,16 @@ class JoinedTable(TableFile):
 
     @property
     def format_name(self) -> str:  # type: ignore[override]
-        """See TableFile."""
         return self.inner.format_name
 
     @property
     def holds_text(self) -> bool:  # type: ignore[override]
-        """See TableFile."""
         return self.inner.holds_text
 
     def parts(self) -> list[int]:
-        """See TableFile."""
         return self.inner.parts()
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile."""
         return self.inner.may_widen(type_)
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:

@@ -69,7 +69,6 @@ class ParquetFile(TableFile):
         return type_ is not None and type_ not in (pa.string(), pa.list_(pa.string()))
 
     def class_names(self, column: int) -> tuple[str, ...]:
-        """See TableFile."""
         return dict(self.numbered).get(column, ())
 
 

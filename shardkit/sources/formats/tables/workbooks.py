@@ -72,12 +72,10 @@ class WorkbookFile(TableFile):
 
     @property
     def format_name(self) -> str:  # type: ignore[override]
-        """See TableFile."""
         return "OpenDocument" if ending(self.path) == ODS_ENDING else "Excel"
 
     @property
     def remark(self) -> str:
-        """See TableFile."""
         names = enumerated([repr(one.name) for one in self.sheets])
         if len(self.sheets) > 1:
             return f"sheets {names}, whose names are column {self.columns[-1]!r}; "

@@ -73,7 +73,6 @@ class JsonFormat:
         return self.remark
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         return looks_like(head, *self.words, start=self.start)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:
@@ -81,7 +80,6 @@ class JsonFormat:
         return self.images(file, name, options.get("class"))
 
     def names(self, file: BinaryIO, name: str, options: Options) -> Iterator[str]:
-        """See Format."""
         return (record.image for record in self.records(file, name, options) if record.image)
 
     def classes(self, file: BinaryIO, name: str, options: Options) -> Mapping[int, str]:
@@ -220,7 +218,6 @@ class _BoxJson(Format):
     settings = frozenset({"form", "class", "box"})
 
     def sniff(self, head: bytes) -> bool:
-        """See Format."""
         return any(one.sniff(head) for one in VENDORS)
 
     def records(self, file: BinaryIO, name: str, options: Options) -> Iterator[ImageRecord]:

@@ -1,19 +1,6 @@
 """A text file of boxes for each image: VisDrone's ``annotations/`` and DOTA's ``labelTxt/`` next to ``images/``.
 
 Those of ICDAR and of WIDER Person are known by their content: they are next to a folder of images, or with the images.
-
-A line of VisDrone is an object of eight numbers with commas, as in the toolkit of the challenge: left, top, width,
-height, score, category, truncation, occlusion. Category 0 is a region to ignore, and so is an object with score 0; they
-are left out. Category 11 is a class, ``others``.
-
-A line of DOTA is an object of four corners, its class and its difficulty; lines of ``imagesource:`` and ``gsd:`` come
-first. The box encloses the corners, because shardkit stores no turned boxes.
-
-A line of ICDAR, in ``gt_img_1.txt`` of ``img_1.jpg``, is a text of four corners with commas. All texts are of one
-class; a text of ``###`` cannot be read by people and is left out.
-
-The first line of WIDER Person, in ``1.jpg.txt``, is the number of the others, each a class and two corners. Class 4 is
-a region to ignore, as the dataset's page says.
 """
 
 import posixpath

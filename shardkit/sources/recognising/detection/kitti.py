@@ -1,10 +1,7 @@
 """KITTI object labels: ``training/image_2/000000.png`` with ``training/label_2/000000.txt``.
 
-Also ``images/`` with ``labels/`` in the same format, as NVIDIA's tools have it. Boxes are in pixels. DontCare regions
-and the values in three dimensions are left out. ``testing/`` has no labels; its images are counted as skipped.
-
-Each line of a label file is an object of 15 fields, or 16 with a score, as in KITTI's object development kit: type,
-truncated, occluded, alpha, the box (left, top, right, bottom) in pixels, and seven numbers in three dimensions.
+Also ``images/`` with ``labels/`` in the same format, as NVIDIA's tools have it. ``testing/`` has no labels; its images
+are counted as skipped.
 """
 
 from collections.abc import Iterator

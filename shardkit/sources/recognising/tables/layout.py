@@ -99,7 +99,7 @@ class FoundTable:
 
     def _column(self, names: tuple[str, ...], file: str) -> Column:
         location = self.image_location
-        is_exact = len(location.folders) == 1 and not (location.by_name or location.is_anywhere or location.spread)
+        is_exact = len(location.folders) == 1 and not (location.by_name or location.is_anywhere)
         match: Match | None = "start" if location.is_beginning else "path" if is_exact else None
         key: tuple[str, ...] = (self.columns.names[self.columns.image],)
         between = "/"

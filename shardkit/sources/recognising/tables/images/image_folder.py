@@ -126,7 +126,7 @@ def place_images(
         pairs = [(found, path) for path in searched if (found := spread.find(folder, path)) is not None]
         if pairs:
             remark = f"; images are in folders of their names' first characters, such as {shown(pairs[0][0])}"
-            location = ImageLocation(by_name=True, remark=remark, spread=spread)
+            location = ImageLocation(by_name=True, remark=remark)
             return placed(location, [f"{keys.root}{found}" for found, _ in pairs], len(searched))
     start = table_folder if options.root is None else folder
     refuse_missing(source, start, options, first, must=keys.absolute_only)
