@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
-from shardkit.sources.formats.tables.records import Record, TableFile, TablePart
+from shardkit.sources.formats.tables.records import Record, TableFile, TablePart, WrappedTable
 from shardkit.sources.formats.tables.text_files import names_image
 from shardkit.sources.name_index import name_key, path_end, written_path
 
@@ -30,34 +30,21 @@ _NUM_LOOKED_UP = 50  # records
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedNames(TableFile):
+class JoinedNames(WrappedTable):
     """A table with one more column, which joins two others to the names of the images.
 
     Attributes:
-        inner: The table.
         joined: The two columns, in the order of the names.
         separator: What is between them.
     """
 
-    inner: TableFile
     joined: tuple[int, int]
     separator: str
-
-    @property
-    def format_name(self) -> str:  # type: ignore[override]
-        return self.inner.format_name
-
-    @property
-    def holds_text(self) -> bool:  # type: ignore[override]
-        return self.inner.holds_text
 
     @property
     def remark(self) -> str:
         one, other = (printable(self.columns[i]) for i in self.joined)
         return f"{self.inner.remark}{self.columns[-1]!r} is {one!r} and {other!r} with {self.separator!r} between; "
-
-    def parts(self) -> list[int]:
-        return self.inner.parts()
 
     def divided(self, part: int) -> Sequence[TablePart]:
         return self.inner.divided(part)
@@ -73,9 +60,6 @@ class JoinedNames(TableFile):
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         return self.inner.types(records, columns)
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        return self.inner.may_widen(type_)
 
     def class_names(self, column: int) -> tuple[str, ...]:
         return self.inner.class_names(column) if column < len(self.inner.columns) else ()

@@ -15,11 +15,8 @@ class Fields(NamedTuple):
     problem: str | None
 
 
-def read_fields(folder: Folder, path: str, separator: str | None = None, max_fields: int = 0) -> Iterator[Fields]:
-    """Yield the fields of each line that is not empty.
-
-    `separator` is None for any blanks; `max_fields` is 0 for no limit, else the last field has the rest of the line.
-    """
+def read_fields(folder: Folder, path: str, separator: str | None = None) -> Iterator[Fields]:
+    """Yield the fields of each line that is not empty; without separator, they are between blanks."""
     for number, text, problem in read_lines(folder, path):
         if stripped := text.strip():
-            yield Fields(number, [value.strip() for value in stripped.split(separator, max_fields - 1)], problem)
+            yield Fields(number, [value.strip() for value in stripped.split(separator)], problem)

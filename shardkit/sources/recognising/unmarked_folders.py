@@ -4,12 +4,14 @@ Each folder around the source is opened like SOURCE itself, so dataset/coco/anno
 dataset/flowers/rose/.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from shardkit.errors import CallError, DataError
 from shardkit.layouts import Layout
-from shardkit.refusals import RefusedDataError
+from shardkit.naming import printable, split_of_folder
+from shardkit.options.words import named
+from shardkit.refusals import RefusalError, RefusedDataError
 from shardkit.sources.context import Opening
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
@@ -25,7 +27,6 @@ from shardkit.sources.recognising.folders.source_place import SourcePlace, place
 from shardkit.sources.recognising.folders.tree_forms import FlatFolders, Wrapper
 from shardkit.sources.recognising.lists.opening_lists import is_well_known
 from shardkit.sources.recognising.only_folders import is_text
-from shardkit.sources.recognising.other_forms import refuse_other_form
 from shardkit.sources.recognising.split_tables import open_roboflow_classes
 from shardkit.sources.recognising.unmarked_tables import (
     IsReadWithout,
@@ -38,6 +39,9 @@ from shardkit.sources.recognising.unread_tables import keeping_labels
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
+
+_MAX_LOOKED_AT = 16  # that are looked at
+_MADE: set[Layout | None] = {"yolo", "coco", "voc"}  # layouts that converters write
 
 
 def open_unmarked_folder(
@@ -59,7 +63,7 @@ def open_unmarked_folder(
                 return boxes
             inner = [name for name in folders_in(folder) if name != excluded]
             if layout == "labelme":
-                refuse_other_form(opening, inner, recognise, place)
+                _refuse_other_form(opening, inner, recognise, place)
             if layout == "box-table" and len(inner) == 1 and recognise(opening.below(inner[0]).folder) == "voc":
                 return opening.below(inner[0]), "voc"  # the table was made from the XML files, which have splits
             return opening, layout
@@ -110,6 +114,22 @@ def open_unmarked_folder(
             source = found.source(opening)
         remarks += beside.remark
         return NotedSource(source.folder, source, remarks, folder) if remarks else source
+
+
+def _refuse_other_form(
+    opening: Opening, names: Sequence[str], recognise: Callable[[Folder], Layout | None], place: SourcePlace
+) -> None:
+    """Refuse Labelme's files next to a dataset with splits that Labelme2YOLO and others made of them."""
+    for name in names[:_MAX_LOOKED_AT]:
+        below = opening.below(name).folder
+        inner = [one for path in ("", *folders_in(below)) for one in folders_in(below, path)]
+        layout = recognise(below) if any(map(split_of_folder, inner)) else None
+        if layout in _MADE:
+            made = f"{printable(name)}/ holds a dataset of the layout {layout} with splits"
+            problem = f"{place.shown}: {made}, and Labelme's files of the same images may be next to it"
+            hiding = named("ignore", f"/{name}/")
+            remedy = f"hide {printable(name)}/ with {hiding} to read Labelme's files without these splits"
+            raise RefusalError(problem, place.inside([name], f"only {printable(name)}/ with its splits"), remedy=remedy)
 
 
 def _refuse_data_files(folder: Folder, place: SourcePlace, remark: str) -> None:

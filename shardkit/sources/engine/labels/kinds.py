@@ -90,14 +90,14 @@ def decide_labels(
     if is_one_list and _hold_one_each(_values(read_all, columns[0])):
         return Labels(columns, names, "class", None, (), 0)
     if several:
-        if len(columns) == 1 and not separator and options.label_type == "auto" and _are_float_lists(file, present):
+        if len(columns) == 1 and not separator and options.label_type == "auto" and _are_float_lists(present):
             return _targets(columns, names, present)
         lines = _lines(file, names, numbers, options) if numbers and numbers.are_whole else ()
         return Labels(columns, names, "classes", separator, lines, 0, whole=bool(lines))
     if options.label_type == "auto":
         if numbers and numbers.has_fractions and not numbers.has_names:
             return _targets(columns, names, present)
-        _refuse_unclear(file, prefix, columns[0], numbers, options, source)
+        _refuse_unclear(file, prefix, columns[0], numbers, source)
     if numbers is None or numbers.has_names or numbers.has_fractions:
         return Labels(columns, names, "class", None, (), 0)
     return Labels(columns, names, "class", None, _lines(file, names, numbers, options), 0, whole=True)
@@ -153,7 +153,7 @@ def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: S
 
 
 def _refuse_unclear(
-    file: TableFile, prefix: Sequence[Record], column: int, numbers: Numbers | None, options: SourceOptions, source: str
+    file: TableFile, prefix: Sequence[Record], column: int, numbers: Numbers | None, source: str
 ) -> None:
     """Refuse a column that may be classes or something else."""
     name = file.columns[column]
@@ -221,7 +221,7 @@ def _are_lists(type_: pa.DataType | None, present: Sequence[Any]) -> bool:
     return any(isinstance(value, list) for value in present) or (type_ is not None and pa.types.is_list(type_))
 
 
-def _are_float_lists(file: TableFile, present: Sequence[Any]) -> bool:
+def _are_float_lists(present: Sequence[Any]) -> bool:
     flat = [one for value in present for one in (value if isinstance(value, list) else [value])]
     return all(type(one) in {int, float} for one in flat) and float in map(type, flat)
 

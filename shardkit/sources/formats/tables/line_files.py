@@ -11,7 +11,7 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.formats.tables.lines import encoding_of, read_lines
-from shardkit.sources.formats.tables.records import Record, TableFile, TablePart
+from shardkit.sources.formats.tables.records import Record, TableFile, TablePart, WrappedTable
 from shardkit.sources.formats.tables.text_files import IMAGE, TextFile
 from shardkit.sources.formats.tables.values import shown
 from shardkit.storage import Folder
@@ -66,15 +66,13 @@ class LineFile(TableFile):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedTable(TableFile):
+class JoinedTable(WrappedTable):
     """A table with the columns of others, which are in memory: about 300 bytes for each of their records.
 
     Attributes:
-        inner: The table.
         others: The other tables, and the column that each shares with this one.
     """
 
-    inner: TableFile
     others: tuple[tuple[TableFile, str], ...]
 
     @classmethod
@@ -90,20 +88,6 @@ class JoinedTable(TableFile):
             joined.append((other, shared[0]))
             columns += tuple(name for name in other.columns if name != shared[0])
         return cls(inner.folder, inner.path, columns, inner, tuple(joined))
-
-    @property
-    def format_name(self) -> str:  # type: ignore[override]
-        return self.inner.format_name
-
-    @property
-    def holds_text(self) -> bool:  # type: ignore[override]
-        return self.inner.holds_text
-
-    def parts(self) -> list[int]:
-        return self.inner.parts()
-
-    def may_widen(self, type_: pa.DataType | None) -> bool:
-        return self.inner.may_widen(type_)
 
     def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile; values of a record that another table lacks are None."""

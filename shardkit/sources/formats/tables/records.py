@@ -118,6 +118,31 @@ class TableFile(abc.ABC):
             yield from self.records(part, wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class WrappedTable(TableFile):
+    """A table with more columns than another one.
+
+    Attributes:
+        inner: The other table, whose columns come first.
+    """
+
+    inner: TableFile
+
+    @property
+    def format_name(self) -> str:  # type: ignore[override]
+        return self.inner.format_name
+
+    @property
+    def holds_text(self) -> bool:  # type: ignore[override]
+        return self.inner.holds_text
+
+    def parts(self) -> list[int]:
+        return self.inner.parts()
+
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        return self.inner.may_widen(type_)
+
+
 def check_columns(url: str, columns: Sequence[str]) -> tuple[str, ...]:
     """Return the column names."""
     refuse_many_columns(url, len(columns))

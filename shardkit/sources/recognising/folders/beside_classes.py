@@ -53,6 +53,11 @@ def reading_without(names: list[str], one: str, several: str) -> Without:
     return Without(tuple(f"{name}/" for name in names), f"{one if len(names) == 1 else several} not read")
 
 
+def without_repeated(names: list[str]) -> Without:
+    """Return a tree without folders that repeat others."""
+    return reading_without(names, "repeats files next to it and is", "repeat files next to them and are")
+
+
 def few_loose_images(folder: Folder, path: str, names: list[str]) -> list[str]:
     """Return the images next to label folders: none if they are many, which somebody may have to sort."""
     loose = [one.name for one in children(folder, path) if not one.is_folder and ending(one.name) in IMAGE_ENDINGS]

@@ -13,7 +13,6 @@ and of the label folders the first few.
 import posixpath
 
 from shardkit.naming import IMAGE_ENDINGS, printable
-from shardkit.options.call import Change
 from shardkit.refusals import RefusalError
 from shardkit.sources.file_names import ending
 from shardkit.sources.recognising.folders.annotated_trees import refuse_annotated
@@ -25,6 +24,7 @@ from shardkit.sources.recognising.folders.beside_classes import (
     reading_without,
     unlabelled_next_to_classes,
     without_classes,
+    without_repeated,
 )
 from shardkit.sources.recognising.folders.class_folders import (
     ClassFolders,
@@ -111,7 +111,7 @@ def read_tree(
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
         return _below_splits(folder, excluded, place, splits, unlabelled, unused)
     if splits and (repeated := repeated_trees(folder, ordinary, excluded)):
-        return reading_without(repeated, "repeats files next to it and is", "repeat files next to them and are")
+        return without_repeated(repeated)
     if splits and unlabelled_next_to_classes(folder, splits, ordinary, excluded):
         return reading_without(
             [*splits], "holds test images without labels and is", "hold test images without labels and are"
@@ -119,7 +119,7 @@ def read_tree(
     if splits and not are_classes(folder, list(splits), ordinary):
         copies = copies_among(folder, names)
         if ordinary == [*copies] and all(is_same_tree(folder, *one) for one in copies.items()):
-            return reading_without([*copies], "repeats files next to it and is", "repeat files next to them and are")
+            return without_repeated([*copies])
         raise refusal_of_mixture(folder, place, list(splits), ordinary, excluded)
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0], excluded, place)
@@ -179,7 +179,7 @@ def _below_splits(
     for root in labelled:
         copies = {join(root.path, one): join(root.path, of) for one, of in copies_by_name(inner[root]).items()}
         if copies and all(is_same_tree(folder, *pair) for pair in copies.items()):
-            return reading_without([*copies], "repeats files next to it and is", "repeat files next to them and are")
+            return without_repeated([*copies])
         refuse_variants(folder, root.path, inner[root], place)
         sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:NUM_SAMPLED]
         refuse_unclear_level(folder, sampled, excluded, place, are_in_split=True)
@@ -218,7 +218,7 @@ def _labels(
         remark = f"; note: {listed(names)} are the first letters of the classes in them"
         return ClassFolders(folder, tuple(LabelRoot(name, None) for name in names), excluded, remark)
     if repeated := repeated_trees(folder, names, excluded):
-        return reading_without(repeated, "repeats files next to it and is", "repeat files next to them and are")
+        return without_repeated(repeated)
     if parts := splits_in_names(names):
         named = [NamedFolder(name, split, label) for name, (label, split) in parts.items()]
         return ClassFolders(folder, excluded=excluded, remark=named_remark(named), named=tuple(named))
@@ -233,7 +233,7 @@ def _labels(
         return found
     if copies := copies_among(folder, names):
         if len(copies) < len(names) and all(is_same_tree(folder, *one) for one in copies.items()):
-            return reading_without([*copies], "repeats files next to it and is", "repeat files next to them and are")
+            return without_repeated([*copies])
         problem = f"{place.shown}: {listed([*copies])} may be a copy of what is next to it, with other files"
         if len(copies) > 1:
             problem = f"{place.shown}: {listed([*copies])} may be copies of what is next to them, with other files"
@@ -246,7 +246,10 @@ def _labels(
     sampled = [name for name in names if name not in left_out][:NUM_SAMPLED]
     if len(sampled) == 1 < len(names) and not has_images(folder, sampled[0]):
         problem = f"{place.shown}: {listed(left_out)} next to the only other folder, {listed(sampled)}, has no labels"
-        raise RefusalError(problem, [place.without(left_out, f"without {listed(left_out)}"), _forced(place)])
+        raise RefusalError(
+            problem,
+            [place.without(left_out, f"without {listed(left_out)}"), place.tree(FORCED, "each folder is a class")],
+        )
     inner = {name: label_folders(folder, name, excluded) for name in sampled}
     without_images = all(inner[name] and not has_images(folder, name) for name in sampled)
     if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
@@ -271,7 +274,3 @@ def _labels(
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
-
-
-def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Change:
-    return place.tree(FORCED, meaning)

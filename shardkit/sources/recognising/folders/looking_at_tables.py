@@ -57,7 +57,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     tables = _look_at(folder, names, files)
     if not any(table.image_column for table in tables) and sum(one.is_folder for one in entries) > 1:
         below = (path for path in paths_below(folder, excluded, FILES) if _may_be_table(folder, path))
-        tables += [one for one in _look_at(folder, [*below], files) if _is_source(folder, one)]
+        tables += [one for one in _look_at(folder, [*below], files) if _is_source(one)]
     tables = _with_targets(_with_numbers_of_others(tables))
     unusable = [table for table in tables if table.problem]
     unrelated = [table for table in tables if not table.image_column and not table.problem]
@@ -78,7 +78,7 @@ def _may_be_table(folder: Folder, name: str) -> bool:
         return False
 
 
-def _is_source(folder: Folder, table: AdjacentTable) -> bool:
+def _is_source(table: AdjacentTable) -> bool:
     """Return whether a table in a folder below says what the images are, and no folders do."""
     return bool(table.label_columns) and not are_classes(table)
 

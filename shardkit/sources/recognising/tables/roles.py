@@ -44,7 +44,7 @@ def find_columns(
     if options.image_column:
         image = _named(file, options.image_column)
     else:
-        image = find_image(file, prefix, options, place, source or file.url)
+        image = find_image(file, prefix, place, source or file.url)
     return find_other_columns(image, file, prefix, options, read_all, source=source)
 
 

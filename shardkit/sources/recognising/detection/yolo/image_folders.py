@@ -20,8 +20,7 @@ from shardkit.options.words import named
 from shardkit.sources.formats.class_files import CLASS_LISTS, YAMLS, names_in, read_yaml
 from shardkit.sources.formats.yolo import YOLO
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.recognising.detection.yolo.class_names import given_names
-from shardkit.sources.recognising.detection.yolo.data_yaml import base_of, base_outside, resolve
+from shardkit.sources.recognising.detection.yolo.data_yaml import base_of, base_outside, given_names, resolve
 from shardkit.sources.walking import (
     children,
     file_or_folder,

@@ -1,11 +1,10 @@
 """YOLO: one text file per image, with boxes or polygons as fractions of its sides, and data.yaml.
 
-The label file of ``…/images/…/1.jpg`` is ``…/labels/…/1.txt``, else the one next to it; an image without one is
-background. shardkit reads the folders and lists of data.yaml or, without one, ``images/`` and ``labels/`` with
-classes.txt or obj.names, or the lists of Darknet's obj.data. It ignores the ``path`` of a data.yaml that was moved, and
-the ``../`` that Roboflow writes before folders that are next to the file. A ``path`` that leads out of the YAML's
-folder is followed only with ``root``: a file that comes with the data must not lead out of it. Other images in SOURCE
-are counted as skipped.
+The label file of ``…/images/…/1.jpg`` is ``…/labels/…/1.txt``, else the one next to it. shardkit reads the folders and
+lists of data.yaml or, without one, ``images/`` and ``labels/`` with classes.txt or obj.names, or the lists of Darknet's
+obj.data. It ignores the ``path`` of a data.yaml that was moved, and the ``../`` that Roboflow writes before folders
+that are next to the file. A ``path`` that leads out of the YAML's folder is followed only with ``root``: a file that
+comes with the data must not lead out of it. Other images in SOURCE are counted as skipped.
 """
 
 from shardkit.errors import DataError

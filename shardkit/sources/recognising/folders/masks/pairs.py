@@ -25,7 +25,7 @@ from dataclasses import replace
 from shardkit.naming import IMAGE_ENDINGS, split_of_folder
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.file_names import ending
-from shardkit.sources.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
+from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.mask_pixels import are_coloured, images_below
 from shardkit.sources.recognising.detection.voc.image_folders import read_lists
 from shardkit.sources.recognising.folders.first_images import has_images
@@ -39,7 +39,7 @@ from shardkit.sources.recognising.folders.masks.matching import (
 )
 from shardkit.sources.recognising.folders.masks.numbered_parts import are_parts_of_data, pairs_in_each
 from shardkit.sources.recognising.folders.masks.part import CITY_IMAGES, COLOUR_FILES, Part
-from shardkit.sources.walking import children, folders_in, is_folder, is_image, join, parent_of
+from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, is_image, join, parent_of
 from shardkit.storage import Folder
 
 # Names of the two folders, in any case; if there are several, the first in this order.
@@ -63,8 +63,9 @@ _CITY_KINDS = ("_labelTrainIds", "_labelIds")
 
 def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
     """Return the pairs of folders; those of a split without masks too, so that its images are rejected, not lost."""
-    if is_explicit and is_oxford_pets(folder) and is_folder(folder, join(ANNOTATIONS, "trimaps")):
-        return (Part(IMAGES, join(ANNOTATIONS, "trimaps"), None, with_splits=False, lists=ANNOTATIONS),)
+    trimaps = "annotations/trimaps"
+    if is_explicit and is_folder(folder, trimaps) and _is_oxford_pets(folder):
+        return (Part("images", trimaps, None, with_splits=False, lists="annotations"),)
     names = folders_in(folder)
     splits = [(name, split) for name in names if (split := split_of_folder(name))]
     found = tuple(part for name, split in splits if (part := _pair(folder, name, split)))
@@ -81,6 +82,16 @@ def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
     if beside := tuple(_beside_splits(folder, names, splits)):
         return _without_bare_tests(beside)
     return _by_content(folder, names, is_explicit=is_explicit) or found
+
+
+def _is_oxford_pets(folder: Folder) -> bool:
+    """Return whether a folder has the lists of Oxford-IIIT Pet, which give the splits: ``Abyssinian_100 1 1 1``."""
+    path = "annotations/list.txt"
+    if not is_folder(folder, "images") or file_or_folder(folder, path) is None:
+        return False
+    lines = (fields.values for fields in read_fields(folder, path) if not fields.values[0].startswith("#"))
+    name, *numbers = next(lines, [""])
+    return len(numbers) == 3 and all(map(str.isdecimal, numbers)) and "_" in name
 
 
 def _without_bare_tests(parts: tuple[Part, ...]) -> tuple[Part, ...]:

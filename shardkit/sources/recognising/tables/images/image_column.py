@@ -8,7 +8,6 @@ from shardkit.sources.engine.lookup import refuse_lost_zeros
 from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.formats.tables.records import Record, TableFile, enumerated
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.tables.images.image_folder import Placement
 from shardkit.sources.walking import files_below, is_image
 
@@ -17,9 +16,7 @@ PlaceColumn = Callable[[int], Placement | None]
 _MAX_CHOICES = 4  # commands of a refusal
 
 
-def find_image(
-    file: TableFile, prefix: Sequence[Record], options: SourceOptions, place: PlaceColumn | None, source: str
-) -> int:
+def find_image(file: TableFile, prefix: Sequence[Record], place: PlaceColumn | None, source: str) -> int:
     """Return the column of images, if the user names none."""
     usual = named_like(file.columns, IMAGE_COLUMNS)
     likely = [i for i in named_like(file.columns, LIKELY_IMAGE_COLUMNS) if i not in usual]
