@@ -6,7 +6,8 @@
 | `files` | which files, their splits, and the call that converts files that cannot be adopted |
 | `dataset_folder` | the folder that is written into; a second adoption of the same files |
 | `scanning`, `scan_files` | one file to the rows of its index; many files, on threads or Beam |
-| `merging`, `features`, `class_names` | what all scans found; the features, keys and classes that follow from it |
+| `merging`, `features` | what all scans found; the keys and features that follow from it |
+| `classes` | names of the classes, and what is said of all records |
 | `publishing` | indexes and the manifest |
 
 How files are found to be TFRecords, and what their features are, is in `dataset.foreign`, which the source of TFRecords

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from shardkit.adoption.class_names import ClassNames, name_classes
+from shardkit.adoption.classes import choose_classes, found_lines
 from shardkit.adoption.dataset_folder import (
     adopted_before,
     dataset_place,
@@ -17,18 +17,15 @@ from shardkit.adoption.dataset_folder import (
     unfinished,
 )
 from shardkit.adoption.files import assign_splits, conversion_of, find_files, refuse_compressed
-from shardkit.adoption.merging import Merged, found_lines, merge_scans
+from shardkit.adoption.merging import merge_scans
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.scan_files import ScanJob, scan_files
 from shardkit.dataset.foreign.files import ForeignFiles
 from shardkit.dataset.foreign.inferring import LayoutOverrides
-from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.manifest.readopting import ADOPT, relative_to
-from shardkit.errors import CallError
-from shardkit.naming import counted, printable, split_order
-from shardkit.options.words import named
+from shardkit.naming import printable, split_order
+from shardkit.options.values import LabelType
 from shardkit.parallel.for_each import Executor
 from shardkit.parallel.progress import ProgressListener
 from shardkit.parallel.reports import work_folder
@@ -37,7 +34,6 @@ from shardkit.refusals import RefusedDataError
 from shardkit.storage import Folder, os_errors_as
 
 _FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
-_LABELLED = {"class", "classes", "objects"}
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
@@ -48,25 +44,19 @@ class AdoptOptions:
     into: str | None = None
     splits: Mapping[str, str] = field(default_factory=dict)  # by pattern of paths
     classes: Sequence[str] | None = None
-    overrides: LayoutOverrides = field(default_factory=LayoutOverrides)
+    image_feature: str | None = None
+    label_feature: str | None = None
+    label_type: LabelType = "auto"
+    unlabelled: bool = False
     key_feature: str | None = None
     name: str | None = None
     overwrite: bool = False
 
     def recorded(self, given: Sequence[str], root: Folder) -> dict[str, Any]:
         """Return what the manifest keeps: the files, and the options that are not the default."""
-        values: dict[str, Any] = {
-            "into": self.into is not None,
-            "splits": dict(self.splits),
-            "classes": list(self.classes or ()),
-            "image_feature": self.overrides.image_feature,
-            "label_feature": self.overrides.label_feature,
-            "label_type": None if self.overrides.label_type == "auto" else self.overrides.label_type,
-            "unlabelled": self.overrides.unlabelled,
-            "key_feature": self.key_feature,
-            "name": self.name,
-        }
-        return {"files": [relative_to(root, one) for one in given]} | {name: one for name, one in values.items() if one}
+        values = asdict(self) | {"into": self.into is not None, "classes": list(self.classes or ()), "overwrite": False}
+        kept = {name: value for name, value in values.items() if value and value != "auto"}
+        return {"files": [relative_to(root, one) for one in given], **kept}
 
 
 def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor, listener: ProgressListener) -> str:
@@ -101,7 +91,7 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
     with work_folder(executor.temp_location) as work, claimed(work) as run:
         scans = scan_files(ScanJob(records, layout), files, executor, run, listener)
         merged = merge_scans(records, files, scans, layout, options.key_feature)
-        classes = _classes(found, layout, merged, options, own)
+        classes = choose_classes(options.classes, own, found, layout, merged)
         listener.say("\n".join(found_lines(merged, classes, layout)))
         adoption = Adoption(
             root=root,
@@ -109,10 +99,8 @@ def adopt_files(given: Sequence[str], options: AdoptOptions, executor: Executor,
             name=options.name or _name_of(root.url),
             files=files,
             splits=splits,
-            sha256=merged.sha256,
-            adopted=merged.adopted,
+            merged=merged,
             classes=classes.names,
-            keys=merged.keys,
             options=recorded,
         )
         if known is not None and (adoption.digest, adoption.name) != (known.plan_digest, known.name):
@@ -135,7 +123,9 @@ def _adoptable_layout(files: ForeignFiles, options: AdoptOptions) -> RecordLayou
     num = len(files.files)
     chosen = [files.files[at * num // _FILES] for at in range(_FILES)] if num > _FILES else files.files
     samples = files.sample(chosen, _RECORDS, _RECORDS)
-    layout = files.infer_layout([one for some in samples.values() for one in some], options.overrides)
+    wanted = (options.image_feature, options.label_feature, options.label_type)
+    overrides = LayoutOverrides(*wanted, unlabelled=options.unlabelled, takes_masks=True)
+    layout = files.infer_layout([one for some in samples.values() for one in some], overrides)
     problem = None
     if layout.image.form != "encoded":
         problem = f"the image in {printable(layout.image.name)!r} is stored as pixels, not as a JPEG or PNG"
@@ -145,30 +135,3 @@ def _adoptable_layout(files: ForeignFiles, options: AdoptOptions) -> RecordLayou
         msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are"
         raise RefusedDataError(msg, [conversion_of(files.folder, [file.path for file in files.every])])
     return replace(layout, key=options.key_feature or layout.key)
-
-
-def _classes(
-    files: ForeignFiles, layout: RecordLayout, merged: Merged, options: AdoptOptions, own: Sequence[Manifest]
-) -> ClassNames:
-    label = layout.label
-    # Files that TFDS reads have the first classes only of a dataset that grew.
-    of_own = own[0].classes if own and all(one.classes == own[0].classes for one in own) else []
-    if label.kind == "masks":
-        names = list(options.classes or of_own)
-        origin = named("classes") if options.classes else "the dataset"
-        return ClassNames(names, f"{counted(len(names), 'name')} from {origin}")
-    if label.kind not in _LABELLED:
-        if options.classes is not None:
-            is_number = f"{printable(label.name)!r} holds numbers for regression"
-            what = "the records have no labels" if label.kind == "none" else is_number
-            raise CallError(f"{named('classes')} names classes, and {what}")
-        return ClassNames([], "")
-    listed: LabelNames | None
-    if options.classes is not None:
-        listed = lines_as_names(options.classes, label.first_line)
-    elif of_own:
-        listed = LabelNames(tuple(of_own), 0, "the dataset")
-    else:
-        listed = files.label_names(label, merged.adopted.features)
-    origin = f"from {printable(label.names or '')} in the records"
-    return name_classes(merged.labels, listed, merged.found.class_texts, origin)

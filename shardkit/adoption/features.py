@@ -1,21 +1,12 @@
-"""Decide the features and the keys of an adopted dataset, from what all of its records hold."""
+"""Decide the features of an adopted dataset, from what all of its records hold."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-import numpy as np
-import pyarrow as pa
-
-from shardkit.adoption.scanning import FeatureCount
+from shardkit.adoption.scanning import FeatureCount, Found
 from shardkit.conversion.inventory.columns import stored_name
 from shardkit.dataset import features as own
 from shardkit.dataset.features import Feature
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.stored_names import record_key
-from shardkit.errors import DataError
-from shardkit.hashing import hash64
-from shardkit.naming import printable
-from shardkit.options.words import named
 
 _DTYPES: dict[str, Literal["bytes", "int64", "float32"]] = {"bytes": "bytes", "int64": "int64", "float": "float32"}
 _LABELS = {
@@ -34,34 +25,9 @@ class AdoptedFeatures(NamedTuple):
     left_out: tuple[tuple[str, str], ...]  # (name in the records, why the dataset does not have it)
 
 
-def merge_counts(
-    counts: Iterable[tuple[str, Mapping[str, FeatureCount]]], needed: Collection[str]
-) -> dict[str, FeatureCount]:
-    """Return what the records of all files, given by path, hold of each feature; a needed one is of one kind."""
-    merged: dict[str, FeatureCount] = {}
-    first: dict[str, str] = {}
-    for path, found in counts:
-        for name, count in found.items():
-            known = merged.get(name)
-            if known is not None and known.differs(count) and name in needed:
-                raise DataError(
-                    f"{printable(path)}: the feature {printable(name)!r} is {count.kind}, and {known.kind} in "
-                    f"{printable(first[name])}; these files were not written by one program: adopt them apart"
-                )
-            merged[name] = count if known is None else known.plus(count)
-            first.setdefault(name, path)
-    return merged
-
-
-def adopted_features(
-    layout: RecordLayout,
-    counts: Mapping[str, FeatureCount],
-    num_records: int,
-    key: str | None,
-    uneven: Collection[str] = (),
-) -> AdoptedFeatures:
-    """Return the features of the dataset; `key` is the feature of the keys, see Found for `uneven`."""
-    label, boxes = layout.label, layout.boxes
+def adopted_features(layout: RecordLayout, found: Found, num_records: int, key: str | None) -> AdoptedFeatures:
+    """Return the features of the dataset; `key` is the feature of the keys."""
+    label, boxes, counts = layout.label, layout.boxes, found.features
     features = dict(own.ALWAYS)
     stored: dict[str, tuple[str, ...]] = {own.IMAGE: (layout.image.name,), "height": (), "width": ()}
     stored["key"] = () if key is None else (key,)
@@ -80,7 +46,7 @@ def adopted_features(
     for feature, field, _ in boxes.extra if boxes else ():
         if feature not in present or feature in used:
             continue
-        if present[feature].kind == "mixed" or feature in uneven:
+        if present[feature].kind == "mixed" or feature in found.uneven:
             left_out.append((feature, "not every record has as many values as labels"))
             continue
         name = f"{own.OBJECTS}{field}"
@@ -107,65 +73,3 @@ def adopted_features(
 def _column(count: FeatureCount, *, is_list: bool) -> Feature:
     role: Literal["text", "scalar"] = "text" if count.kind == "bytes" else "scalar"
     return Feature(dtype=_DTYPES[count.kind], role=role, shape=(None,) if is_list else ())
-
-
-class KeyChoice(NamedTuple):
-    """Where the keys come from."""
-
-    feature: str | None  # in the records; None to number the records
-    why_numbered: str | None = None  # why a feature that looked like a key is none; None if there was none or it is one
-
-    def keys(self, path: str, texts: pa.ChunkedArray) -> list[str]:
-        """Return the keys of the records of a file, given its column key_text."""
-        if self.feature is None:
-            return [record_key(path, number) for number in range(len(texts))]
-        return [value.decode() for value in texts.to_pylist()]
-
-
-def choose_keys(feature: str | None, files: Iterable[tuple[str, pa.ChunkedArray]], *, is_required: bool) -> KeyChoice:
-    """Return where the keys come from.
-
-    Args:
-        feature: Feature that may hold the keys; None for none.
-        files: (path of a file, its column key_text), file by file.
-        is_required: Whether the user named the feature.
-    """
-    problem = None if feature is None else _key_problem(printable(feature), [*files])
-    if problem is not None and is_required:
-        remedy = f"name another feature with {named('key_feature')}, or leave it out to number the records"
-        raise DataError(f"{problem}; {remedy}")
-    return KeyChoice(feature if problem is None else None, problem)
-
-
-def _key_problem(name: str, files: Sequence[tuple[str, pa.ChunkedArray]]) -> str | None:
-    """Return why texts cannot be keys; None if they are printable and unique."""
-    hashes = [np.zeros(0, np.uint64)]
-    for path, texts in files:
-        values = texts.to_pylist()
-        for number, value in enumerate(values):
-            text = None if value is None else _text(value)
-            if text is None or not text.isprintable():
-                found = "there is no text in" if value is None else "there is a text that is not UTF-8 in"
-                what = f"{found} {name!r}" if text is None else f"{name!r} has control characters"
-                return f"{printable(path)}, record {number}: {what}, so it cannot be the key"
-        hashes.append(hash64(values, seed=0, purpose="key"))
-    every = np.concatenate(hashes)
-    order = np.argsort(every, kind="stable")
-    same = np.flatnonzero(every[order][1:] == every[order][:-1])
-    if not len(same):
-        return None
-    ends = np.cumsum([len(one) for one in hashes])
-    places = list[str]()
-    for row in order[same[0] : same[0] + 2]:
-        at = int(np.searchsorted(ends, row, side="right")) - 1
-        path, texts = files[at]
-        places.append(f"{printable(path)}, record {row - ends[at]}")
-        value = printable(_text(texts[int(row - ends[at])].as_py()) or "")
-    return f"{name!r} is not unique: {value!r} is in {' and in '.join(places)}"
-
-
-def _text(value: bytes) -> str | None:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return None

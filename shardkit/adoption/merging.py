@@ -1,16 +1,21 @@
-"""Merge what the scans of all files found, decide features and keys, and say what was found."""
+"""Merge what the scans of all files found, and decide features and keys."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
-from shardkit.adoption.class_names import ClassNames, Labels
-from shardkit.adoption.features import AdoptedFeatures, KeyChoice, adopted_features, choose_keys, merge_counts
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.adoption.features import AdoptedFeatures, adopted_features
 from shardkit.adoption.files import conversion_of
 from shardkit.adoption.scanning import Found, Scan, ScanProblem, needed_features
 from shardkit.dataset.foreign.files import ForeignFile, number_problem
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.errors import DataError
-from shardkit.naming import counted, printable
+from shardkit.hashing import hash64
+from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.refusals import RefusedDataError
 from shardkit.storage import Folder
 
@@ -20,11 +25,11 @@ _PROBLEMS_SHOWN = 5
 class Merged(NamedTuple):
     """What the scans of all files found."""
 
+    found: Found
+    sha256: Sequence[str]  # of each file
     adopted: AdoptedFeatures
-    keys: KeyChoice
-    labels: Labels
-    found: Found  # the sums of all files
-    sha256: Sequence[str]
+    key: str | None  # feature of the keys; None to number the records
+    why_numbered: str | None  # why a feature that looked like a key is none; None if there was none or it is one
 
 
 def merge_scans(
@@ -35,30 +40,61 @@ def merge_scans(
     key_feature: str | None,
 ) -> Merged:
     """Read all scans one by one, and decide features and keys; `key_feature` is one that the user names."""
-    problems: list[tuple[str, ScanProblem]] = []
-    counts, sha256, total = [], [], Found()
-    labels, num_records = Labels(1 << 31, -1, ""), 0
+    total, needed, num_records, sha256 = Found(), needed_features(layout), 0, []
+    problems, unlike, first = list[tuple[str, ScanProblem]](), "", dict[str, str]()
+    hashes = [np.zeros(0, np.uint64)]  # of the keys; 8 bytes for each record
     for file, (rows, found) in zip(files, scans(), strict=True):
-        problems += [(file.path, problem) for problem in found.problems]
+        path = printable(file.path)
+        problems += [(path, problem) for problem in found.problems]
         if not found.problems:
-            _check_whole(f"{records.url}/{printable(file.path)}", file, len(rows), found.num_bytes)
-        counts.append((file.path, found.features))
+            _check_whole(f"{records.url}/{path}", file, len(rows), found.num_bytes)
+        for name in needed.intersection(found.features):
+            kind, before = found.features[name], total.features.get(name)
+            first.setdefault(name, path)
+            if before is not None and before.differs(kind):
+                unlike = unlike or (
+                    f"{path}: the feature {printable(name)!r} is {kind.kind}, and {before.kind} in {first[name]}; "
+                    "these files were not written by one program: adopt them apart"
+                )
+        total.add(path, found)
         sha256.append(found.sha256)
-        total.add(found)
         num_records += len(rows)
-        if found.lowest is not None:
-            labels = labels._replace(lowest=min(labels.lowest, found.lowest))
-        if found.highest > labels.highest:
-            where = f"{printable(file.path)}, record {found.where_highest}"
-            labels = labels._replace(highest=found.highest, where_highest=where)
+        if layout.key is not None and total.key_problem is None:
+            hashes.append(hash64(rows["key_text"].to_pylist(), seed=0, purpose="key"))
     if problems:
         raise _records_refused(records, [file.path for file in files], problems, layout)
-    merged = merge_counts(counts, needed_features(layout))
-    key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else key_feature
-    texts = ((file.path, scan.rows["key_text"]) for file, scan in zip(files, scans(), strict=True))
-    keys = choose_keys(key, texts, is_required=key_feature is not None)
-    adopted = adopted_features(layout, merged, num_records, keys.feature, total.uneven)
-    return Merged(adopted, keys, labels, total, sha256)
+    if unlike:
+        raise DataError(unlike)
+    key, problem = layout.key, None
+    if key is None or (key_feature is None and (key not in total.features or total.features[key].kind != "bytes")):
+        key = None
+    elif problem := total.key_problem or _same_keys(printable(key), hashes, files, scans):
+        if key_feature is not None:
+            remedy = f"name another feature with {named('key_feature')}, or leave it out to number the records"
+            raise DataError(f"{problem}; {remedy}")
+        key = None
+    return Merged(total, sha256, adopted_features(layout, total, num_records, key), key, problem)
+
+
+def _same_keys(
+    name: str,
+    hashes: Sequence[npt.NDArray[np.uint64]],
+    files: Sequence[ForeignFile],
+    scans: Callable[[], Iterator[Scan]],
+) -> str | None:
+    """Return a sentence about two records of one key; None if there are none."""
+    every = np.concatenate(hashes)
+    order = np.argsort(every, kind="stable")
+    same = np.flatnonzero(every[order][1:] == every[order][:-1])
+    if not len(same):
+        return None
+    ends, places, value = np.cumsum([len(one) for one in hashes]), list[str](), ""
+    for row in order[same[0] : same[0] + 2]:
+        at = int(np.searchsorted(ends, row, side="right")) - 1
+        number = int(row - ends[at])
+        places.append(f"{printable(files[at].path)}, record {number}")
+        value = next(islice(scans(), at, None)).rows["key_text"][number].as_py().decode()
+    return f"{name!r} is not unique: {printable(value)!r} is in {' and in '.join(places)}"
 
 
 def _check_whole(url: str, file: ForeignFile, num_records: int, num_bytes: int) -> None:
@@ -76,7 +112,7 @@ def _records_refused(
 ) -> DataError:
     """Return the error for records that cannot be adopted, with the call that converts the others."""
     first = problems[:_PROBLEMS_SHOWN]
-    shown = "".join(f"\n  {printable(path)}, record {one.number}: {one.sentence}" for path, one in first)
+    shown = "".join(f"\n  {path}, record {one.number}: {one.sentence}" for path, one in first)
     more = len(problems) - len(first)
     shown += f"\n  and at least {more:,} more" if more > 0 else ""
     text = f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
@@ -86,27 +122,3 @@ def _records_refused(
     options = {"keep_truncated": True} if any(one.is_end for _, one in problems) else {}
     change = conversion_of(records, paths, "converts the other records", **options)
     return RefusedDataError(f"{text}Restore the files", [change])
-
-
-def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> Iterator[str]:
-    """Yield lines about what all records say: labels, classes, keys, features, and facts to know before training."""
-    found, key, label = merged.found, merged.keys, layout.label
-    if classes.names:
-        yield f"labels    {merged.labels.describe(classes.names)}"
-        yield f"classes   {classes.origin}"
-    numbered = "file and record number" + (f", because {key.why_numbered}" if key.why_numbered else "")
-    yield f"key       {numbered if key.feature is None else printable(key.feature)}"
-    if others := sorted({column.name for column in layout.columns} & {*merged.adopted.features}):
-        yield f"stored    {', '.join(map(printable, others))}"
-    for why in dict.fromkeys(why for _, why in merged.adopted.left_out):
-        names = ", ".join(printable(name) for name, reason in merged.adopted.left_out if reason == why)
-        yield f"left out  {names}: {why}"
-    if found.num_rotated:
-        images = counted(found.num_rotated, "image")
-        yield (f"note      {images} with an EXIF orientation: pixels are given as stored, as tf.io.decode_image does")
-    if found.num_without_labels:
-        what = "objects" if label.kind == "objects" else "classes"
-        lacking = f"{counted(found.num_without_labels, 'record')} without {printable(label.name)}"
-        yield f"note      {lacking}: images without {what}, as for the reader"
-    if found.num_bad_boxes:
-        yield f"note      {counted(found.num_bad_boxes, 'box')} without area or beyond the image's edges"

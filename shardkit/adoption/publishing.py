@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit import naming, software
-from shardkit.adoption.features import AdoptedFeatures, KeyChoice
+from shardkit.adoption.merging import Merged
 from shardkit.adoption.scanning import Scan
 from shardkit.conversion.writing.output.shard_summaries import CountedShard
 from shardkit.conversion.writing.publishing import summarise_split
@@ -22,6 +22,7 @@ from shardkit.dataset.foreign.files import ForeignFile
 from shardkit.dataset.index.file import SCHEMA, ShardSummary, key_hashes, serialize_index
 from shardkit.dataset.manifest import ADOPTED, Index, Rejected, Shard, Source, seal_manifest, write_shard_tables
 from shardkit.dataset.manifest.readopting import ADOPT
+from shardkit.dataset.stored_names import record_key
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.sources.walking import ancestors
 from shardkit.storage import TEMPORARY, Folder
@@ -40,20 +41,18 @@ class Adoption:
     name: str
     files: Sequence[ForeignFile]  # in the order of the dataset
     splits: Mapping[str, str]  # by the paths of the files
-    sha256: Sequence[str]  # of each file
-    adopted: AdoptedFeatures
+    merged: Merged
     classes: Sequence[str]
-    keys: KeyChoice
     options: Mapping[str, Any]  # see `dataset.manifest.readopting`
 
     @property
     def digest(self) -> str:
         """The manifest's ``plan_digest``: equal for equal files, features, classes, splits and versions."""
-        files = zip(self.files, self.sha256, strict=True)
+        files = zip(self.files, self.merged.sha256, strict=True)
         decided = {
             "files": [[file.path, self.splits[file.path], sha256] for file, sha256 in files],
-            "features": {name: one.model_dump(mode="json") for name, one in self.adopted.features.items()},
-            "stored_as": self.adopted.stored_as,
+            "features": {name: one.model_dump(mode="json") for name, one in self.merged.adopted.features.items()},
+            "stored_as": self.merged.adopted.stored_as,
             "classes": list(self.classes),
             "software": software.versions(),
         }
@@ -80,11 +79,11 @@ def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
     manifest = seal_manifest(
         {
             "name": adoption.name,
-            "features": adoption.adopted.features,
+            "features": adoption.merged.adopted.features,
             "classes": list(adoption.classes),
             "splits": {split: summarise_split(of_split, len(adoption.classes)) for split, of_split in shards.items()},
             "source": Source(
-                fingerprint=sha256_hex(canonical_json(sorted(adoption.sha256))),
+                fingerprint=sha256_hex(canonical_json(sorted(adoption.merged.sha256))),
                 layout=ADOPTED,
                 num_files=len(adoption.files),
                 num_bytes=sum(file.num_bytes for file in adoption.files),
@@ -97,7 +96,7 @@ def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
             "rejected": Rejected(num_examples=0, by_reason={}),
             "files": [],
             "software": software.versions(),
-            "stored_as": adoption.adopted.stored_as,
+            "stored_as": adoption.merged.adopted.stored_as,
             "records_root": adoption.records_root,
         }
     )
@@ -129,7 +128,7 @@ def _remove_others(root: Folder, folder: str, kept: Collection[str]) -> None:
 
 
 def _write_index(adoption: Adoption, file: ForeignFile, scan: Scan, digest: str) -> CountedShard:
-    table, found = _index_of(file, scan, adoption.keys, adoption.classes), scan.found
+    table, found = _index_of(file, scan.rows, adoption.merged.key, adoption.classes), scan.found
     facts: dict[str, Any] = {"num_examples": len(table), "num_bytes": found.num_bytes, "sha256": found.sha256}
     facts["num_with_gps"] = found.num_with_gps
     raw = serialize_index(table, ShardSummary(plan_digest=digest, **facts))
@@ -139,12 +138,13 @@ def _write_index(adoption: Adoption, file: ForeignFile, scan: Scan, digest: str)
     return CountedShard.of(Shard(path=records, index=Index(path=path, sha256=sha256_hex(raw)), **facts), table)
 
 
-def _index_of(file: ForeignFile, scan: Scan, keys: KeyChoice, classes: Sequence[str]) -> pa.Table:
-    rows, num = scan.rows, len(scan.rows)
-    texts = keys.keys(file.path, rows["key_text"])
+def _index_of(file: ForeignFile, rows: pa.Table, key: str | None, classes: Sequence[str]) -> pa.Table:
+    num = len(rows)
+    numbered = [record_key(file.path, number) for number in range(num if key is None else 0)]
+    keys = pa.array(numbered, pa.string()) if key is None else rows["key_text"].cast(pa.string())
     decided: Mapping[str, Any] = {
-        "key": pa.array(texts, pa.string()),
-        "key_hash": pa.array(key_hashes(texts), pa.int64()),
+        "key": keys,
+        "key_hash": pa.array(key_hashes(keys.to_pylist()), pa.int64()),
         "label_name": pa.DictionaryArray.from_arrays(rows["label"].combine_chunks(), pa.array([*classes], pa.string())),
         "group": pa.nulls(num, pa.string()),
         "source_bytes": rows["image_bytes"].cast(pa.int64()),

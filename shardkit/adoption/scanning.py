@@ -78,24 +78,36 @@ class Found:
     problems: list[ScanProblem] = field(default_factory=list)  # at most _MAX_PROBLEMS
     features: dict[str, FeatureCount] = field(default_factory=dict)
     class_texts: dict[int, str] = field(default_factory=dict)  # names of class numbers; "" for several or none
-    lowest: int | None = None  # label
+    lowest: int = 1 << 31  # label
     highest: int = -1  # label; -1 for none
-    where_highest: int = 0  # number of the first record with it
+    where_highest: str = ""  # the first record with it
     num_rotated: int = 0  # images whose EXIF orientation is not upright
     num_bad_boxes: int = 0  # boxes that are not within the image or have no area
     num_with_gps: int = 0
     num_without_labels: int = 0  # records that lack the list of labels
     uneven: list[str] = field(default_factory=list)  # fields of objects that have more or fewer values than labels
+    key_problem: str | None = None  # why the feature of the keys has none, with the record
 
     def name_class(self, label: int, text: str) -> None:
         """Add the name that a record gives to a class number."""
         if self.class_texts.setdefault(label, text) != text:
             self.class_texts[label] = ""
 
-    def add(self, other: "Found") -> None:
-        """Add the texts, the sums and the uneven fields of another file."""
+    def count(self, name: str, more: FeatureCount) -> None:
+        """Add what records hold of a feature."""
+        self.features[name] = self.features[name].plus(more) if name in self.features else more
+
+    def add(self, path: str, other: "Found") -> None:
+        """Add what the records of a file hold, but not their problems."""
+        for name, count in other.features.items():
+            self.count(name, count)
         for label, text in other.class_texts.items():
             self.name_class(label, text)
+        self.lowest = min(self.lowest, other.lowest)
+        if other.highest > self.highest:
+            self.highest, self.where_highest = other.highest, f"{path}, {other.where_highest}"
+        if self.key_problem is None and other.key_problem is not None:
+            self.key_problem = f"{path}, {other.key_problem}"
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.uneven += [name for name in other.uneven if name not in self.uneven]
@@ -138,8 +150,7 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
         lacking = f"it has no feature {printable(layout.label.name)!r}, which holds the labels"
         found.problems.append(ScanProblem(0, f"{lacking}, nor has any record of the file"))
     for (name, kind, num_values), number in shapes.items():
-        count, known = FeatureCount(kind, number, num_values, num_values), found.features.get(name)
-        found.features[name] = count if known is None else known.plus(count)
+        found.count(name, FeatureCount(kind, number, num_values, num_values))
     found.num_bytes, found.sha256 = hashed.num_bytes, hashed.sha256
     columns = zip(*rows, strict=True) if rows and not found.problems else [()] * len(ROWS)
     return Scan(pa.table([pa.array(*one) for one in zip(columns, ROWS.types, strict=True)], schema=ROWS), found)
@@ -173,15 +184,26 @@ def _row(record: Record, number: int, layout: RecordLayout, found: Found) -> tup
         _check_mask(_only_bytes(features.get(layout.label.name, []), "its feature of the mask", "mask"), info)
     labels = _labels(features, layout, found)
     if labels:
-        found.lowest = min(labels) if found.lowest is None else min(found.lowest, *labels)
+        found.lowest = min(found.lowest, *labels)
         if max(labels) > found.highest:
-            found.highest, found.where_highest = max(labels), number
+            found.highest, found.where_highest = max(labels), f"record {number}"
     label = labels[0] if labels and layout.label.kind == "class" else None
     several = sorted(set(labels)) if labels is not None and layout.label.kind in _LISTS else None
-    keys = features.get(layout.key, []) if layout.key is not None else []
+    keys = features.get(layout.key or "", [])
     key = keys[0] if keys and isinstance(keys[0], bytes) and keys[0] else None
+    if layout.key is not None and found.key_problem is None and (problem := _key_problem(key, printable(layout.key))):
+        found.key_problem = f"record {number}: {problem}, so it cannot be the key"
     place = record.locate(layout.image.name)
     return label, several, info.height, info.width, info.format, *place, hashlib.sha256(image).digest(), key
+
+
+def _key_problem(key: bytes | None, name: str) -> str | None:
+    if key is None:
+        return f"there is no text in {name!r}"
+    try:
+        return None if key.decode().isprintable() else f"{name!r} has control characters"
+    except UnicodeDecodeError:
+        return f"there is a text that is not UTF-8 in {name!r}"
 
 
 def _only_bytes(values: Sequence[Any], what: str, expected: str) -> bytes:

@@ -76,7 +76,6 @@ def adopt(
     from shardkit.adoption.adopting import AdoptOptions, adopt_files
     from shardkit.api.advice import answering
     from shardkit.api.executors import make_executor
-    from shardkit.dataset.foreign.inferring import LayoutOverrides
     from shardkit.dataset.manifest import read_manifest
     from shardkit.options.call import Call
     from shardkit.parallel.progress import Silent
@@ -91,7 +90,10 @@ def adopt(
         into=None if into is None else os.fspath(into),
         splits={pattern: split for split, pattern in pattern_of.items()},
         classes=names,
-        overrides=LayoutOverrides(image_feature, label_feature, label_type, unlabelled=unlabelled, takes_masks=True),
+        image_feature=image_feature,
+        label_feature=label_feature,
+        label_type=label_type,
+        unlabelled=unlabelled,
         key_feature=key_feature,
         name=name,
         overwrite=overwrite,
