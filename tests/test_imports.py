@@ -70,7 +70,7 @@ def test_no_command_loads_pandas_which_pyarrow_does_for_each_column_that_becomes
 
 def test_what_workers_run_loads_neither_tensorflow_nor_beam():
     modules = "shardkit.conversion.writing.shard, shardkit.verification.shards, shardkit.conversion.writing.conversion"
-    more = "shardkit.sources.opening, shardkit.doctor.look_job, shardkit.adoption.adopting, shardkit.parallel.threads"
+    more = "shardkit.sources.opening, shardkit.doctor.workers, shardkit.adoption.adopting, shardkit.parallel.threads"
     assert loaded(f"import {modules}, {more}", ["tensorflow", "keras", "apache_beam"]) == []
 
 

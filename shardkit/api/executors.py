@@ -32,7 +32,7 @@ def make_executor(
 
         return ThreadExecutor(number_of_workers(workers))
     from shardkit.beam.executor import BeamExecutor
-    from shardkit.beam.readiness import ready_runner
+    from shardkit.beam.options import ready_runner
 
     return BeamExecutor(ready_runner(beam_options, workers, say, **places))
 

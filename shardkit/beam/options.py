@@ -2,11 +2,12 @@
 
 import argparse
 import functools
+import re
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import apache_beam as beam
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import (
     FlinkRunnerOptions,
@@ -20,16 +21,19 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 
-from shardkit.beam.engine_log import EngineLog
 from shardkit.beam.interruptions import interruptible
-from shardkit.beam.stopping import unique_job_name
-from shardkit.doctor.addresses import check_addresses
+from shardkit.beam.job_server_options import job_server_options, without
 from shardkit.doctor.check import refuse_failed
+from shardkit.doctor.driver import check_addresses, check_runner
 from shardkit.doctor.engine import Engine
-from shardkit.doctor.failure import cause_line, failure_sentence
-from shardkit.doctor.job_server_options import job_server_options, without
-from shardkit.errors import CallError, MachineError
+from shardkit.errors import CallError, MachineError, ShardkitError
+from shardkit.options.words import named
+from shardkit.parallel.progress import Level
 from shardkit.spelling import closest
+
+_MAX_CHARACTERS = 500
+_STEP = re.compile(r"\s*\[while running .*\]$")
+_TYPE = re.compile(r"^(?:shardkit\.[\w.]+|RuntimeError|OSError): (?=.)")  # of errors whose message says all
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,6 @@ class RunnerConfig:
             image=known.view_as(WorkerOptions).sdk_container_image,
             temp_location=self.temp_location,
             parallelism=flink.parallelism if (flink.parallelism or 0) > 0 else None,
-            beam_version=beam.__version__,
         )
 
     @property
@@ -87,10 +90,11 @@ class RunnerConfig:
         """
         refuse_failed(check_addresses(self.engine))
         try:
-            name = unique_job_name(self._known.view_as(GoogleCloudOptions).job_name)
+            # The name by which users find the job on its engine; one that Dataflow takes.
+            name = self._known.view_as(GoogleCloudOptions).job_name or f"shardkit-{secrets.token_hex(4)}"
             return Pipeline(options=PipelineOptions([*self.flags, f"--job_name={name}"]))
         except ValueError as error:  # an unknown runner, or an option that it lacks
-            raise CallError(cause_line(str(error))) from error
+            raise CallError(str(error)) from error
         except (ImportError, AttributeError) as error:  # a class by its path, or a runner whose packages are missing
             msg = f"--runner={self.engine.runner} cannot be imported: {error}"
             raise CallError(msg) from error
@@ -98,7 +102,6 @@ class RunnerConfig:
     def run(
         self,
         pipeline: Pipeline,
-        log: EngineLog,
         started: Callable[[Any], None] = lambda _: None,
         seconds: float | None = None,
         *,
@@ -108,18 +111,17 @@ class RunnerConfig:
 
         Args:
             pipeline: The pipeline.
-            log: Receives the engine's messages.
             started: Function that is called with Beam's result when the engine has taken the job.
             seconds: Time after which TimeOverError is raised; None to wait.
             waits: Whether to wait for the end; otherwise the engine has taken the job.
 
         Raises:
             CallError: An option of the job server has a wrong value.
-            MachineError: The runner failed; the message has the cause, what it means, and the file with the log.
+            MachineError: The runner failed.
         """
         try:
             with interruptible(seconds):
-                pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+                pipeline.result = pipeline.run()  # to stop the job; Pipeline itself sets it in a `with` block only
                 started(pipeline.result)
                 state = pipeline.result.wait_until_finish() if waits else None
         except SystemExit as error:  # argparse, on options that it learned from the job server
@@ -128,9 +130,55 @@ class RunnerConfig:
         except CallError:
             raise
         except Exception as error:  # a runner may raise anything
-            raise MachineError(failure_sentence(str(error) or type(error).__name__, log.end(), log.keep())) from error
+            raise MachineError(self._failed(last_line(error))) from error
         if state not in {None, "DONE"}:
-            raise MachineError(failure_sentence(f"the engine ended the job in state {state}", log.end(), log.keep()))
+            raise MachineError(self._failed(f"the engine ended the job in state {state}"))
+
+    def _failed(self, why: str) -> str:
+        shows_log = self._known.view_as(WorkerOptions).default_sdk_harness_log_level is not None
+        more = "" if shows_log else ". To see what Beam logs, add --default_sdk_harness_log_level=INFO"
+        return f"the runner failed: {why.rstrip('.')}{more}"
+
+
+def last_line(error: Exception) -> str:
+    """Return the last line of an error's text that is not indented: traces end with the cause, their frames are."""
+    details = getattr(error, "details", None)  # of gRPC, whose text has several lines for one error
+    text = str(details() if callable(details) else error)
+    if not text or not (callable(details) or isinstance(error, ShardkitError | RuntimeError | OSError)):
+        text = f"{type(error).__name__}: {text}"  # KeyError: 'label'
+    lines = [line for line in text.splitlines() if line.strip() and not line[0].isspace()]
+    line = _TYPE.sub("", _STEP.sub("", lines[-1] if lines else text.strip()))
+    return line if len(line) <= _MAX_CHARACTERS else f"{line[: _MAX_CHARACTERS - 1]}…"
+
+
+def ready_runner(
+    beam_options: Sequence[str], workers: int | None, say: Callable[[str, Level], None], **places: str
+) -> RunnerConfig:
+    """Return the configuration for a call, unless its job cannot succeed; say what may make it fail.
+
+    Args:
+        beam_options: Options of Beam, at least one.
+        workers: The call's number of threads in this process, which must be None.
+        say: Receives the warnings.
+        **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
+
+    Raises:
+        CallError: An option or a path does not fit the engine, or no runner is named.
+        MachineError: Something does not answer.
+    """
+    runner = runner_config(beam_options)
+    if workers is not None:
+        msg = (
+            f"{named('workers', workers)} is for threads of this process; with --runner={runner.engine.runner}, "
+            "leave it out"
+        )
+        raise CallError(msg)
+    for check in check_runner(runner.engine, **places):
+        if check.status == "failed":
+            raise check.error()
+        if check.status == "warning":
+            say(f"warning: {check.sentence}", "warning")
+    return runner
 
 
 def runner_config(beam_options: Sequence[str]) -> RunnerConfig:

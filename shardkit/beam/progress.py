@@ -1,65 +1,57 @@
-"""Run a pipeline in the main thread while another thread polls its progress."""
+"""Run a pipeline in the main thread while another thread polls its progress, and stop it after Ctrl-C or an error.
+
+The workers of a job stop within seconds, because the driver removes the run's token. Beam's cancel() ends the job on
+some engines only.
+"""
 
 import contextlib
-import logging
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 from apache_beam import Pipeline
+from apache_beam.options.pipeline_options import GoogleCloudOptions
+from apache_beam.runners.portability.job_server import StopOnExitJobServer
 
-from shardkit.beam.engine_log import EngineLog, engine_log
 from shardkit.beam.interruptions import TimeOverError
-from shardkit.beam.job_link import job_link
-from shardkit.beam.job_servers import job_servers_ended
 from shardkit.beam.options import RunnerConfig
-from shardkit.beam.stopping import job_name, stop_job
-from shardkit.doctor.failure import likely_causes
-from shardkit.doctor.flink_job import look_at_job
-from shardkit.parallel.progress import NoAnswerError, Phase, ProgressListener, Show, show_once, show_while
+from shardkit.errors import MachineError
+from shardkit.parallel.progress import Phase, ProgressListener, Show, show_once, show_while
 
 SILENT_SECONDS = 60.0  # an engine takes 10 s to start a job; Beam itself waits for a worker for 3 minutes
+CANCEL_SECONDS = 5.0
+_CAUSES = (
+    "the engine has no free slot, no worker pool runs on its hosts, or the workers have another version of Python or "
+    "Beam; see the engine's own page and logs"
+)
 
 
 def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
     """Run a pipeline to its end and report its progress.
 
     Raises:
-        NoAnswerError: The phase's time is over.
-        MachineError: See RunnerConfig.run.
+        MachineError: See RunnerConfig.run; or the phase's time is over.
     """
-    # The pipeline runs in this thread; see `interruptible`.
-    done = threading.Event()
-
-    def started(result: Any) -> None:
-        if link := job_link(result):
-            phase.listener.say(f"the job's page: {link}")
-
-    with engine_log() as log, job_servers_ended(), phase.listener.phase(phase.name, phase.total) as show:
+    done = threading.Event()  # the pipeline runs in this thread; see `interruptible`
+    with job_servers_ended(), phase.listener.phase(phase.name, phase.total) as show:
         poll = threading.Thread(
             target=show_while,
-            args=(lambda pause: not done.wait(pause), _Listening(show, runner, pipeline, phase, log), phase),
+            args=(lambda pause: not done.wait(pause), _telling_silence(show, phase), phase),
             name="progress",
             daemon=True,
         )
         poll.start()
         try:
-            runner.run(pipeline, log, started, phase.seconds)
-        except TimeOverError:
-            logging.getLogger("apache_beam").setLevel(logging.CRITICAL)  # a job that is cancelled is an error to Beam
-            job = look_at_job(runner.engine, job_name(pipeline))
-            said, path = stop_job(runner.engine, pipeline, phase.listener.say), log.keep()
-            msg = f"no worker has answered for {phase.seconds:.0f} s" + (f"; {job.sentence}" if job else "")
-            msg += f"; the engine's messages are in {path}" if path else ""
-            msg += f". {said}" if said else ""
-            raise NoAnswerError(msg, likely_causes(runner.engine, job)) from None
+            runner.run(pipeline, lambda result: _say_link(result, phase.listener), phase.seconds)
         except BaseException as error:
-            if phase.is_answer is not None and phase.is_answer(str(error.__cause__ or error)):
-                log.is_kept = False  # the job failed on purpose
-                return
             _stop(error, runner, pipeline, phase.listener, phase.stop)
-            raise
+            if not isinstance(error, TimeOverError):
+                raise
+            msg = f"no worker has answered for {phase.seconds:.0f} s: {_CAUSES}"
+            raise MachineError(msg) from None
         finally:
             done.set()
             poll.join()
@@ -72,15 +64,27 @@ def submit(runner: RunnerConfig, pipeline: Pipeline, listener: ProgressListener)
     Raises:
         MachineError: See RunnerConfig.run.
     """
-    with engine_log() as log:
-        try:
-            runner.run(pipeline, log, waits=False)
-        except BaseException as error:
-            _stop(error, runner, pipeline, listener)
-            raise
-    listener.say(f"the engine has taken the job {job_name(pipeline)}")
-    if link := job_link(pipeline.result):
-        listener.say(f"the job's page: {link}")
+    try:
+        runner.run(pipeline, waits=False)
+    except BaseException as error:
+        _stop(error, runner, pipeline, listener)
+        raise
+    listener.say(f"the engine has taken the job {_job_name(pipeline)}")
+    _say_link(pipeline.result, listener)
+
+
+def _say_link(result: Any, listener: ProgressListener) -> None:
+    """Say the address of a job's page; only Dataflow's have one."""
+    job = getattr(result, "_job", None)
+    project = getattr(job, "project_id", None) or getattr(job, "projectId", None)  # Beam changed its client library
+    names = [getattr(job, "location", None), getattr(job, "id", None), project]
+    if all(isinstance(name, str) and name for name in names):
+        region, number, name = (quote(str(part), safe="") for part in names)
+        listener.say(f"the job's page: https://console.cloud.google.com/dataflow/jobs/{region}/{number}?project={name}")
+
+
+def _job_name(pipeline: Pipeline) -> str:
+    return str(pipeline.options.view_as(GoogleCloudOptions).job_name)
 
 
 def _stop(
@@ -91,39 +95,85 @@ def _stop(
     stop_workers: Callable[[], None] | None = None,
 ) -> None:
     """Stop the workers and then the job, unless an error came before the job was submitted; Ctrl-C may come between."""
-    if isinstance(error, Exception) and getattr(pipeline, "result", None) is None:
+    result = getattr(pipeline, "result", None)
+    if isinstance(error, Exception) and result is None:
         return
     if stop_workers is not None:
         with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
             stop_workers()
-    if said := stop_job(runner.engine, pipeline, listener.say):
-        listener.say(said)
+    engine = runner.engine
+    runs_here = engine.kind in {"direct", "other"} and result is None  # there is a result only after all work
+    if runs_here or engine.is_inside_job_server or (result is not None and _is_ended(result)):
+        return
+    listener.say(
+        f"The job {_job_name(pipeline)} may still run on its engine, where it writes nothing more; cancel it there"
+    )
 
 
-class _Listening:
-    """Passes on the progress, and says once if there is none for SILENT_SECONDS from the start."""
+def _is_ended(result: Any) -> bool:
+    """Return whether a job has ended, after asking Beam to cancel it."""
+    if _has_ended(result):
+        return True
 
-    def __init__(self, show: Show, runner: RunnerConfig, pipeline: Pipeline, phase: Phase, log: EngineLog) -> None:
-        self._show, self._runner, self._pipeline, self._phase, self._log = show, runner, pipeline, phase, log
-        self._first: tuple[int, int | None] | None = None
-        self._until = time.monotonic() + SILENT_SECONDS
-        self._is_over = phase.seconds is not None  # then silence ends the job
+    def cancel() -> None:
+        with contextlib.suppress(Exception):
+            result.cancel()
 
-    def __call__(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
-        self._show(done, total, rejected)
-        if self._is_over:
-            return
-        self._first = self._first or (done, total)
-        if (done, total) != self._first:  # not above 0: a resumed run begins with finished shards
-            self._is_over = True
-        elif time.monotonic() >= self._until:
-            self._is_over = True
-            job = look_at_job(self._runner.engine, job_name(self._pipeline))
-            causes = likely_causes(self._runner.engine, job)
-            self._log.is_kept = True  # the user may look into it after Ctrl-C
-            self._phase.listener.say(
-                f"No worker has answered for {SILENT_SECONDS:.0f} s{f'; {job.sentence}' if job else ''}; see "
-                f"{self._log.path}, or stop this run and let `shardkit doctor` try the workers with the same options. "
-                f"Most likely: {causes[0]}",
+    thread = threading.Thread(target=cancel, name="cancel", daemon=True)  # some runners wait for the end
+    thread.start()
+    thread.join(CANCEL_SECONDS)
+    return _has_ended(result)
+
+
+def _has_ended(result: Any) -> bool:
+    try:
+        state = result.state
+    except Exception:  # noqa: BLE001 - the job service may be gone, as one that the runner started: then the last state
+        state = getattr(result, "_state", None)
+    return str(state) in {"DONE", "FAILED", "CANCELLED", "DRAINED"}
+
+
+def _telling_silence(show: Show, phase: Phase) -> Show:
+    """Return a function that shows the progress, and says once if there is none for SILENT_SECONDS from the start."""
+    first: tuple[int, int | None] | None = None
+    until = math.inf if phase.seconds is not None else time.monotonic() + SILENT_SECONDS
+
+    def show_and_tell(done: int, total: int | None = None, rejected: int | None = None, /) -> None:
+        nonlocal first, until
+        show(done, total, rejected)
+        first = first or (done, total)
+        if (done, total) != first:  # not above 0: a resumed run begins with finished shards
+            until = math.inf
+        elif time.monotonic() >= until:
+            until = math.inf
+            phase.listener.say(
+                f"No worker has answered for {SILENT_SECONDS:.0f} s: {_CAUSES}. Or stop this run, and let `shardkit "
+                "doctor` try the workers with the same options",
                 "warning",
             )
+
+    return show_and_tell
+
+
+@contextlib.contextmanager
+def job_servers_ended() -> Iterator[None]:
+    """End all job servers that Beam starts in the body: Prism, and those of Flink and Spark in Java.
+
+    Beam ends them when Python exits, which a process that is interrupted never reaches: they would stay for ever. Beam
+    starts one again that it needs again.
+    """
+    started: list[Any] = []
+    start = StopOnExitJobServer.start
+
+    def noted(server: Any) -> Any:
+        started.append(server)  # first: an interrupted start may leave a process
+        return start(server)
+
+    StopOnExitJobServer.start = noted
+    try:
+        yield
+    finally:
+        StopOnExitJobServer.start = start
+        for server in started:
+            with contextlib.suppress(Exception):
+                server.stop()

@@ -34,8 +34,8 @@ def doctor(source: str, output: str, timeout: int | None, beam_options: tuple[st
     """Check this host, and a runner and its workers, before a long conversion of SOURCE into OUTPUT.
 
     On this host: addresses, versions, the workers' environment, paths, disk and memory. With a runner, a tiny job then
-    shows which hosts work, their versions, and whether they see SOURCE and write into OUTPUT. Nothing is converted, and
-    OUTPUT is left as it was.
+    shows which hosts work, and whether they have the driver's versions, see SOURCE and write into OUTPUT. Nothing is
+    converted, and OUTPUT is left as it was.
 
     Add --runner and the other options of Beam that the conversion will have.
     """
@@ -49,7 +49,7 @@ def doctor(source: str, output: str, timeout: int | None, beam_options: tuple[st
     from shardkit.doctor.driver import check_runner
     from shardkit.doctor.resources import check_resources
     from shardkit.errors import CallError, MachineError
-    from shardkit.naming import counted
+    from shardkit.naming import counted, printable
 
     terminal = Terminal(quiet=False)
     source, output = location("SOURCE", source), location("OUTPUT", output)
@@ -59,10 +59,11 @@ def doctor(source: str, output: str, timeout: int | None, beam_options: tuple[st
     for step in (
         lambda: () if runner is None else check_runner(runner.engine, SOURCE=source, OUTPUT=output),
         lambda: (*check_resources(source_location(source), output), *_check_output(output)),
-        lambda: _check_workers(runner, source, output, terminal, timeout),
+        lambda: (_check_workers(runner, source, output, terminal, timeout),),
     ):
         for check in step():
-            _show(check, terminal)
+            sentence = check.sentence if check.sentence.startswith(check.name) else f"{check.name}: {check.sentence}"
+            terminal.show(f"{check.status:<8} {printable(sentence)}")
             checks.append(check)
         if any(check.status == "failed" for check in checks):
             break
@@ -98,43 +99,17 @@ def _check_output(output: str) -> "Iterator[Check]":
 
 def _check_workers(
     runner: "RunnerConfig | None", source: str, output: str, terminal: "Terminal", timeout: int | None
-) -> "list[Check]":
-    """Run the tiny job, print the table of hosts if there is a runner, and return the checks."""
-    from shardkit import software
-    from shardkit.cli.printing.hosts import hosts_table
-    from shardkit.doctor.look_job import look_job, worker_reports
+) -> "Check":
+    """Run the tiny job, on threads of this process if there is no runner."""
     from shardkit.doctor.workers import check_workers
-    from shardkit.parallel.progress import NoAnswerError
+    from shardkit.parallel.threads import ThreadExecutor
 
-    versions = software.environment()
     is_slow = runner is not None and runner.engine.kind == "dataflow"
     seconds = timeout or (DATAFLOW_SECONDS if is_slow else ANSWER_SECONDS)
+    executor: Executor = ThreadExecutor(1)
     if runner is not None:
+        from shardkit.beam.executor import BeamExecutor
+
+        executor = BeamExecutor(runner)
         terminal.say(f"asking the workers, for {seconds} s at most (--timeout) …")
-    with look_job(source, output) as (job, run):
-        try:
-            reports, probes = worker_reports(_executor(runner), job, run, seconds, terminal.say)
-        except NoAnswerError as error:
-            for cause in (*error.causes, f"the engine is busy: give it more time, such as --timeout={2 * seconds}"):
-                terminal.show(f"possible cause: {cause}")
-            raise
-    if runner is not None:
-        terminal.show("", hosts_table(reports, versions, job.source, probes), "")
-    return list(check_workers(reports, versions, job.source, probes))
-
-
-def _executor(runner: "RunnerConfig | None") -> "Executor":
-    if runner is None:
-        from shardkit.parallel.threads import ThreadExecutor
-
-        return ThreadExecutor(1)
-    from shardkit.beam.executor import BeamExecutor
-
-    return BeamExecutor(runner)
-
-
-def _show(check: "Check", terminal: "Terminal") -> None:
-    from shardkit.naming import printable
-
-    sentence = check.sentence if check.sentence.startswith(check.name) else f"{check.name}: {check.sentence}"
-    terminal.show(f"{check.status:<8} {printable(sentence)}")
+    return check_workers(executor, source, output, seconds, terminal.say)

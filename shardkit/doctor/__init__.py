@@ -1,6 +1,5 @@
-"""Checks of a runner before a long job, and the words for what an engine's errors mean. No Beam.
+"""Checks of a runner and its workers before a long job. No Beam.
 
-Here belong checks that the driver makes without a job (addresses, versions, environment, paths, disk and memory), the
-tiny job in which workers look around (`look_job`), the comparison of what they report with what the driver sees, and
-the reading of engines' error texts.
+Here belong what the driver checks without a job (addresses, versions, environment, paths, disk and memory), and the
+tiny job that shows whether the workers see SOURCE and write into OUTPUT.
 """

@@ -38,12 +38,7 @@ class Check:
 
 
 def refuse_failed(checks: Iterable[Check]) -> None:
-    """Raise the first failed check.
-
-    Raises:
-        CallError: It failed, and the call is wrong.
-        MachineError: It failed, and the machine or the network is at fault.
-    """
+    """Raise the first failed check."""
     for check in checks:
         if check.status == "failed":
             raise check.error()

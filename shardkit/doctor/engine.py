@@ -40,7 +40,6 @@ class Engine:
         image: ``--sdk_container_image``.
         temp_location: ``--temp_location``.
         parallelism: ``--parallelism``; None if it is not given.
-        beam_version: The driver's version of Beam.
     """
 
     runner: str = ""
@@ -57,17 +56,11 @@ class Engine:
     image: str | None = None
     temp_location: str | None = None
     parallelism: int | None = None
-    beam_version: str = ""
 
     @property
     def kind(self) -> EngineKind:
         """The engine that the runner belongs to."""
         return engine_kind(self.runner)
-
-    @property
-    def starts_job_server(self) -> bool:
-        """Whether Beam starts a job server from a jar."""
-        return self.kind in {"flink", "spark"} and not self.job_endpoint
 
     @property
     def is_inside_job_server(self) -> bool:
@@ -89,23 +82,20 @@ class Engine:
     @property
     def flink(self) -> Address | None:
         """The address of Flink's REST interface; None if it is unknown, or Flink runs inside the job server."""
-        if self.flink_master in _INSIDE_FLINK:
+        if self.kind not in {"flink", "portable"} or self.flink_master in _INSIDE_FLINK:
             return None
         return parse_address(self.flink_master, FLINK_PORT)
 
     @property
     def spark(self) -> Address | None:
         """The address of Spark's master; None if Spark runs inside the job server."""
-        return parse_address(self.spark_master) if self.spark_master.startswith("spark://") else None
+        is_cluster = self.kind == "spark" and self.spark_master.startswith("spark://")
+        return parse_address(self.spark_master) if is_cluster else None
 
     @property
     def addresses(self) -> dict[str, Address]:
         """Addresses that the driver connects to, by the option that names them."""
-        named = {"--job_endpoint": self.job_service}
-        if self.kind in {"flink", "portable"}:
-            named["--flink_master"] = self.flink
-        if self.kind == "spark":
-            named["--spark_master_url"] = self.spark
+        named = {"--job_endpoint": self.job_service, "--flink_master": self.flink, "--spark_master_url": self.spark}
         return {option: address for option, address in named.items() if address is not None}
 
     @property

@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardkit import naming
-from shardkit.doctor.addresses import is_local
+from shardkit.conversion.writing.planning_limit import CHECKED_BYTES
 from shardkit.doctor.check import Check
+from shardkit.doctor.driver import is_local
 from shardkit.errors import MissingExtraError, ShardkitError
 from shardkit.extras import require_extra
 from shardkit.host import available_memory
 from shardkit.options.words import named
-from shardkit.storage import Folder, LocalFolder, open_folder
+from shardkit.storage import LocalFolder, open_folder
 
 LOOK_SECONDS = 5.0
-# `plan` of 10 million files takes 1.3 GiB and of 100 million 11.4 GiB: tests/benchmarks/README.md, `bench_plan.py`.
-DRIVER_BASE_BYTES = 200 << 20
-DRIVER_BYTES_PER_FILE = 125
+DRIVER_BASE_BYTES = 200 << 20  # 200 MiB; tests/benchmarks/README.md, `bench_plan.py`
 # A record's frame, the features other than the image, and its row in the index.
 OUTPUT_BYTES_PER_FILE = 500
 _EXTRAS = {".heic": "heif", ".heif": "heif", ".xlsx": "excel"}
@@ -28,29 +27,16 @@ _MIB = 1 << 20
 
 @dataclass(slots=True)
 class SourceSize:
-    """The number and size of a source's files.
-
-    Attributes:
-        num_files: Number of files that were seen.
-        num_bytes: Their size in bytes.
-        is_whole: Whether all were seen before the time was over.
-        endings: Number of files for each ending of their names, in lower case.
-    """
+    """The number and size of a source's files."""
 
     num_files: int = 0
     num_bytes: int = 0
-    is_whole: bool = True
-    endings: Counter[str] = field(default_factory=Counter)
+    is_whole: bool = True  # whether all were seen before the time was over
+    endings: Counter[str] = field(default_factory=Counter)  # of the files' names, in lower case
 
 
 def source_size(url: str, skipped: str, seconds: float = LOOK_SECONDS) -> SourceSize:
-    """Count a source's files until the time is over.
-
-    Args:
-        url: The source.
-        skipped: The output, which may lie inside the source.
-        seconds: Time to spend.
-    """
+    """Count a source's files, but for those of the output in it, until the time is over."""
     size, ends = SourceSize(), time.monotonic() + seconds
     folder, pending = open_folder(url), [""]
     found = folder.stat("")
@@ -68,7 +54,12 @@ def source_size(url: str, skipped: str, seconds: float = LOOK_SECONDS) -> Source
                 size.num_files += 1
                 size.num_bytes += entry.num_bytes
                 size.endings[os.path.splitext(entry.name)[1].lower()] += 1
-            elif entry.name != naming.WORK_FOLDER and folder.resolve(below) != avoided and not _is_link(folder, below):
+            elif (
+                entry.name != naming.WORK_FOLDER
+                and folder.resolve(below) != avoided
+                # A link to a folder above would be followed forever.
+                and not (isinstance(folder, LocalFolder) and os.path.islink(folder.os_path(below)))
+            ):
                 pending.append(below)
     return size
 
@@ -83,7 +74,9 @@ def check_resources(source_url: str, output_url: str) -> Iterator[Check]:
         )
         return
     if not size.num_files:
-        yield Check("SOURCE", "failed", f"{source_url}: {_what_is_missing(source_url)}", "check the path", is_call=True)
+        is_there = open_folder(source_url).stat("") is not None
+        found = f"{source_url}: there is no {'file in it' if is_there else 'such file or folder'}"
+        yield Check("SOURCE", "failed", found, "check the path", is_call=True)
         return
     least = "" if size.is_whole else "at least "
     about = f"{least}{size.num_files:,} files, {size.num_bytes / _MIB:,.0f} MiB"
@@ -94,24 +87,16 @@ def check_resources(source_url: str, output_url: str) -> Iterator[Check]:
         yield check_memory(memory, size)
 
 
-def _what_is_missing(url: str) -> str:
-    there = open_folder(url).stat("") is not None
-    return "there is no file in it" if there else "there is no such file or folder"
-
-
 def check_disk(output_url: str, size: SourceSize, free: int | None = None) -> Check:
-    """Compare the free space with the size of the images.
-
-    Args:
-        output_url: The output.
-        size: The size of the source.
-        free: Free bytes; None to ask the file system.
-    """
+    """Compare the free space with the size of the images."""
     if not is_local(output_url):
         found = "OUTPUT is in an object store; a worker keeps one unfinished shard for each thread on its disk"
         return Check("disk", "note", found)
     if free is None:
-        free = shutil.disk_usage(_nearest_folder(open_folder(output_url).resolve(""))).free
+        path = open_folder(output_url).resolve("")
+        while not os.path.isdir(path):
+            path = os.path.dirname(path)
+        free = shutil.disk_usage(path).free
     needed = size.num_bytes + OUTPUT_BYTES_PER_FILE * size.num_files
     found = (
         f"OUTPUT's disk has {free / _MIB:,.0f} MiB free; images kept as they are take about {needed / _MIB:,.0f} MiB"
@@ -122,13 +107,8 @@ def check_disk(output_url: str, size: SourceSize, free: int | None = None) -> Ch
 
 
 def check_memory(available: int, size: SourceSize) -> Check:
-    """Compare the driver's memory with what planning needs.
-
-    Args:
-        available: Free memory in bytes.
-        size: The size of the source.
-    """
-    needed = DRIVER_BASE_BYTES + DRIVER_BYTES_PER_FILE * size.num_files
+    """Compare the driver's free memory, in bytes, with what planning needs."""
+    needed = DRIVER_BASE_BYTES + CHECKED_BYTES * size.num_files
     found = (
         f"{available / _MIB:,.0f} MiB of memory are free on this host; planning takes about {needed / _MIB:,.0f} MiB"
     )
@@ -146,14 +126,3 @@ def _check_extras(endings: Counter[str]) -> Iterator[Check]:
             yield Check("extras", "warning", str(error), "install it on every worker too")
         else:
             yield Check("extras", "ok", f"{names} files: the extra `{extra}` is installed here; workers need it too")
-
-
-def _is_link(folder: Folder, path: str) -> bool:
-    # A link to a folder above would be followed forever.
-    return isinstance(folder, LocalFolder) and os.path.islink(folder.os_path(path))
-
-
-def _nearest_folder(path: str) -> str:
-    while not os.path.isdir(path):
-        path = os.path.dirname(path)
-    return path

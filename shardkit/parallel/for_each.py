@@ -113,7 +113,6 @@ def for_each(
     phase: Phase,
     *,
     reads: Sequence[Folder] = (),
-    refuses_unlike: bool = True,
 ) -> None:
     """Do the work for each item, and wait for its end.
 
@@ -129,8 +128,6 @@ def for_each(
         work: Function of an item and a Fence, or several of them; pickled.
         phase: The phase, for the progress.
         reads: Folders that workers read; each worker process compares what it sees in them with the driver first.
-        refuses_unlike: Whether a worker that does not see the run's folder, or differs from the driver, does no work.
-            False if the work is to find that out.
 
     Raises:
         CallError: A worker found that the options do not fit.
@@ -140,7 +137,7 @@ def for_each(
     """
     folder = run.folder
     folder.remove(FAILURE)  # of an earlier run
-    guard = Guard(folder, run.token, DriverView.of(reads) if executor.is_remote else None, refuses_unlike)
+    guard = Guard(folder, run.token, DriverView.of(reads) if executor.is_remote else None)
     watched = replace(phase, watch=lambda: stop_after_failure(run), stop=run.stop_workers)
     with run.checked():
         executor.for_each(name, items, guarded(work, guard), watched)
@@ -155,7 +152,6 @@ class Guard:
         folder: The folder that receives results and failures.
         run: The run that the workers belong to.
         driver: What the driver runs and sees; None if workers are threads of the driver.
-        refuses_unlike: See `for_each`.
         style: How the driver writes options in messages; the worker's messages are for the same user.
         is_of_one: Whether one worker decides for all, so that the data that it refuses are not those of its host.
         is_detached: Whether the driver has left; see `detached`.
@@ -164,7 +160,6 @@ class Guard:
     folder: Folder
     run: RunToken
     driver: DriverView | None = None
-    refuses_unlike: bool = True
     style: Style = field(default_factory=message_style)
     is_of_one: bool = False
     is_detached: bool = False
@@ -179,9 +174,8 @@ class Guard:
         alive = kept_alive(fence) if self.is_detached else contextlib.nullcontext()
         with contextlib.suppress(StaleRunError), style, alive:
             try:
-                if self.refuses_unlike:
-                    fence.check()
-                    check_worker(self.driver)
+                fence.check()
+                check_worker(self.driver)
                 yield from function(item, fence) or ()
             except StaleRunError:
                 raise

@@ -2,30 +2,16 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
-
-from shardkit.errors import MachineError
 
 POLL_SECONDS = 0.5
 # Counting lists folders: 0.1 s for a million images, more on object stores. It may take 1 % of the time.
 POLL_SHARE = 100
 
 Level: TypeAlias = Literal["info", "warning"]
-
-
-class NoAnswerError(MachineError):
-    """The workers of an engine did not answer in time.
-
-    Attributes:
-        causes: The likely causes, the most likely first.
-    """
-
-    def __init__(self, message: str, causes: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.causes = tuple(causes)
 
 
 class Show(Protocol):
@@ -96,9 +82,7 @@ class Phase:
         watch: Called every second or so, so that the driver can end the phase; None for nothing.
         stop: Makes the workers stop by themselves; called before the engine is asked to end the job, which may take
             longer than the driver is given to live after SIGTERM. None for nothing.
-        seconds: Time after which a job on an engine is given up by NoAnswerError; None to wait.
-        is_answer: Function that takes the text of an engine's error, and returns whether it is what a worker had to
-            say: engines pass that on from workers that share no storage with the driver. None if it never is.
+        seconds: Time after which a job on an engine is stopped; None to wait.
     """
 
     listener: ProgressListener
@@ -110,7 +94,6 @@ class Phase:
     watch: Callable[[], None] | None = None
     stop: Callable[[], None] | None = None
     seconds: float | None = None
-    is_answer: Callable[[str], bool] | None = None
 
     def poll(self, show: Show) -> None:
         """Show the progress once."""

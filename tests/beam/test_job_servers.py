@@ -7,7 +7,7 @@ import pytest
 from apache_beam.runners.portability.job_server import JobServer, StopOnExitJobServer
 
 from shardkit.beam.interruptions import interruptible
-from shardkit.beam.job_servers import job_servers_ended
+from shardkit.beam.progress import job_servers_ended
 
 
 class Sleeping(JobServer):

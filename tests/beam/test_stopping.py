@@ -1,245 +1,21 @@
-"""Jobs are stopped on their engine by its own interface; a server with Flink's REST interface answers here."""
+"""A job that fails or is interrupted: what ends, and what is said about it."""
 
-import contextlib
-import json
-import re
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
 
-from shardkit.beam import stopping
-from shardkit.beam.options import RunnerConfig
+from shardkit.beam import progress
+from shardkit.beam.options import RunnerConfig, last_line
 from shardkit.beam.progress import run_with_progress, submit
-from shardkit.beam.stopping import stop_job, unique_job_name
+from shardkit.errors import CallError, MachineError
 from shardkit.parallel.progress import Phase, Silent
 
-
-class Flink:
-    """The part of Flink's REST interface that cancels jobs (Flink 1.19, "REST API": /jobs/overview, /jobs/:jobid)."""
-
-    def __init__(self):
-        self.jobs = {}  # name: state
-        self.cancelled = []
-        self.obeys = True
-        self.pauses = []  # seconds, of the next answers
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self, value, code=200):
-                with contextlib.suppress(ConnectionError):  # whoever asked has gone
-                    self.answer_in_time(value, code)
-
-            def answer_in_time(self, value, code):
-                body = json.dumps(value).encode()
-                self.send_response(code)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_GET(self):
-                time.sleep(outer.pauses.pop() if outer.pauses else 0)
-                jobs = [{"jid": f"id-{name}", "name": name, "state": state} for name, state in outer.jobs.items()]
-                if self.path == "/jobs/overview":
-                    self.answer({"jobs": jobs})
-                else:
-                    self.answer(next(job for job in jobs if self.path == f"/jobs/{job['jid']}"))
-
-            def do_PATCH(self):
-                name = re.fullmatch(r"/jobs/id-(.*)\?mode=cancel", self.path)[1]
-                outer.cancelled.append(name)
-                if outer.obeys:
-                    outer.jobs[name] = "CANCELED"
-                self.answer({}, 202)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-
-@pytest.fixture
-def flink(monkeypatch):
-    monkeypatch.setattr(stopping, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(stopping, "APPEAR_SECONDS", 0.3)
-    flink = Flink()
-    yield flink
-    flink.server.shutdown()
-    flink.server.server_close()
-
-
-def engine(*flags):
-    return RunnerConfig(flags).engine
-
-
-SPARK_MASTER = "--spark_master_url=spark://spark:7077"
-SPARK = engine("--runner=SparkRunner", SPARK_MASTER)
-
-
-def on(flink):
-    return engine("--runner=PortableRunner", "--job_endpoint=jobs:8099", f"--flink_master={flink.url}")
-
-
-def pipeline(name="shardkit-0011aabb", result=None):
-    # Beam forgets the runner: it sets the option to None when the job is submitted.
-    made = Pipeline(runner="DirectRunner", options=PipelineOptions([f"--job_name={name}"]))
-    made.result = result
-    return made
-
-
-def test_every_job_has_a_name_of_its_own_that_dataflow_takes():
-    names = {unique_job_name(given) for given in (None, None, "photos")}
-    assert len(names) == 3
-    assert all(re.fullmatch("(shardkit|photos)-[0-9a-f]{8}", name) for name in names)
-
-
-def test_a_remote_pipeline_has_such_a_name():
-    runner = RunnerConfig(("--runner=PrismRunner", "--job_name=photos"))
-    name = runner.pipeline().options.view_as(GoogleCloudOptions).job_name
-    assert re.fullmatch("photos-[0-9a-f]{8}", name)
-
-
-def test_flink_cancels_the_job_of_this_name_and_no_other(flink):
-    flink.jobs = {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "RUNNING"}
-    assert stop_job(on(flink), pipeline(), print) == ""
-    assert flink.jobs == {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "CANCELED"}
-
-
-def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
-    threading.Timer(0.1, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
-    assert stop_job(on(flink), pipeline(), print) == ""
-    assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
-
-
-@pytest.mark.parametrize(("pauses", "is_told"), [([0.3, 0.3], False), ([0.3] * 3, True)])
-def test_a_flink_that_is_too_busy_for_two_answers_is_asked_again(pauses, is_told, flink, monkeypatch):
-    monkeypatch.setattr(stopping, "REQUEST_SECONDS", 0.1)
-    flink.jobs["shardkit-0011aabb"], flink.pauses = "RUNNING", pauses
-    assert ("did not answer (timed out)" in stop_job(on(flink), pipeline(), print)) == is_told
-    assert flink.cancelled == ([] if is_told else ["shardkit-0011aabb"])
-
-
-def test_the_proxy_of_the_environment_is_not_asked(flink, monkeypatch):
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
-    assert stop_job(on(flink), pipeline(), print) == ""
-    assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
-
-
-@pytest.mark.parametrize("jobs", [{}, {"shardkit-0011aabb": "FAILED"}])
-def test_of_a_job_that_is_over_nothing_is_said(jobs, flink):
-    flink.jobs = jobs
-    assert stop_job(on(flink), pipeline(), print) == ""
-    assert flink.cancelled == []
-
-
-def test_a_job_that_does_not_end_is_named_with_the_command_that_stops_it(flink, monkeypatch):
-    monkeypatch.setattr(stopping, "CANCEL_SECONDS", 0.05)
-    flink.jobs, flink.obeys = {"shardkit-0011aabb": "RUNNING"}, False
-    said = stop_job(on(flink), pipeline(), print)
-    assert said.startswith(
-        "The job shardkit-0011aabb may still run on its engine, without writing anything: Flink did "
-    )
-    assert said.endswith(f"run: curl -X PATCH 'http://{flink.url}/jobs/id-shardkit-0011aabb?mode=cancel'")
-
-
-class Taken:
-    """A job that a job server has taken."""
-
-    def __init__(self, state="RUNNING"):
-        self.state = state
-
-
-def test_a_job_whose_upload_to_flink_takes_longer_is_waited_for_and_cancelled(flink):
-    said = []
-    threading.Timer(0.6, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
-    assert stop_job(on(flink), pipeline(result=Taken()), said.append) == ""
-    assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
-    assert [line.split(",")[0] for line in said] == ["waiting for the job shardkit-0011aabb to appear on Flink"]
-
-
-@pytest.mark.parametrize(("state", "is_told"), [("FAILED", False), ("RUNNING", True)])
-def test_a_job_that_never_appears_on_flink_is_told_unless_it_is_over(state, is_told, flink, monkeypatch):
-    monkeypatch.setattr(stopping, "UPLOAD_SECONDS", 0.05)
-    said = stop_job(on(flink), pipeline(result=Taken(state)), print)
-    assert ("may still appear on its engine" in said) == is_told
-
-
-def test_a_flink_that_does_not_answer_is_said(flink):
-    flink.server.shutdown()
-    flink.server.server_close()
-    said = stop_job(on(flink), pipeline(), print)
-    assert (
-        f"Flink did not answer ([Errno 111] Connection refused). To stop it, look its id up at http://{flink.url}"
-        in said
-    )
-
-
-@pytest.mark.parametrize(
-    ("master", "url"),
-    [
-        ("flink:8082", "http://flink:8082"),
-        ("flink", "http://flink:8081"),
-        ("[::1]:8081", "http://[::1]:8081"),
-        ("https://flink/jobs/", "https://flink/jobs"),
-        ("[local]", None),
-        ("[auto]", None),
-    ],
-)
-def test_the_address_of_flink_is_the_one_that_the_doctor_asks(master, url):
-    assert stopping.flink_rest_url(engine(f"--flink_master={master}")) == url
-
-
-@pytest.mark.parametrize(
-    ("flags", "how"),
-    [
-        (
-            ["--runner=PortableRunner", "--job_endpoint=jobs:8099"],
-            "on the engine behind jobs:8099; with --flink_master",
-        ),
-        ([SPARK_MASTER, "--runner=SparkRunner"], "end the application of this name in Spark's web page"),
-        (["--runner=DataflowRunner", "--project=p"], "gcloud dataflow jobs list --filter=name=shardkit-0011aabb"),
-        (["--runner=PortableRunner"], "on the engine behind PortableRunner; with --flink_master"),
-    ],
-)
-def test_other_engines_are_named_with_how_to_stop_the_job(flags, how):
-    assert how in stop_job(engine(*flags), pipeline(), print)
-
-
-@pytest.mark.parametrize("runner", ["DirectRunner", "apache_beam.runners.portability.fn_api_runner.FnApiRunner"])
-def test_a_runner_in_this_process_has_no_job_that_goes_on(runner):
-    assert stop_job(engine(f"--runner={runner}"), pipeline(), print) == ""
-
-
-@pytest.mark.parametrize("runner", ["PrismRunner", "FlinkRunner", "SparkRunner"])
-def test_an_engine_inside_the_job_server_ends_with_it(runner):
-    assert stop_job(engine(f"--runner={runner}"), pipeline(result=Taken()), print) == ""
-
-
-class Result:
-    """A job whose job service has gone after telling its last state."""
-
-    def __init__(self, last):
-        self._state, self.cancelled = last, 0
-
-    @property
-    def state(self):
-        raise ConnectionError
-
-    def cancel(self):
-        self.cancelled += 1
-
-
-@pytest.mark.parametrize(("last", "is_told"), [("FAILED", False), ("RUNNING", True)])
-def test_a_job_that_failed_with_its_job_service_is_not_said_to_run(last, is_told):
-    result = Result(last)
-    assert bool(stop_job(SPARK, pipeline(result=result), print)) == is_told
-    assert result.cancelled == is_told
+FLINK = RunnerConfig(("--runner=PortableRunner", "--job_endpoint=x:1", "--environment_type=EXTERNAL"))
+PRISM = RunnerConfig(("--runner=PrismRunner",))
+IN_PROCESS = RunnerConfig(("--runner=FnApiRunner",))
+MAY_RUN = "The job a-1 may still run on its engine, where it writes nothing more; cancel it there"
 
 
 class Listener(Silent):
@@ -251,46 +27,148 @@ class Listener(Silent):
         self.said.append(text)
 
 
-class Submitted:
-    """A runner whose job was submitted, and which then fails."""
+class Job:
+    """A submitted job that ends as it is told, on an engine that may obey `cancel` and may be gone."""
 
-    def __init__(self, error, result, engine):
-        self.error, self.result, self.engine = error, result, engine
+    options = PipelineOptions(["--job_name=a-1"])
 
-    def run(self, pipeline, *_, **__):
-        pipeline.result = self.result
-        raise self.error
+    def __init__(self, end=None, state="RUNNING", *, obeys=False, is_submitted=True):
+        self._end, self._state, self._obeys, self._is_submitted = end, state, obeys, is_submitted
+        self.cancelled, self.is_refused = 0, isinstance(end, Exception) and not is_submitted
 
+    def run(self):
+        if not self._is_submitted:
+            raise self._end
+        return self
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-def test_ctrl_c_and_errors_stop_the_job(error, flink):
-    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
-    cancelled_before = []  # the workers stop first: the driver may be killed while it asks the engine
-    phase = Phase(Listener(), "writing", 1, int, stop=lambda: cancelled_before.append(len(flink.cancelled)))
-    with pytest.raises(error):
-        run_with_progress(Submitted(error, object(), on(flink)), pipeline(), phase)
-    assert flink.cancelled == ["shardkit-0011aabb"]
-    assert cancelled_before == [0]
+    def wait_until_finish(self):
+        if isinstance(self._end, BaseException):
+            raise self._end
+        return self._end() if callable(self._end) else self._end
 
+    @property
+    def state(self):
+        if self._state is None:
+            raise ConnectionError
+        return self._state
 
-def test_ctrl_c_while_a_job_is_submitted_that_nobody_waits_for_stops_it(flink):
-    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
-    with pytest.raises(KeyboardInterrupt):
-        submit(Submitted(KeyboardInterrupt, None, on(flink)), pipeline(), Listener())
-    assert flink.cancelled == ["shardkit-0011aabb"]
-
-
-def test_a_job_that_was_never_submitted_is_not_looked_for(flink):
-    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
-    with pytest.raises(OSError):  # noqa: PT011 - it has no text
-        run_with_progress(Submitted(OSError, None, on(flink)), pipeline(), Phase(Listener(), "writing", 1, int))
-    assert flink.cancelled == []
+    def cancel(self):
+        self.cancelled += 1
+        if self._obeys:
+            self._state = "CANCELLED"
 
 
-def test_a_job_that_goes_on_is_told_to_the_listener():
+def run(runner, job, **phase):
+    """What is said while a job runs."""
     listener = Listener()
-    submitted = Submitted(KeyboardInterrupt, None, SPARK)
+    run_with_progress(runner, job, Phase(listener, "writing", 1, phase.pop("count", int), **phase))
+    return listener.said
+
+
+@pytest.mark.parametrize(
+    ("runner", "job", "said"),
+    [
+        (FLINK, Job(KeyboardInterrupt()), [MAY_RUN]),
+        (FLINK, Job(KeyboardInterrupt(), obeys=True), []),
+        (FLINK, Job(KeyboardInterrupt(), is_submitted=False), [MAY_RUN]),  # it may have come in between
+        (FLINK, Job(OSError(), is_submitted=False), []),  # it was never submitted
+        (FLINK, Job(OSError("lost")), [MAY_RUN]),
+        (FLINK, Job(OSError("lost"), state="FAILED"), []),
+        (FLINK, Job(OSError("lost"), state=None), [MAY_RUN]),
+        (PRISM, Job(KeyboardInterrupt()), []),  # it ends with its job server
+        (IN_PROCESS, Job(KeyboardInterrupt(), is_submitted=False), []),
+    ],
+)
+def test_workers_stop_and_a_job_that_may_go_on_is_named(runner, job, said):
+    listener, stopped = Listener(), []
+    # Before the engine is asked, which may take longer than a scheduler leaves the driver after SIGTERM.
+    phase = Phase(listener, "writing", 1, int, stop=lambda: stopped.append(job.cancelled))
+    with pytest.raises((KeyboardInterrupt, MachineError)):
+        run_with_progress(runner, job, phase)
+    assert listener.said == said
+    assert stopped == ([] if job.is_refused else [0])
+
+
+def test_ctrl_c_while_a_job_is_submitted_that_nobody_waits_for_names_it():
+    listener = Listener()
     with pytest.raises(KeyboardInterrupt):
-        run_with_progress(submitted, pipeline("a-1"), Phase(listener, "writing", 1, int))
-    [said] = listener.said
-    assert said.startswith("The job a-1 may still run")
+        submit(FLINK, Job(KeyboardInterrupt(), is_submitted=False), listener)
+    assert listener.said == [MAY_RUN]
+
+
+def test_a_job_has_the_name_that_the_user_gave_or_one_of_shardkit():
+    for options, name in ((["--job_name=photos"], "photos"), ([], "shardkit-")):
+        pipeline = RunnerConfig(("--runner=PrismRunner", *options)).pipeline()
+        assert pipeline.options.view_as(GoogleCloudOptions).job_name.startswith(name)
+    assert isinstance(pipeline, Pipeline)
+
+
+GRPC = type("RpcError", (Exception,), {"details": lambda _: "failed to connect to all addresses"})
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            RuntimeError("java.lang.Exception: Job failed.\n\tat a.B.c(B.java:1)\nCaused by: java.io.IOException: no\n"
+                         "\tat a.B.c(B.java:1)\n\t... 4 more\n"),
+            "Caused by: java.io.IOException: no",
+        ),
+        (
+            RuntimeError("java.lang.RuntimeException: Error received from SDK harness: Traceback (most recent call"
+                         " last):\n  File \"a.py\", line 1, in f\nshardkit.errors.MachineError: host a sees no file\n"
+                         "\n\tat a.B.c(B.java:1)\n"),
+            "host a sees no file",
+        ),
+        (RuntimeError("the last [while running 'WriteShards/WriteShard']"), "the last"),
+        (GRPC("<RpcError of RPC that terminated with:\n\tstatus\n>"), "failed to connect to all addresses"),
+        (KeyError("label"), "KeyError: 'label'"),
+        (RuntimeError(), "RuntimeError: "),
+        (RuntimeError("x" * 9999), "x" * 499 + "…"),
+    ],
+)  # fmt: skip
+def test_of_an_engines_error_the_last_line_is_shown(error, line):
+    assert last_line(error) == line
+
+
+def test_the_sentence_says_how_to_see_more():
+    more = ". To see what Beam logs, add --default_sdk_harness_log_level=INFO"
+    with pytest.raises(MachineError) as raised:
+        run(FLINK, Job(RuntimeError("no."), "FAILED"))
+    assert str(raised.value) == f"the runner failed: no{more}"
+    with pytest.raises(MachineError) as raised:
+        run(RunnerConfig((*FLINK.flags, "--default_sdk_harness_log_level=INFO")), Job("CANCELLED", "CANCELLED"))
+    assert str(raised.value) == "the runner failed: the engine ended the job in state CANCELLED"
+
+
+def test_options_that_the_job_server_refuses_are_of_the_call():
+    with pytest.raises(CallError, match="the job server refuses the value of one of its options"):
+        run(FLINK, Job(SystemExit(2), "FAILED"))
+
+
+@pytest.mark.parametrize(
+    ("count", "is_told"),
+    [
+        (lambda: 0, True),
+        (lambda: 500, True),  # shards of an earlier run are no answer
+        (time.monotonic_ns, False),
+    ],
+)
+def test_silent_workers_are_told_once(count, is_told, monkeypatch):
+    monkeypatch.setattr(progress, "SILENT_SECONDS", 0.2)
+    monkeypatch.setattr("shardkit.parallel.progress.POLL_SECONDS", 0.02)
+    said = run(FLINK, Job(lambda: time.sleep(0.5)), count=count)
+    assert [line.partition(":")[0] for line in said] == ["No worker has answered for 0 s"] * is_told
+
+
+def test_a_job_with_a_limit_of_time_is_stopped():
+    with pytest.raises(MachineError, match="no worker has answered for 0 s: the engine has no free slot"):
+        run(PRISM, Job(lambda: time.sleep(30)), seconds=0.1)
+
+
+def test_only_a_dataflow_job_has_a_page():
+    job = Job("DONE")
+    job._job = type("Job", (), {"id": "2026-01-01 1", "location": "europe-west1", "project_id": "p"})
+    page = "https://console.cloud.google.com/dataflow/jobs/europe-west1/2026-01-01%201?project=p"
+    assert run(FLINK, job) == [f"the job's page: {page}"]
+    assert run(FLINK, Job("DONE")) == []

@@ -1,11 +1,10 @@
 """`shardkit doctor` on real workers; tests/doctor has what each check says."""
 
+import platform
 import sys
 
 import pytest
 
-from shardkit.doctor import look_job
-from shardkit.doctor.worker_report import merged
 from shardkit.errors import MachineError
 from shardkit.parallel.run_token import Fence
 from shardkit.testing import write_class_folders
@@ -35,8 +34,8 @@ def worker(folder, before):
 def test_a_host_that_is_ready_is_told_and_nothing_is_left(runner, source, tmp_path):
     result = call("doctor", source, tmp_path / "out", *runner)
     assert result.exit_code == 0, result.output
-    assert ("(driver)" in result.stdout) == bool(runner), "a table of hosts"
-    assert "1 process on 1 host see SOURCE, write into OUTPUT and have the driver's versions" in result.stdout
+    where = f"1 process on 1 host ({platform.node()})"
+    assert f"{where} see SOURCE, write into OUTPUT and have the driver's versions" in result.stdout
     assert result.stdout.splitlines()[-1] == "ready to convert"
     assert not (tmp_path / "out").exists()
 
@@ -68,18 +67,13 @@ def test_an_unknown_option_and_a_missing_source(source, tmp_path):
 
 
 def test_workers_that_share_no_output_are_told_by_the_error_of_the_job(source, tmp_path, monkeypatch):
-    def losing(reports):
-        found = merged(reports)
-        monkeypatch.setattr(Fence, "check", not_seen)
-        return found
-
     def not_seen(_):
         raise MachineError("host far does not see this folder")
 
-    monkeypatch.setattr(look_job, "merged", losing)  # workers share this memory
+    monkeypatch.setattr(Fence, "check", not_seen)  # workers share this memory
     result = call("doctor", source, tmp_path / "out", IN_PROCESS_RUNNER)
     assert result.exit_code == 3
-    assert "the driver does not see what it wrote into OUTPUT" in result.stdout
+    assert "failed   workers: the runner failed: host far does not see this folder" in result.stdout
     assert result.stderr.splitlines()[-1] == "Error: not ready to convert: 1 check failed, see above"
     assert not (tmp_path / "out").exists()
 
@@ -96,28 +90,26 @@ def test_a_worker_of_another_version_is_named(source, job_service, tmp_path):
     other = worker(tmp_path, "import numpy; numpy.__version__ = '1.0.0'")
     result = call("doctor", source, tmp_path / "out", *portable(job_service, *other))
     assert result.exit_code == 3
-    assert "numpy 1.0.0 (driver " in result.stdout
+    assert "it has numpy 1.0.0 (the driver: " in result.stdout
 
 
 @pytest.mark.slow
 def test_a_worker_that_does_not_see_the_source_is_named(job_service, tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 1, "bee": 1})
     hidden = (
-        "import os; scan = os.scandir\n"
-        f"os.scandir = lambda path: scan({str(tmp_path / 'empty')!r} if path == {str(source)!r} else path)"
+        "import os; names = os.listdir\n"
+        f"os.listdir = lambda path: names({str(tmp_path / 'empty')!r} if path == {str(source)!r} else path)"
     )
     (tmp_path / "empty").mkdir()
     result = call("doctor", source, tmp_path / "out", *portable(job_service, *worker(tmp_path, hidden)))
     assert result.exit_code == 3
-    assert "SOURCE: 0 entries, the driver sees 2" in result.stdout
+    assert "sees no file in this folder, the driver saw 2" in result.stdout
 
 
 @pytest.mark.slow
-def test_workers_that_never_answer_are_given_up_with_likely_causes(source, job_service, tmp_path):
+def test_workers_that_never_answer_are_given_up(source, job_service, tmp_path):
     silent = portable(job_service, *worker(tmp_path, "raise SystemExit(1)"))
     result = call("doctor", source, tmp_path / "out", "--timeout", "5", *silent)
     assert result.exit_code == 3
-    assert "Error: no worker has answered for 5 s" in result.stderr
-    assert result.stdout.count("possible cause: ") >= 2
-    assert "give it more time, such as --timeout=10" in result.stdout
+    assert "no worker has answered for 5 s: the engine has no free slot" in result.stdout
     assert not (tmp_path / "out").exists()

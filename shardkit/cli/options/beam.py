@@ -5,6 +5,7 @@ other unknown options and superfluous paths are shardkit's to answer: passed on 
 Beam.
 """
 
+import logging
 from collections.abc import Sequence
 
 import click
@@ -13,6 +14,7 @@ from shardkit.errors import CallError, MissingExtraError
 from shardkit.spelling import closest
 
 RUNNER = "--runner"
+LOG_LEVEL = "--default_sdk_harness_log_level"  # Beam's; with it, what Beam logs is printed
 SEPARATOR = "--"
 # Words that users try, which no command has. Their answers are sentences that follow "no such option: …; ".
 _ANSWERS = {
@@ -54,6 +56,12 @@ class BeamOptionsCommand(click.Command):
             paths = [ctx.params[param.name] for param in self.params if _is_path(param) and param.name]
             raise _superfluous([*paths, *ctx.params["beam_options"]], self)
         ctx.params["beam_options"] += after
+        shows_log = any(option.startswith(LOG_LEVEL) for option in ctx.params["beam_options"])
+        root = logging.getLogger()
+        if ctx.params["beam_options"] and not shows_log and not root.handlers:
+            # Beam would print to standard error: up to eight traces of hundreds of lines for one step that fails. It
+            # adds a handler only where there is none.
+            root.addHandler(logging.NullHandler())
         return rest
 
     def take_paths(self, ctx: click.Context, extra: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 import pytest
 
+from shardkit.beam.job_server_options import job_server_options, without
 from shardkit.beam.options import RunnerConfig, refuse_unknown
-from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError
 
 FLINK = ["--runner=FlinkRunner"]
