@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import grpc  # type: ignore[import-untyped] # it has no types
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import (
     FlinkRunnerOptions,
@@ -129,6 +130,9 @@ class RunnerConfig:
             raise CallError(msg) from error
         except CallError:
             raise
+        except grpc.FutureTimeoutError as error:
+            msg = f"no job service answers at --job_endpoint {self.engine.job_endpoint}, though a program listens there"
+            raise MachineError(msg) from error
         except Exception as error:  # a runner may raise anything
             raise MachineError(self._failed(last_line(error))) from error
         if state not in {None, "DONE"}:
@@ -144,7 +148,9 @@ def last_line(error: Exception) -> str:
     """Return the last line of an error's text that is not indented: traces end with the cause, their frames are."""
     details = getattr(error, "details", None)  # of gRPC, whose text has several lines for one error
     text = str(details() if callable(details) else error)
-    if not text or not (callable(details) or isinstance(error, ShardkitError | RuntimeError | OSError)):
+    if not text:
+        return type(error).__name__
+    if not (callable(details) or isinstance(error, ShardkitError | RuntimeError | OSError)):
         text = f"{type(error).__name__}: {text}"  # KeyError: 'label'
     lines = [line for line in text.splitlines() if line.strip() and not line[0].isspace()]
     line = _TYPE.sub("", _STEP.sub("", lines[-1] if lines else text.strip()))

@@ -2,6 +2,7 @@
 
 import time
 
+import grpc
 import pytest
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
@@ -123,7 +124,7 @@ GRPC = type("RpcError", (Exception,), {"details": lambda _: "failed to connect t
         (RuntimeError("the last [while running 'WriteShards/WriteShard']"), "the last"),
         (GRPC("<RpcError of RPC that terminated with:\n\tstatus\n>"), "failed to connect to all addresses"),
         (KeyError("label"), "KeyError: 'label'"),
-        (RuntimeError(), "RuntimeError: "),
+        (ValueError(), "ValueError"),
         (RuntimeError("x" * 9999), "x" * 499 + "…"),
     ],
 )  # fmt: skip
@@ -139,6 +140,11 @@ def test_the_sentence_says_how_to_see_more():
     with pytest.raises(MachineError) as raised:
         run(RunnerConfig((*FLINK.flags, "--default_sdk_harness_log_level=INFO")), Job("CANCELLED", "CANCELLED"))
     assert str(raised.value) == "the runner failed: the engine ended the job in state CANCELLED"
+
+
+def test_a_program_at_the_address_that_is_no_job_service_is_named():
+    with pytest.raises(MachineError, match="no job service answers at --job_endpoint x:1, though a program listens"):
+        run(FLINK, Job(grpc.FutureTimeoutError(), is_submitted=False))
 
 
 def test_options_that_the_job_server_refuses_are_of_the_call():
