@@ -50,6 +50,7 @@ class Driver(Protocol):
 
     def describe(self) -> str:
         """Return a phrase for the user that says how its files are read; '' for nothing."""
+        return ""
 
     def parts(self, folder: Folder) -> Sequence[Any]:
         """Return the parts that are listed in parallel."""
@@ -69,6 +70,8 @@ class Driver(Protocol):
 
     def keys(self, folder: Folder) -> Iterator[str]:
         """Yield the keys that its records name."""
+        del folder
+        return iter(())
 
     def unnamed(self, folder: Folder, mode: Unnamed, skipped: dict[str, int]) -> Iterator[ListingRow] | None:
         """Yield the rows of the images that neither its records name nor its parts list; None to compare all `keys`."""
@@ -134,9 +137,6 @@ class TreeDriver(Driver):
     classes = None
     used = ()
 
-    def describe(self) -> str:
-        return ""
-
     def parts(self, folder: Folder) -> list[TreePart]:
         """See Driver; the folders at `depth`, and those above for the images next to them."""
         return list(self._parts(folder, "", 0))
@@ -150,10 +150,6 @@ class TreeDriver(Driver):
             if entry.is_folder and inner != self.excluded and not is_dataset(folder, inner):
                 yield from self._parts(folder, inner, depth + 1)
         yield TreePart(path, recursive=False)
-
-    def keys(self, folder: Folder) -> Iterator[str]:
-        del folder
-        return iter(())
 
     def listed_folders(self, part: TreePart) -> tuple[str]:
         return (part.path,)

@@ -5,7 +5,6 @@ import posixpath
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import pyarrow as pa
 
@@ -140,7 +139,7 @@ class ImageFileDriver(Driver):
         group = self.groups[part.group]
         files = self._scan_once(folder, part)
         if self.by_lists is not None and group.split is None:
-            complete = partial(_with_split, self.by_lists.values(folder), complete)
+            complete = _with_splits(self.by_lists.values(folder), complete)
         refuse_other_count(self.reader.tree, group.globs[0], files.num_files, part.num_files)
         if part.index == _REST:
             for kind, count in files.skipped.items():
@@ -266,5 +265,5 @@ class ImageFileDriver(Driver):
         yield from self.reader.unannotated(row, entry, what, skipped)
 
 
-def _with_split(split_of: Values, complete: Complete, row: ListingRow) -> ListingRow:
-    return complete(row._replace(split=split_of(row.key)))
+def _with_splits(split_of: Values, complete: Complete) -> Complete:
+    return lambda row: complete(row._replace(split=split_of(row.key)))

@@ -71,6 +71,14 @@ def test_a_name_in_two_of_the_folders_stops(tmp_path):
         read_source(path)
 
 
+def test_images_in_folders_of_their_names_first_characters_are_found_even_if_some_are_missing(tmp_path):
+    names = [f"{i:x}{15 - i:x}-{i}" for i in range(12)]
+    files = [f"train/{name[0]}/{name[1]}/{name}.jpg" for name in names[:9]]
+    write_tree(tmp_path / "d", dict.fromkeys(files, b"x"))
+    write(tmp_path / "d", "id,label\n" + "".join(f"{name},cat\n" for name in names), "t.csv")
+    assert read_source(tmp_path / "d").table["key"].to_pylist() == [*files, *names[9:]]
+
+
 def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each(tmp_path):
     files = ["d/cats_images/0.jpg", "d/dogs_images/0.jpg"]
     path = table(tmp_path, "d/dogs.csv", ["0.jpg"], files)
