@@ -28,7 +28,8 @@ class ReadDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
     """A pipeline to the examples of a split: dicts of its features, as `shardkit.open` gives them.
 
     Workers read ranges of shards, so a few large shards keep many workers busy. Only names of ranges are shuffled. The
-    dataset is read as it is when the pipeline is made: what is appended later is not part of it.
+    dataset is read as it is when the pipeline starts: what is appended later is not part of it. A split that does not
+    exist fails the pipeline.
 
     A damaged record fails the pipeline with a sentence that names it; with an error handler, it becomes a `Reject`.
 
@@ -68,26 +69,16 @@ class ReadDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
         return self
 
     def expand(self, pipeline: Any) -> Any:
-        """See PTransform.
-
-        Raises:
-            DataError: There is no dataset, or it is damaged.
-            UnknownNameError: There is no such split.
-            MachineError: The disk or the network failed.
-        """
+        """See PTransform."""
         place = os.fspath(self.dataset)
         place = place if "://" in place else os.path.abspath(os.path.expanduser(place))
-        manifest = read_manifest(place)
-        manifest.split(self.split)
-        reader = RangeReader(manifest.root, Schema.of(manifest), self.where)
-        as_it_is = f"{pinned(place)[0]}@sha256:{manifest.digest}"
         read = (
             pipeline
-            | "NameDataset" >> beam.Create([as_it_is], reshuffle=False)  # str
-            | "ListRanges" >> beam.FlatMap(_list_ranges, self.split, self.range_bytes)  # (Shard, start, stop)
-            | "SpreadRanges" >> beam.Reshuffle()  # (Shard, start, stop)
+            | "NameDataset" >> beam.Create([place], reshuffle=False)  # str
+            | "ListRanges" >> beam.FlatMap(_list_ranges, self.split, self.range_bytes)  # (dataset, Shard, start, stop)
+            | "SpreadRanges" >> beam.Reshuffle()  # (dataset, Shard, start, stop)
             | "ReadRanges"
-            >> beam.ParDo(_ReadRanges(reader, keeps_damaged=self._error_handler is not None)).with_outputs(
+            >> beam.ParDo(_ReadRanges(self.where, keeps_damaged=self._error_handler is not None)).with_outputs(
                 _DAMAGED, main="examples"
             )  # dict[str, Any]
         )
@@ -103,26 +94,35 @@ def _same(one: Any) -> Any:
     return one
 
 
-def _list_ranges(dataset: str, split: str, range_bytes: int) -> Iterator[tuple[Shard, int, int]]:
-    return split_ranges(read_manifest(dataset), split, range_bytes)
+def _list_ranges(place: str, split: str, range_bytes: int) -> Iterator[tuple[str, Shard, int, int]]:
+    manifest = read_manifest(place)
+    manifest.split(split)
+    as_it_is = f"{pinned(place)[0]}@sha256:{manifest.digest}"
+    for one in split_ranges(manifest, split, range_bytes):
+        yield as_it_is, *one
 
 
 class _ReadRanges(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     """Reads the examples of a range."""
 
-    def __init__(self, reader: RangeReader, *, keeps_damaged: bool) -> None:
-        self._reader, self._keeps_damaged = reader, keeps_damaged
+    def __init__(self, where: str | None, *, keeps_damaged: bool) -> None:
+        self._where, self._keeps_damaged = where, keeps_damaged
+        self._readers = dict[str, RangeReader]()  # by dataset; one
         self._examples = Metrics.counter(NAMESPACE, "images_read")
         self._bytes = Metrics.counter(NAMESPACE, "record_bytes_read")
         self._damaged = Metrics.counter(NAMESPACE, "records_damaged")
 
-    def process(self, part: tuple[Shard, int, int]) -> Iterator[Any]:
+    def process(self, part: tuple[str, Shard, int, int]) -> Iterator[Any]:
         """Yield the examples, and damaged ones under a tag.
 
         Raises:
             RecordError: A record is damaged, and no handler takes it.
         """
-        for one in self._reader.read(*part):
+        dataset, shard, start, stop = part
+        if dataset not in self._readers:
+            manifest = read_manifest(dataset)
+            self._readers[dataset] = RangeReader(manifest.root, Schema.of(manifest), self._where)
+        for one in self._readers[dataset].read(shard, start, stop):
             if not isinstance(one, DamagedExample):
                 self._examples.inc()
                 self._bytes.inc(one.location.num_bytes)

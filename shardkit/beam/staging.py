@@ -14,6 +14,7 @@ from shardkit.beam.elements import Reject
 from shardkit.conversion.staging.staged_before import StagedBefore
 from shardkit.conversion.staging.staged_part import StagingOptions, begin_staging
 from shardkit.conversion.staging.stager import OF_IMAGE, Stager
+from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.storage import open_folder, os_errors_as
 
 REJECTS = "rejects"  # tag of an output
@@ -22,20 +23,25 @@ REJECTS = "rejects"  # tag of an output
 class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     """Rows to the names of parts of the inventory."""
 
-    def __init__(self, output_url: str, options: StagingOptions, *, resumes: bool) -> None:
-        self._output_url, self._options, self._resumes = output_url, options, resumes
+    def __init__(self, output_url: str, options: StagingOptions) -> None:
+        self._output_url, self._options = output_url, options
         self._shared = Shared()
         self._images = Metrics.counter(NAMESPACE, "images_checked")
         self._bytes = Metrics.counter(NAMESPACE, "image_bytes_stored")
 
     def setup(self) -> None:
-        """Open the output, and read what an earlier run left there."""
+        """Refuse an output with files of others, before an image is decoded, and read what an earlier run left there.
+
+        A side input would do it once, but engines in Java would send all images to a stage of its own.
+        """
         self._output = open_folder(self._output_url)
         with os_errors_as("write into the output", self._output_url):
+            outputs.refuse_foreign(self._output)
             begin_staging(self._output)
-            self._before = self._shared.acquire(self._find_staged) if self._resumes else None
+            self._before = self._shared.acquire(self._find_staged)
 
     def _find_staged(self) -> StagedBefore:
+        """Return the images that are staged when a process starts; a retried bundle finds its own, too."""
         return StagedBefore(self._output, self._options.folder, OF_IMAGE)
 
     def start_bundle(self) -> None:

@@ -17,10 +17,8 @@ from shardkit.beam.staging import REJECTS, GatherParts, StageImages, tagged_reje
 from shardkit.conversion.arguments import read_arguments
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
-from shardkit.conversion.staging.staged_before import has_staged_images
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
-from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.conversion.writing.steps import PlannedShard
 from shardkit.dataset.foreign.inferring import LayoutOverrides
@@ -30,7 +28,6 @@ from shardkit.extras import require_extra
 from shardkit.options.groups import Shards, Splits, Stored, TFRecord
 from shardkit.options.values import AUTO_SCALE, Dedupe
 from shardkit.options.words import named
-from shardkit.storage import open_folder, os_errors_as
 
 _SHARDS = "shards"  # tag of an output
 
@@ -131,19 +128,19 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         """See PTransform.
 
         Raises:
-            CallError: The rows are unbounded or have an unknown field, or the output holds files of others.
-            MachineError: The output cannot be reached.
+            CallError: The rows are unbounded or have an unknown field.
         """
         _refuse_unbounded(rows)
         _refuse_other_rows(rows.element_type)
-        output = open_folder(self._output_url)
-        with os_errors_as("write into the output", output.url):
-            outputs.refuse_foreign(output)
-            resumes = has_staged_images(output)
-        job = StagedConversion(
-            self._output_url, self._options, self._limit, self.overwrite, token=secrets.token_hex(16)
+        job = StagedConversion(self._output_url, self._options, self._limit, self.overwrite)
+        stage = StageImages(self._output_url, self._staging)
+        drawn = (
+            rows.pipeline
+            | "Start" >> beam.Create([None], reshuffle=False)  # None
+            | "DrawToken" >> beam.Map(_draw).with_output_types(str)  # str; drawn in each run of a template
+            | "KeepToken" >> beam.Reshuffle()  # str; the same when a later step is repeated
         )
-        stage = StageImages(self._output_url, self._staging, resumes=resumes)
+        token = beam.pvalue.AsSingleton(drawn)
         staged = (
             rows
             | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
@@ -157,7 +154,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
             | "MergeParts" >> beam.Map(job.merge)  # None
             | "CountMerged" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
-        planned = parts | "PlanShards" >> beam.ParDo(_plan, job, beam.pvalue.AsSingleton(merged)).with_outputs(
+        planned = parts | "PlanShards" >> beam.ParDo(_plan, job, token, beam.pvalue.AsSingleton(merged)).with_outputs(
             REJECTS, main="shards"
         )  # (PlannedShard, run)
         written = (
@@ -167,7 +164,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
             | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
         after = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
-        published = parts | "Publish" >> beam.ParDo(_publish, job, after).with_outputs(
+        published = parts | "Publish" >> beam.ParDo(_publish, job, token, after).with_outputs(
             _SHARDS, REJECTS, main="manifest"
         )  # PublishedDataset
         rejects = (
@@ -207,17 +204,21 @@ def _same(one: Any) -> Any:
     return one
 
 
+def _draw(_: None) -> str:
+    return secrets.token_hex(16)
+
+
 def _runs(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[list[str]]:
     return job.runs([StagedPart(*one) for one in gathered])
 
 
-def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_merged: int) -> Iterator[Any]:
+def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion, drawn: str, num_merged: int) -> Iterator[Any]:
     """Yield the shards to write, and what planning rejected, once many parts of the inventory are merged."""
     del num_merged
     staged = [StagedPart(*one) for one in gathered]
-    shards, rejects = job.plan(staged)
+    run = job.run_of(staged, drawn)
+    shards, rejects = job.plan(staged, run)
     yield from tagged_rejects(rejects)
-    run = job.run_of(staged)
     for shard in shards:
         yield shard, run
 
@@ -238,10 +239,10 @@ class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         yield True
 
 
-def _publish(gathered: Sequence[tuple[str, ...]], job: StagedConversion, num_written: int) -> Iterator[Any]:
+def _publish(gathered: Sequence[tuple[str, ...]], job: StagedConversion, drawn: str, num_written: int) -> Iterator[Any]:
     """Yield the dataset once its shards are written, the shards, and what their writers rejected."""
     del num_written
-    manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered]))
+    manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered], drawn))
     for reject in rejects:  # their writers have counted them
         yield beam.pvalue.TaggedOutput(REJECTS, reject)
     for split, shard in manifest.shards():

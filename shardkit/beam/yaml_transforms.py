@@ -71,7 +71,10 @@ class _Named(beam.PTransform):  # type: ignore[misc] # Beam is untyped
 
 
 class _Rows(beam.PTransform):  # type: ignore[misc] # Beam is untyped
-    """Examples as rows of a schema; a field's name has "_" in place of "/"."""
+    """Examples as rows of a schema; a field's name has "_" in place of "/".
+
+    The one transform that reads while the graph is built: Beam YAML needs the schema then, and the manifest has it.
+    """
 
     def __init__(self, read: ReadDataset) -> None:
         super().__init__()

@@ -1,7 +1,9 @@
 """What passes through Beam: names, paths and rows of an inventory's batch; never an image, never a plan."""
 
+import builtins
 import itertools
 import json
+import os
 import threading
 from collections import Counter
 from typing import Any
@@ -15,6 +17,7 @@ from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuff
 from apache_beam.testing.util import assert_that
 
 from shardkit import images
+from shardkit.beam import CheckImages, Example, ReadDataset, ReadImages, WriteDataset
 from shardkit.beam.executor import ForEach
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
@@ -213,6 +216,42 @@ def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path, monke
     groups = [[file.row_group(i).num_rows for i in range(file.num_row_groups)] for file in map(pq.read_metadata, paths)]
     assert [len(counts) for counts in groups] == [3, 3, 1]
     assert [count for counts in groups for count in counts] == plan.splits[0].shard_counts
+
+
+TRANSFORMS = {
+    "ReadDataset": lambda: ReadDataset("nothing here", "train"),
+    "ReadImages": lambda: ReadImages("nothing here"),
+    "CheckImages": CheckImages,
+    "WriteDataset": lambda: WriteDataset("out"),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_building_a_graph_twice_from_one_transform_reads_and_writes_nothing(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    transform = TRANSFORMS[name]()
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "open", refusing(open, tmp_path))
+        for function in (os.open, os.scandir, os.listdir, os.stat, os.mkdir):
+            patched.setattr(os, function.__name__, refusing(function, tmp_path))
+        pipeline = beam.Pipeline(FnApiRunner())  # one: Beam ties a transform that begins a pipeline to it
+        rows = pipeline | beam.Create([]).with_output_types(Example)
+        begin = rows if name in {"CheckImages", "WriteDataset"} else pipeline
+        _ = begin | transform
+        _ = begin | "Again" >> transform
+        assert graph_bytes(rows) > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def refusing(function, *folders):
+    """A function that fails for a path in one of the folders."""
+
+    def called(path=".", *args, **kwargs):
+        if not isinstance(path, int) and os.path.abspath(path).startswith(tuple(map(str, folders))):
+            pytest.fail(f"{function.__name__}({path!r})")
+        return function(path, *args, **kwargs)
+
+    return called
 
 
 def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkeypatch, tmp_path):

@@ -5,12 +5,14 @@ import shutil
 import apache_beam as beam
 import numpy as np
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
+from apache_beam.testing.util import assert_that, equal_to
 from apache_beam.transforms.error_handling import ErrorHandler
 
 import shardkit
 from shardkit.beam import ReadDataset
-from shardkit.errors import CallError, UnknownNameError
+from shardkit.errors import CallError
 
 from .transforms import RUNNER, collected, noting
 
@@ -71,5 +73,15 @@ def test_wrong_arguments_are_refused_when_the_pipeline_is_made(dataset):
     ReadDataset(dataset, "train", range_bytes=1 << 20)
     with pytest.raises(CallError, match="where"):
         ReadDataset(dataset, "train", where="height >=")
-    with pytest.raises(UnknownNameError, match="'nothing'"):
-        _ = beam.Pipeline(RUNNER) | ReadDataset(dataset, "nothing")
+
+
+def test_a_split_that_does_not_exist_fails_the_pipeline(dataset):
+    with pytest.raises(Exception, match="'nothing'"):
+        collected(lambda pipeline: {"examples": pipeline | ReadDataset(dataset, "nothing")})
+
+
+def test_bundles_that_run_twice_give_the_same_examples(dataset):
+    options = PipelineOptions(runner=RUNNER, direct_runner_bundle_repeat=1)
+    wanted = [one["key"] for one in shardkit.open(str(dataset), "train")]
+    with beam.Pipeline(options=options) as pipeline:
+        assert_that(pipeline | ReadDataset(dataset, "train") | beam.Map(lambda one: one["key"]), equal_to(wanted))

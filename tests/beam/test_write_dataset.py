@@ -12,6 +12,7 @@ import apache_beam as beam
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.transforms.error_handling import ErrorHandler
 from apache_beam.transforms.periodicsequence import PeriodicImpulse
@@ -395,9 +396,42 @@ def test_wrong_calls_are_refused_when_the_pipeline_is_made(rows, tmp_path):
             | beam.Map(lambda one: beam.Row(key=str(one), lable="a"))
             | "Misspelt" >> WriteDataset(tmp_path / "out")
         )
+
+
+def test_files_of_others_in_the_output_are_refused_by_a_worker_before_an_image_is_decoded(rows, tmp_path, monkeypatch):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(CallError, match=r"holds 'notes\.txt', which is not part of a dataset"):
-        given(pipeline, rows) | "Foreign" >> WriteDataset(tmp_path)
+    monkeypatch.setattr(images, "check_fully", lambda _: pytest.fail("decoded"))
+    with pytest.raises(Exception, match=r"holds 'notes\.txt', which is not part of a dataset"):
+        write(tmp_path, rows)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_pipeline_that_runs_twice_draws_two_tokens_and_each_is_the_same_in_all_steps(rows, tmp_path, monkeypatch):
+    run_of, drawn = StagedConversion.run_of, []
+    monkeypatch.setattr(
+        StagedConversion, "run_of", staticmethod(lambda staged, token: drawn.append(token) or run_of(staged, token))
+    )
+    pipeline = beam.Pipeline(RUNNER)
+    given(pipeline, rows[:2]) | WriteDataset(tmp_path / "out")
+    for _ in range(2):
+        pipeline.run().wait_until_finish()
+    assert len(drawn) == 4, "planned and published twice"
+    assert drawn[0] == drawn[1] != drawn[2] == drawn[3]
+
+
+@pytest.mark.slow  # for two processes of Beam
+def test_two_processes_give_the_same_files(rows, written, tmp_path):
+    places = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    with beam.Pipeline(RUNNER, options=PipelineOptions(places)) as pipeline:
+        given(pipeline, rows[::2], rows[1::2]) | WriteDataset(tmp_path / "out", **OPTIONS)
+    assert digests_of(tmp_path / "out") == digests_of(written[0])
+
+
+def test_bundles_that_run_twice_give_the_same_files(rows, written, tmp_path):
+    options = PipelineOptions(runner=RUNNER, direct_runner_bundle_repeat=1)
+    with beam.Pipeline(options=options) as pipeline:
+        given(pipeline, rows) | WriteDataset(tmp_path / "out", **OPTIONS)
+    assert digests_of(tmp_path / "out") == digests_of(written[0])
 
 
 def test_serialized_examples_are_read_as_convert_reads_them(written, rows, tmp_path):

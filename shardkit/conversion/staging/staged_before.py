@@ -23,11 +23,6 @@ MAX_IMAGES = 1 << 20
 _CONTENT_BYTES = 32
 
 
-def has_staged_images(output: Folder) -> bool:
-    """Return whether an earlier run left staged images."""
-    return bool(parts.part_names(output))
-
-
 class StagedBefore:
     """The images that were staged in some form, by content."""
 

@@ -46,24 +46,24 @@ class StagedConversion:
         options: Options of the conversion.
         limit: Maximum number or share of rejected images.
         overwrite: Whether a different dataset in the output may be removed.
-        token: What is random in the token that all tasks of a run share.
     """
 
     output_url: str
     options: ConvertOptions
     limit: RejectLimit
     overwrite: bool
-    token: str
 
-    def run_of(self, staged: Sequence[StagedPart]) -> str:
+    @staticmethod
+    def run_of(staged: Sequence[StagedPart], drawn: str) -> str:
         """Return the value of a run's token, which says what the run has planned.
 
-        A pipeline that is run again has the same graph, and so the same random part, but it may have other rows.
+        An engine that repeats a step after a failure may have other rows then.
 
         Args:
             staged: The parts of the inventory, in any order.
+            drawn: A random text that all tasks of a run share.
         """
-        return sha256_hex(canonical_json([self.token, part_names(staged)]))[:32]
+        return sha256_hex(canonical_json([drawn, part_names(staged)]))[:32]
 
     @staticmethod
     def runs(staged: Sequence[StagedPart]) -> Iterator[list[str]]:
@@ -81,11 +81,12 @@ class StagedConversion:
         with os_errors_as("write the inventory", output.url):
             retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
 
-    def plan(self, staged: Sequence[StagedPart]) -> tuple[list[PlannedShard], list[Reject]]:
+    def plan(self, staged: Sequence[StagedPart], run_value: str) -> tuple[list[PlannedShard], list[Reject]]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Args:
             staged: The parts of the inventory, in any order.
+            run_value: See `run_of`.
 
         Returns:
             The shards to write, none if the output holds this dataset already; and what planning rejected.
@@ -100,7 +101,7 @@ class StagedConversion:
         with os_errors_as("write into the output", output.url), locked(output):
             outputs.refuse_foreign(output)
             output.create()
-            run = Run(output, self.run_of(staged))
+            run = Run(output, run_value)
             if not isinstance(output, LocalFolder):
                 refuse_live(output, run.token.value)
             run.start()
