@@ -11,13 +11,11 @@ import pytest
 import shardkit
 from shardkit.dataset.manifest import digest_of
 from shardkit.errors import CallError, DataError, ManifestError
-from shardkit.parallel.progress import Silent
-from shardkit.parallel.threads import ThreadExecutor
-from shardkit.storage import LocalFolder, open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import digests_of
-from shardkit.verification.dataset import verify_dataset
 
 from ..dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, picture, write
+from .checking import problems
 
 
 @pytest.fixture
@@ -28,11 +26,6 @@ def old(tmp_path):
         numbers = range(first, first + 5)
         write(tmp_path / "old" / path, [imagenet(i, 1 + i % 2, *names[1 + i % 2]) for i in numbers])
     return tmp_path / "old"
-
-
-def problems(dataset, *, deep=True):
-    checker = ThreadExecutor(2), Silent()
-    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), *checker, deep=deep)[1]]
 
 
 def test_records_become_a_dataset_and_no_byte_of_them_changes(old):

@@ -9,14 +9,11 @@ import shardkit
 from shardkit.comparison import diff_datasets
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError
-from shardkit.parallel.progress import Silent
-from shardkit.parallel.threads import ThreadExecutor
-from shardkit.storage import LocalFolder
 from shardkit.testing import append_without_beam, encoded
-from shardkit.verification.dataset import verify_dataset
 
 from ..dataset.foreign.records import coco, imagenet, jpeg, melanoma, picture, write
 from ..record_sources.datasets.converting import convert
+from .checking import problems
 
 NAMES = {1: ("n01", "tench"), 2: ("n02", "shark")}
 KINDS = {
@@ -43,10 +40,6 @@ def keys(dataset):
     return {
         one.key: (name, one.label_names) for name in dataset.splits for one in shardkit.open(dataset.root.url, name)
     }
-
-
-def problems(dataset):
-    return verify_dataset(LocalFolder(str(dataset)), ThreadExecutor(1), Silent(), deep=True)[1]
 
 
 @pytest.mark.parametrize("check", ["decode", "header"])

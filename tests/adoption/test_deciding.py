@@ -10,18 +10,10 @@ from shardkit.adoption.classes import name_classes
 from shardkit.adoption.scanning import Found
 from shardkit.dataset.foreign.label_names import lines_as_names
 from shardkit.errors import CallError, DataError
-from shardkit.parallel.progress import Silent
 from shardkit.testing import encoded
 
 from ..dataset.foreign.records import coco, jpeg, melanoma, write
-
-
-class Said(Silent):
-    def __init__(self):
-        self.text = ""
-
-    def say(self, text, level="info"):
-        self.text += text + "\n"
+from .checking import Said
 
 
 def test_boxes_of_four_features_become_one(tmp_path):

@@ -13,15 +13,13 @@ from shardkit.dataset.manifest import read_manifest
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.errors import CallError, DataError, RecordError
 from shardkit.exporting.export import export_dataset
-from shardkit.parallel.progress import Silent
-from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder
 from shardkit.testing import append_without_beam, convert_without_beam, files_of, write_class_folders
-from shardkit.verification.dataset import verify_dataset
 
 from ..cli.calling import call
 from ..dataset.foreign.records import coco, jpeg, write
+from .checking import Said, problems
 
 NAMES = {"image/filename", "image/source_id"}  # without them, records are numbered
 TFRECORD = SourceOptions(layout="tfrecord")
@@ -44,19 +42,6 @@ RECORDS = [detected(0, (18, "dog"), (1, "person")), detected(1), detected(2, (18
 def adopted(folder, records=RECORDS, **options):
     write(folder / FILE, records)
     return shardkit.adopt(folder, **options)
-
-
-class Said(Silent):
-    def __init__(self):
-        self.text = ""
-
-    def say(self, text, level="info"):
-        self.text += text
-
-
-def problems(dataset):
-    checker = ThreadExecutor(1), Silent()
-    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), *checker, deep=True)[1]]
 
 
 def test_a_record_without_lists_has_empty_ones(tmp_path):
