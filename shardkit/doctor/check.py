@@ -11,21 +11,13 @@ Status = Literal["ok", "note", "warning", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of a runner, a worker or a path.
+    """One check of a runner, a worker or a path."""
 
-    Attributes:
-        name: What was checked, such as "job service".
-        status: ``failed`` if a job cannot succeed; ``warning`` if it may fail; ``note`` if there is nothing to mend.
-        found: What was found.
-        remedy: What to do, as the second half of a sentence; empty if there is nothing to do.
-        is_call: Whether the call is wrong; otherwise the machine or the network is.
-    """
-
-    name: str
-    status: Status
+    name: str  # what was checked, such as "job service"
+    status: Status  # failed if a job cannot succeed, warning if it may fail, note if there is nothing to mend
     found: str
-    remedy: str = ""
-    is_call: bool = False
+    remedy: str = ""  # what to do, as the second half of a sentence
+    is_call: bool = False  # whether the call is wrong; otherwise the machine or the network is
 
     @property
     def sentence(self) -> str:

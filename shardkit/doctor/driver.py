@@ -147,10 +147,7 @@ def _check_job_server(engine: Engine) -> Iterator[Check]:
     if shutil.which(engine.java) is None:
         found = f"there is no {engine.java}, which the job server needs"
         yield Check("job server", "failed", found, "install Java, or name it by --job_server_java_launcher")
-    elif jar is None:
-        found = "Beam downloads the job server's jar from Maven Central at the first job"
-        yield Check("job server", "note", found, "without access to it, download the jar and name its path")
-    elif "://" not in jar and not os.path.isfile(jar):
+    elif jar and "://" not in jar and not os.path.isfile(jar):
         yield Check("job server", "failed", f"{jar}: there is no such job-server jar", "correct its path", is_call=True)
 
 

@@ -23,37 +23,20 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Options of Beam for one engine.
-
-    Attributes:
-        runner: Name of the runner.
-        job_endpoint: ``--job_endpoint``.
-        flink_master: ``--flink_master``.
-        flink_version: ``--flink_version``, whose default Beam chooses.
-        flink_versions: The versions of Flink that this version of Beam has job servers for.
-        spark_master: ``--spark_master_url``.
-        job_server_jar: ``--flink_job_server_jar`` or ``--spark_job_server_jar``.
-        java: ``--job_server_java_launcher``.
-        environment_type: ``--environment_type``.
-        environment_config: ``--environment_config``.
-        installs_packages: Whether ``--requirements_file``, ``--extra_package`` or ``--setup_file`` is given.
-        image: ``--sdk_container_image``.
-        temp_location: ``--temp_location``.
-        parallelism: ``--parallelism``; None if it is not given.
-    """
+    """Options of Beam for one engine, under Beam's names where no comment says another one."""
 
     runner: str = ""
     job_endpoint: str | None = None
     flink_master: str = "[auto]"
     flink_version: str = ""
-    flink_versions: tuple[str, ...] = ()
-    spark_master: str = ""
-    job_server_jar: str | None = None
-    java: str = "java"
+    flink_versions: tuple[str, ...] = ()  # those that this version of Beam has job servers for
+    spark_master: str = ""  # --spark_master_url
+    job_server_jar: str | None = None  # --flink_job_server_jar or --spark_job_server_jar
+    java: str = "java"  # --job_server_java_launcher
     environment_type: str | None = None
     environment_config: str | None = None
-    installs_packages: bool = False
-    image: str | None = None
+    installs_packages: bool = False  # --requirements_file, --extra_package or --setup_file is given
+    image: str | None = None  # --sdk_container_image
     temp_location: str | None = None
     parallelism: int | None = None
 

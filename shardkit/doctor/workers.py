@@ -29,15 +29,7 @@ SHOWN_HOSTS = 8
 def check_workers(
     executor: Executor, source_url: str, output_url: str, seconds: float, say: Callable[[str], None]
 ) -> Check:
-    """Run the job in a folder of its own in the output, and remove everything that was made for it.
-
-    Args:
-        executor: The executor.
-        source_url: The source, which the driver sees.
-        output_url: The output.
-        seconds: Time after which the job is stopped.
-        say: Receives a sentence about a job that cannot be stopped.
-    """
+    """Run the job, for some seconds at most, in a folder of its own in the output, and remove what was made for it."""
     source, output = open_folder(source_url), open_folder(output_url)
     existing = [path for path in ("", naming.WORK_FOLDER) if output.stat(path) is not None]
     try:
@@ -82,11 +74,7 @@ class Look:
     num_bytes: int | None
 
     def __call__(self, number: int, fence: Fence) -> None:
-        """Look at the source, and leave a file with the name of this host.
-
-        Raises:
-            MachineError: This host sees another source, or reads other bytes in OUTPUT than it wrote.
-        """
+        """Look at the source, and leave a file with the name of this host."""
         del number
         folder, host = fence.folder, platform.node()
         probe = f"{PROBES}/{zlib.crc32(host.encode()):08x}-{os.getpid()}"

@@ -1,5 +1,6 @@
 """A job that fails or is interrupted: what ends, and what is said about it."""
 
+import logging
 import time
 
 import grpc
@@ -10,8 +11,11 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 from shardkit.beam import progress
 from shardkit.beam.options import RunnerConfig, last_line
 from shardkit.beam.progress import run_with_progress, submit
+from shardkit.conversion.writing.shard import WriteJob
 from shardkit.errors import CallError, MachineError
 from shardkit.parallel.progress import Phase, Silent
+
+from ..cli.calling import IN_PROCESS_RUNNER, call
 
 FLINK = RunnerConfig(("--runner=PortableRunner", "--job_endpoint=x:1", "--environment_type=EXTERNAL"))
 PRISM = RunnerConfig(("--runner=PrismRunner",))
@@ -145,6 +149,21 @@ def test_the_sentence_says_how_to_see_more():
 def test_a_program_at_the_address_that_is_no_job_service_is_named():
     with pytest.raises(MachineError, match="no job service answers at --job_endpoint x:1, though a program listens"):
         run(FLINK, Job(grpc.FutureTimeoutError(), is_submitted=False))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [[], pytest.param(["--default_sdk_harness_log_level=INFO"], marks=pytest.mark.slow)],  # another job
+)
+def test_what_beam_logs_is_printed_by_its_own_option_only(option, source, tmp_path, monkeypatch):
+    def fails(*_):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(WriteJob, "write", fails)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])  # pytest has its own
+    said = call("convert", source, tmp_path / "out", IN_PROCESS_RUNNER, *option).stderr
+    assert "Error: the runner failed: ValueError: a bug" in said
+    assert ("Traceback" in said) == bool(option)
 
 
 def test_options_that_the_job_server_refuses_are_of_the_call():
