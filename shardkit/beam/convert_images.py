@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apache_beam as beam
 
 from shardkit.beam.elements import PublishedDataset
 from shardkit.beam.executor import RunStages
-from shardkit.conversion.arguments import read_arguments
+from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import conversion_values, location, source_locations
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
@@ -17,11 +17,6 @@ from shardkit.errors import CallError
 from shardkit.parallel.for_each import Work
 from shardkit.parallel.progress import Phase, ProgressListener, Silent
 from shardkit.parallel.stages import JobStage
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from shardkit.conversion.arguments import ConvertArguments
 
 _OF_THE_PIPELINE = {
     "workers": "the pipeline's runner has the workers",
@@ -41,18 +36,21 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     new pipeline goes on with the finished shards.
     """
 
+    _yaml_requires_inputs = False  # Beam YAML asks
+
     def __init__(
         self,
         source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         output: str | os.PathLike[str],
-        **options: "Unpack[ConvertArguments]",
+        **options: Any,
     ) -> None:
         """Check the options.
 
         Args:
             source: See `shardkit.convert`.
             output: A new or empty folder that all workers reach.
-            **options: Those of `shardkit.convert`, except `workers` and `beam_options`.
+            **options: Those of `shardkit.convert`, except `workers` and `beam_options`, by their names or in their
+                groups.
 
         Raises:
             CallError: An argument is wrong.
@@ -65,7 +63,7 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         self._sources = [_absolute(one) for one in source_locations(source)]
         self._output = _absolute(location("output", output))
         self._listener = options.get("listener") or Silent()
-        self._given = read_arguments("convert", options)
+        self._given = read_arguments("convert", grouped(options))
 
     def expand(self, pipeline: Any) -> Any:
         """See PTransform.

@@ -144,8 +144,10 @@ class WrittenShard(NamedTuple):
     num_bytes: int
 
 
-class WrittenDataset(NamedTuple):
+class WrittenDataset(dict[str, Any]):
     """What `WriteDataset` returns: PCollections, which are complete once the dataset is published.
+
+    It is a dict of them, as Beam YAML takes several outputs.
 
     Attributes:
         manifest: One `PublishedDataset`.
@@ -153,9 +155,9 @@ class WrittenDataset(NamedTuple):
         rejects: A `Reject` for each image and box that is left out, with its key and the reason.
     """
 
-    manifest: Any
-    shards: Any
-    rejects: Any
+    def __init__(self, *, manifest: Any, shards: Any, rejects: Any) -> None:
+        super().__init__(manifest=manifest, shards=shards, rejects=rejects)
+        self.manifest, self.shards, self.rejects = manifest, shards, rejects
 
 
 for _type in (Box, Example, PublishedDataset, Reject, WrittenShard):

@@ -2,8 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -14,7 +13,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
 from shardkit.beam.staging import REJECTS, GatherParts, StageImages, tagged_rejects
-from shardkit.conversion.arguments import read_arguments
+from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import StagedConversion
@@ -25,18 +24,23 @@ from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
-from shardkit.options.groups import Shards, Splits, Stored, TFRecord
-from shardkit.options.values import AUTO_SCALE, Dedupe
+from shardkit.options.definition import refuse_unknown
+from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
+
+OPTIONS = [
+    *("splits", "shards", "stored", "tfrecord", "dedupe", "seed", "classes", "unlabelled", "name", "accept"),
+    *("max_file_size", "max_rejected", "overwrite"),
+]
+"""The options and groups of `shardkit.convert` that `WriteDataset` takes."""
 
 _SHARDS = "shards"  # tag of an output
 
 
-@dataclass
-class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     """Images with labels to a dataset of balanced shards: a `WrittenDataset`.
 
-    A row is a `Example`; a NamedTuple, beam.Row, dataclass or dict with some of its fields; or the bytes of a
+    A row is an `Example`; a NamedTuple, beam.Row, dataclass or dict with some of its fields; or the bytes of a
     tf.train.Example, whose features are found as `convert` finds those of TFRecord files. The same set of rows gives
     the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any bundles, and
     after retries.
@@ -48,55 +52,31 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
 
     Equal rows of one key are one example; different ones are refused. With `with_error_handler`, what is rejected also
     goes to a handler. If more is rejected than `max_rejected` allows, nothing is published, and the pipeline fails.
-
-    Attributes:
-        output: A new or empty folder; local, ``s3://`` or ``gs://``. All workers must reach it.
-        splits: How examples are divided into splits. A `Splits`, or its first value. None keeps the rows' own.
-        shards: Number and size of the shards. A `Shards`, or its first value.
-        stored: How images are stored. A `Stored`.
-        tfrecord: Which features of serialized Examples are what. A `TFRecord`.
-        dedupe: Treatment of exact duplicates; see `shardkit.convert`, like the following.
-        seed: Seed for splits and for the assignment to shards.
-        classes: Class names in label order; None to sort the names found.
-        unlabelled: Whether the images have no labels.
-        name: Name of the dataset.
-        accept: Codes of findings that stop the conversion otherwise.
-        max_file_size: Size above which an image is rejected.
-        max_rejected: Maximum number or share of rejected images.
-        overwrite: Whether a different dataset in the output may be replaced.
     """
 
-    output: str | os.PathLike[str]
-    _: KW_ONLY
-    splits: Splits | Mapping[str, float] | Sequence[float] | str | None = None
-    shards: Shards | int | Mapping[str, int] | str | None = None
-    stored: Stored | None = None
-    tfrecord: TFRecord | None = None
-    dedupe: Dedupe | None = None
-    seed: int | None = None
-    classes: Sequence[str] | None = None
-    unlabelled: bool = False
-    name: str | None = None
-    accept: Sequence[str] = ()
-    max_file_size: int | str | None = None
-    max_rejected: float | str | None = None
-    overwrite: bool = False
-
-    def __post_init__(self) -> None:
+    def __init__(self, output: str | os.PathLike[str], **options: Any) -> None:
         """Check the options.
+
+        Args:
+            output: A new or empty folder; local, ``s3://`` or ``gs://``. All workers must reach it.
+            **options: Those of `shardkit.convert` that do not say how a source is read, by their names or in their
+                groups: ``splits="80/20"``, ``resize=256``, ``stored=Stored(resize=256)``; see `OPTIONS`.
 
         Raises:
             CallError: One is wrong, or two do not go together.
             MissingExtraError: The packages of the extra ``convert`` are not installed.
         """
+        super().__init__()
         require_extra("convert", "WriteDataset")
         self._error_handler: ErrorHandler | None = None
-        url = location("output", self.output)
+        url = location("output", output)
         refuse_pinned("output", url)
         # Workers may have other working directories.
         self._output_url = url if "://" in url else os.path.abspath(os.path.expanduser(url))
-        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "output"}
+        given = grouped(options)
+        refuse_unknown("WriteDataset", given, OPTIONS)
         read = read_arguments("convert", given)
+        self._overwrite, unlabelled = read.get("overwrite", False), read.get("unlabelled", False)
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
         source, self._options = option_values(read)
         if self._options.has_open_scale:
@@ -105,12 +85,12 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         self._staging = StagingOptions(
             self._options.stored_form(),
             self._options.max_file_bytes,
-            is_unlabelled=self.unlabelled,
+            is_unlabelled=unlabelled,
             features=LayoutOverrides(
                 source.image_feature,
                 source.label_feature,
                 classes=source.classes,
-                unlabelled=self.unlabelled,
+                unlabelled=unlabelled,
             ),
             thumbnails=self._options.dedupe == "drop",
         )
@@ -132,7 +112,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         """
         _refuse_unbounded(rows)
         _refuse_other_rows(rows.element_type)
-        job = StagedConversion(self._output_url, self._options, self._limit, self.overwrite)
+        job = StagedConversion(self._output_url, self._options, self._limit, self._overwrite)
         stage = StageImages(self._output_url, self._staging)
         drawn = (
             rows.pipeline

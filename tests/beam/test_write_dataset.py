@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import apache_beam as beam
@@ -20,7 +19,7 @@ from PIL import Image
 
 import shardkit
 from shardkit import images, testing
-from shardkit.beam import Box, Example, PublishedDataset, WriteDataset, WrittenShard
+from shardkit.beam import Box, Example, PublishedDataset, WriteDataset, WrittenShard, write_dataset
 from shardkit.conversion.arguments import argument_names
 from shardkit.conversion.inventory import merged_parts
 from shardkit.conversion.staging import stager
@@ -84,7 +83,7 @@ def write(output, *bundles, **options):
     """Write rows; the elements that come out and the counters."""
 
     def made(pipeline):
-        return (given(pipeline, *bundles) | WriteDataset(output, **options))._asdict()
+        return given(pipeline, *bundles) | WriteDataset(output, **options)
 
     return collected(made)
 
@@ -164,12 +163,11 @@ def test_numbers_are_stored_as_convert_stores_those_of_a_table(columns, tmp_path
         rows = [{**{name: row[name] for name in ("key", "image")}, "target": row["targets"][0]} for row in rows]
 
     def made(pipeline):
-        written = (
+        return (
             pipeline
             | beam.Create(rows, reshuffle=False)
             | WriteDataset(tmp_path / "written", max_rejected=1, **OPTIONS)
         )
-        return written._asdict()
 
     found, _ = collected(made)
     assert [(one.key, one.reason) for one in found["rejects"]] == [("nan", "bad_label")]
@@ -369,7 +367,7 @@ def test_no_rows_are_refused(tmp_path):
 
 
 def test_the_options_are_those_of_convert():
-    names = {one.name for one in fields(WriteDataset)} - {"output"}
+    names = set(write_dataset.OPTIONS)
     assert names < set(argument_names("convert"))
     # The others say how a source is listed, which images of a dataset are taken, and how the work runs.
     assert set(argument_names("convert")) - names == {
@@ -385,7 +383,9 @@ def test_wrong_calls_are_refused_when_the_pipeline_is_made(rows, tmp_path):
     with pytest.raises(CallError, match=r"max_rejected is a count"):
         WriteDataset(tmp_path, max_rejected="many")
     with pytest.raises(CallError, match=r"resize"):
-        WriteDataset(tmp_path, stored=Stored(resize=0))
+        WriteDataset(tmp_path, resize=0)
+    with pytest.raises(CallError, match=r"WriteDataset\(\) has no argument 'layout'; it takes splits, "):
+        WriteDataset(tmp_path, layout="coco")
     pipeline = beam.Pipeline(RUNNER)
     with pytest.raises(CallError, match=r"unbounded; .* shardkit.append\(DATASET, FOLDER\)"):
         pipeline | PeriodicImpulse() | WriteDataset(tmp_path / "out")
@@ -441,7 +441,7 @@ def test_serialized_examples_are_read_as_convert_reads_them(written, rows, tmp_p
     def made(pipeline):
         records_in = pipeline | beam.Create([*records, records[0], b"no example"], reshuffle=False)
         transform = WriteDataset(tmp_path / "out", classes=["a", "b"], **OPTIONS)
-        return (records_in | transform)._asdict()
+        return records_in | transform
 
     found, _ = collected(made)
     assert [one.reason for one in found["rejects"]] == ["damaged"]

@@ -40,6 +40,13 @@ def test_datasets_are_written_converted_and_read_by_pipelines_in_yaml(tmp_path):
     manifest = shardkit.read_manifest(tmp_path / "out")
     assert (manifest.split("train").num_examples, manifest.classes) == (6, ["circle", "star"])
     write_class_folders(tmp_path / "photos", {"ant": 2, "bee": 2})
+    ants = {"keep": "label == 'ant'", "language": "python"}
+    run(
+        {"type": "ReadImages", "config": {"source": str(tmp_path / "photos"), "label": "path:0"}},
+        {"type": "Filter", "input": "ReadImages", "config": ants},
+        {"type": "WriteDataset", "input": "Filter", "config": {"output": str(tmp_path / "ants")}},
+    )
+    assert shardkit.read_manifest(tmp_path / "ants").classes == ["ant"]
     folders = {"source": str(tmp_path / "photos"), "output": str(tmp_path / "converted"), "shards": 1}
     stars = {"dataset": str(tmp_path / "out"), "split": "train", "where": "label_name = 'star'"}
     fields = {"key": "key", "label": "label", "side": "min(height, width)", "has_image": "len(image) > 99"}
