@@ -186,10 +186,13 @@ def test_pixels_and_texts_need_a_conversion(tmp_path):
 
 
 def test_a_number_of_two_names_keeps_its_number(tmp_path):
-    for path, text in (("train-00000-of-00002", "crane"), ("train-00001-of-00002", "heron")):
-        names = [{**imagenet(i, 1 + i % 2, f"n0{1 + i % 2}", text), "image/filename": f"{path}{i}"} for i in range(4)]
-        write(tmp_path / path, [{name: value for name, value in one.items() if "synset" not in name} for one in names])
-    assert shardkit.adopt(tmp_path).classes == ["0", "1", "2"]
+    for number in range(10):  # of which 8 are looked at first
+        names = ["crane", "stork" if number == 4 else "heron"]
+        records = [{"image": jpeg(i), "label": i, "label_name": name} for i, name in enumerate(names)]
+        write(tmp_path / f"{number}.tfrecord", records)
+    assert shardkit.adopt(tmp_path).classes == ["0", "1"]
+    (tmp_path / "4.tfrecord").unlink()
+    assert shardkit.adopt(tmp_path, overwrite=True).classes == ["crane", "heron"]
 
 
 def test_a_second_adoption_replaces_the_first(old):
