@@ -37,8 +37,9 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         self._output = open_folder(self._output_url)
         with os_errors_as("write into the output", self._output_url):
             outputs.refuse_foreign(self._output)
-            begin_staging(self._output)
-            self._before = self._shared.acquire(self._find_staged)
+            begun = begin_staging(self._output)
+            # A process may run a pipeline again, and publishing has removed the images of the first run.
+            self._before = self._shared.acquire(self._find_staged, tag=begun)
 
     def _find_staged(self) -> StagedBefore:
         """Return the images that are staged when a process starts; a retried bundle finds its own, too."""

@@ -427,6 +427,24 @@ def test_two_processes_give_the_same_files(rows, written, tmp_path):
     assert digests_of(tmp_path / "out") == digests_of(written[0])
 
 
+def test_a_pipeline_that_resumed_and_published_runs_again_with_other_rows(rows, tmp_path, monkeypatch):
+    def labelled(row):
+        return row._replace(label=(tmp_path / "label").read_text() if row.key == "00.jpg" else row.label)
+
+    (tmp_path / "label").write_text("a")
+    with monkeypatch.context() as patched:
+        patched.setattr(StagedConversion, "publish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write(tmp_path / "out", rows, **OPTIONS)
+    pipeline = beam.Pipeline(RUNNER)
+    given(pipeline, rows) | beam.Map(labelled) | WriteDataset(tmp_path / "out", **OPTIONS, overwrite=True)
+    pipeline.run().wait_until_finish()
+    (tmp_path / "label").write_text("b")
+    pipeline.run().wait_until_finish()
+    write(tmp_path / "wanted", [rows[0]._replace(label="b"), *rows[1:]], **OPTIONS)
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "wanted")
+
+
 def test_bundles_that_run_twice_give_the_same_files(rows, written, tmp_path):
     options = PipelineOptions(runner=RUNNER, direct_runner_bundle_repeat=1)
     with beam.Pipeline(options=options) as pipeline:

@@ -69,18 +69,22 @@ class StagingOptions:
         return f"{STAGED}/{hashlib.sha256(canonical_json(decides)).hexdigest()[:16]}"
 
 
-def begin_staging(output: Folder) -> None:
+def begin_staging(output: Folder) -> str:
     """Create the folder of staged images; each worker process calls this once.
 
     A worker that an engine has given up and that still runs when the dataset is published must not make it again.
 
     Args:
         output: The output folder.
+
+    Returns:
+        A text that differs once the folder was removed and created again.
     """
     output.create()
     if output.stat(_BEGUN) is None:
         with output.atomic_write(_BEGUN):
             pass  # the file is empty
+    return str(output.stat(_BEGUN))
 
 
 def refuse_ended(output: Folder) -> None:
