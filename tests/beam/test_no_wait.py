@@ -1,8 +1,6 @@
 """What a job without a driver leaves for `info` and for the next `convert`; tests/engines has a driver that leaves."""
 
 import json
-import runpy
-import sys
 
 import pytest
 
@@ -11,7 +9,7 @@ from shardkit.parallel import run_token
 from shardkit.storage import open_folder
 from shardkit.testing import digests_of, write_class_folders
 
-from ..cli.calling import IN_PROCESS_RUNNER, SAMPLE_DATA, call, own_logging
+from ..cli.calling import IN_PROCESS_RUNNER, call
 from .crashing import interrupt, nothing_left
 
 
@@ -55,23 +53,6 @@ def test_it_publishes_and_of_a_finished_conversion_leaves_nothing(photographs, t
         assert result.exit_code == 0, result.output
         assert nothing_left(tmp_path / "out")
     assert call("convert", photographs, tmp_path / "threads", "--max-rejected", "1").exit_code == 0
-    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
-
-
-@pytest.mark.usefixtures("goes_on")
-def test_the_program_of_the_flex_template_takes_the_parameters_of_its_launcher(photographs, tmp_path, monkeypatch):
-    page = (SAMPLE_DATA.parent / "shardkit" / "beam" / "README.md").read_text()
-    program = tmp_path / "convert.py"
-    program.write_text(page[page.index("# convert.py: ") :].partition("```")[0])
-    parameters = [f"--output={tmp_path / 'out'}", IN_PROCESS_RUNNER, f"--source={photographs}", "--max-rejected=1"]
-    monkeypatch.setattr("sys.argv", [str(program), *parameters])
-    monkeypatch.setattr("signal.getsignal", lambda _: None)  # so that Ctrl-C stays pytest's
-    monkeypatch.setattr("atexit._run_exitfuncs", lambda: None)  # and so does the end of the process
-    monkeypatch.setattr("os._exit", sys.exit)
-    with pytest.raises(SystemExit) as ended, own_logging():
-        runpy.run_path(str(program), run_name="__main__")
-    assert ended.value.code == 0
-    assert call("convert", photographs, tmp_path / "threads", "--max-rejected=1").exit_code == 0
     assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
 
 

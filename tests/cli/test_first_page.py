@@ -14,6 +14,8 @@ import sys
 
 import pytest
 
+from shardkit.testing import digests_of
+
 from ..pages import BLOCKS, CHECKOUT
 from .calling import call, environment
 
@@ -61,7 +63,7 @@ def checkout(made_once):
 
 def run_all_commands(folder):
     """Run the commands in a copy of the checkout."""
-    hidden = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "OUT", "DATASET", "photos")
+    hidden = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "OUT", "BY_BEAM", "DATASET", "photos")
     shutil.copytree(CHECKOUT, folder, symlinks=True, ignore=hidden, dirs_exist_ok=True)
     shims = folder / "stand-ins"
     shims.mkdir()
@@ -103,6 +105,12 @@ def test_they_print_no_warning_and_what_to_do_next(checkout):
     assert "Error" not in printed
     assert re.search(r"\nrejected: none\n[^\n]* images/s[^\n]*\n\nNext:\n", printed)
     assert "Next:\n  shardkit verify OUT --deep\n  shardkit info OUT\n" in printed
+
+
+def test_beam_writes_the_dataset_of_the_first_command(checkout):
+    printed = (checkout / "printed.txt").read_text()
+    assert "They are equal: the same examples with the same splits, labels, images and annotations." in printed
+    assert digests_of(checkout / "OUT") == digests_of(checkout / "BY_BEAM")
 
 
 def test_the_first_command_finds_nothing_to_say_about_the_sample(checkout):

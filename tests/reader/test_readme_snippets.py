@@ -103,7 +103,7 @@ def prepared(name, shapes, folder):  # noqa: F811 - the fixture's value
     code = SNIPPETS[name].code
     (folder / "snippet.py").write_text(f"{code}\nimport os\nassert {HOLDS[name]}\n", encoding="utf-8")
     if SNIPPETS[name].page == "README.md":
-        words = shlex.split(runnable("sh")["first-command"].code.rpartition("&& ")[2])
+        words = shlex.split(runnable("sh")["first-command"].code.splitlines()[0].rpartition("&& ")[2])
         subprocess.run([sys.executable, "-m", *words[:3], folder / words[3], *words[4:]], cwd=CHECKOUT, check=True)
     else:
         os.symlink(shapes, folder / "OUT")
