@@ -13,13 +13,15 @@ from shardkit.archives.uris import uri_of
 from shardkit.beam.counters import NAMESPACE
 from shardkit.beam.elements import Box, Example, Reject
 from shardkit.conversion.arguments import grouped, read_arguments
-from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
+from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.conversion.inventory.source_files import are_records, image_path, image_start, mask_path
 from shardkit.conversion.option_values import conversion_values, source_locations
+from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, PartGroup, list_parts, part_groups
-from shardkit.errors import CallError
+from shardkit.conversion.writing.source_plan import chooses_reading
+from shardkit.errors import CallError, DataError
 from shardkit.options.definition import OPTIONS
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.reject_reasons import NO_LABEL
@@ -45,18 +47,6 @@ _OF_SOURCE = {one.name for one in fields(SourceOptions)}
 _Path = str | os.PathLike[str]
 
 
-class ReadSource(NamedTuple):
-    """A source as it was read: what a dataset says of it besides its examples.
-
-    Attributes:
-        source: How it is read.
-        totals: What its listings say besides their rows: skipped files, and the classes' numbers.
-    """
-
-    source: Source
-    totals: ListingTotals
-
-
 class ReadExamples(NamedTuple):
     """What `ReadImages.with_rejects` returns: PCollections.
 
@@ -80,6 +70,7 @@ class Settled(NamedTuple):
         source: How it is read.
         view: What the worker that settled it sees, which the others are compared with.
         groups: Groups of its parts.
+        is_explicit: Whether the user chose how it is read.
     """
 
     at: int
@@ -87,6 +78,7 @@ class Settled(NamedTuple):
     source: Source
     view: DriverView
     groups: list[PartGroup]
+    is_explicit: bool
 
 
 class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
@@ -239,13 +231,20 @@ class _Settle:
 
     def __call__(self, named: tuple[int, str, list[str]]) -> Settled:
         number, prefix, (url, *also) = named
-        source_options, _ = conversion_values(url, self.options, lambda _: None, also)
+        source_options, options = conversion_values(url, self.options, lambda _: None, also)
         work = None if self.temp_location is None else open_folder(self.temp_location)
         if work is not None:
             work.create()
         source = open_source(url, source_options, work=work)
+        if are_records(source.schema) and MASK_PATH in source.schema.names:
+            msg = (
+                f"{url}: the masks of this dataset are in its records, where they have no URI; read them by "
+                "ReadDataset, or convert the dataset by shardkit.convert"
+            )
+            raise DataError(msg)
         groups = [group for _, group in part_groups(source, is_remote=True)]
-        return Settled(number, prefix, source, DriverView.of([source.folder]), groups)
+        is_explicit = chooses_reading(source_options, options)
+        return Settled(number, prefix, source, DriverView.of([source.folder]), groups, is_explicit)
 
 
 def _by_number(settled: Settled) -> tuple[int, Settled]:
@@ -302,10 +301,10 @@ def _prove(numbered: tuple[int, _Totals], sources: Mapping[int, Settled]) -> tup
         DataError: Some are not.
     """
     number, (skipped, classes) = numbered
-    source = sources[number].source
+    source, is_explicit = sources[number].source, sources[number].is_explicit
     source.check_accounts(skipped)
     source.check_classes(dict(classes))
-    return number, ReadSource(source, ListingTotals(skipped, dict(classes)))
+    return number, ReadSource(source, ListingTotals(skipped, dict(classes)), is_explicit)
 
 
 class _MakeExamples(beam.DoFn):  # type: ignore[misc] # Beam is untyped
@@ -325,6 +324,7 @@ def examples_of(source: Source, listing: Listing, totals: ListingTotals, prefix:
     table = measure_files(source.folder, listing.table(), _NO_LIMIT)
     numbers = {name: number for number, name in totals.classes.items()}
     numbers = numbers or {name: number for number, name in enumerate(source.classes or ())}
+    own = {"label_name", GROUP.name, *annotation_columns(table.schema)} & {*table.column_names}
     for row in table.to_pylist():
         key = prefix + row["key"]
         if row["reason"] is None and _has_no_label(row):
@@ -332,7 +332,9 @@ def examples_of(source: Source, listing: Listing, totals: ListingTotals, prefix:
             row |= {"reason": NO_LABEL, "message": message}
         if row["reason"] is not None:
             Metrics.counter(NAMESPACE, f"rejected_{row['reason']}").inc()
-            reject = Reject(key, row["reason"], row["message"], row["source_bytes"], row["split"])
+            facts = {name: row[name] for name in own if row[name] is not None}
+            text = json.dumps(facts, ensure_ascii=False) if facts else None
+            reject = Reject(key, row["reason"], row["message"], row["source_bytes"], row["split"], text)
             yield beam.pvalue.TaggedOutput(REJECTS, reject)
             continue
         Metrics.counter(NAMESPACE, "images_listed").inc()

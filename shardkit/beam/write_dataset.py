@@ -18,6 +18,7 @@ from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
+from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.conversion.writing.steps import PlannedShard
 from shardkit.dataset.foreign.inferring import LayoutOverrides
@@ -54,11 +55,15 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     goes to a handler. If more is rejected than `max_rejected` allows, nothing is published, and the pipeline fails.
     """
 
-    def __init__(self, output: str | os.PathLike[str], **options: Any) -> None:
+    def __init__(
+        self, output: str | os.PathLike[str], *, source: Any = None, rejects: Any = None, **options: Any
+    ) -> None:
         """Check the options.
 
         Args:
             output: A new or empty folder; local, ``s3://`` or ``gs://``. All workers must reach it.
+            source: What `ReadImages` says of the source, a PCollection: then every file is that of `shardkit.convert`.
+            rejects: What `ReadImages` has rejected, a PCollection: then it is part of the dataset's rejects.
             **options: Those of `shardkit.convert` that do not say how a source is read, by their names or in their
                 groups: ``splits="80/20"``, ``resize=256``, ``stored=Stored(resize=256)``; see `OPTIONS`.
 
@@ -69,6 +74,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         super().__init__()
         require_extra("convert", "WriteDataset")
         self._error_handler: ErrorHandler | None = None
+        self._source, self._rejects = source, rejects
         url = location("output", output)
         refuse_pinned("output", url)
         # Workers may have other working directories.
@@ -78,7 +84,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         read = read_arguments("convert", given)
         self._overwrite, unlabelled = read.get("overwrite", False), read.get("unlabelled", False)
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
-        source, self._options = option_values(read)
+        source_options, self._options = option_values(read)
         if self._options.has_open_scale:
             msg = f"{named('bit_depth', AUTO_SCALE)} needs all images, and WriteDataset stores each before it plans"
             raise CallError(f"{msg}; give the range, such as {named('bit_depth', 'scale=0:4095')}")
@@ -87,9 +93,9 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             self._options.max_file_bytes,
             is_unlabelled=unlabelled,
             features=LayoutOverrides(
-                source.image_feature,
-                source.label_feature,
-                classes=source.classes,
+                source_options.image_feature,
+                source_options.label_feature,
+                classes=source_options.classes,
                 unlabelled=unlabelled,
             ),
             thumbnails=self._options.dedupe == "drop",
@@ -112,6 +118,9 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         """
         _refuse_unbounded(rows)
         _refuse_other_rows(rows.element_type)
+        read = () if self._source is None else (beam.pvalue.AsSingleton(self._source),)
+        if self._rejects is not None:
+            rows = (rows, self._rejects) | "AddRejects" >> beam.Flatten()  # row, or Reject
         job = StagedConversion(self._output_url, self._options, self._limit, self._overwrite)
         stage = StageImages(self._output_url, self._staging)
         drawn = (
@@ -134,9 +143,9 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             | "MergeParts" >> beam.Map(job.merge)  # None
             | "CountMerged" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
-        planned = parts | "PlanShards" >> beam.ParDo(_plan, job, token, beam.pvalue.AsSingleton(merged)).with_outputs(
-            REJECTS, main="shards"
-        )  # (PlannedShard, run)
+        planned = parts | "PlanShards" >> beam.ParDo(
+            _plan, job, token, beam.pvalue.AsSingleton(merged), *read
+        ).with_outputs(REJECTS, main="shards")  # (PlannedShard, run)
         written = (
             planned["shards"]
             | "SpreadShards" >> beam.Reshuffle()  # (PlannedShard, run)
@@ -144,7 +153,7 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
         after = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
-        published = parts | "Publish" >> beam.ParDo(_publish, job, token, after).with_outputs(
+        published = parts | "Publish" >> beam.ParDo(_publish, job, token, after, *read).with_outputs(
             _SHARDS, REJECTS, main="manifest"
         )  # PublishedDataset
         rejects = (
@@ -192,12 +201,18 @@ def _runs(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterato
     return job.runs([StagedPart(*one) for one in gathered])
 
 
-def _plan(gathered: Sequence[tuple[str, ...]], job: StagedConversion, drawn: str, num_merged: int) -> Iterator[Any]:
+def _plan(
+    gathered: Sequence[tuple[str, ...]],
+    job: StagedConversion,
+    drawn: str,
+    num_merged: int,
+    read: ReadSource | None = None,
+) -> Iterator[Any]:
     """Yield the shards to write, and what planning rejected, once many parts of the inventory are merged."""
     del num_merged
     staged = [StagedPart(*one) for one in gathered]
     run = job.run_of(staged, drawn)
-    shards, rejects = job.plan(staged, run)
+    shards, rejects = job.plan(staged, run, read)
     yield from tagged_rejects(rejects)
     for shard in shards:
         yield shard, run
@@ -219,10 +234,16 @@ class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         yield True
 
 
-def _publish(gathered: Sequence[tuple[str, ...]], job: StagedConversion, drawn: str, num_written: int) -> Iterator[Any]:
+def _publish(
+    gathered: Sequence[tuple[str, ...]],
+    job: StagedConversion,
+    drawn: str,
+    num_written: int,
+    read: ReadSource | None = None,
+) -> Iterator[Any]:
     """Yield the dataset once its shards are written, the shards, and what their writers rejected."""
     del num_written
-    manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered], drawn))
+    manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered], drawn), read)
     for reject in rejects:  # their writers have counted them
         yield beam.pvalue.TaggedOutput(REJECTS, reject)
     for split, shard in manifest.shards():

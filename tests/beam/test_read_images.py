@@ -11,13 +11,13 @@ from apache_beam.options.pipeline_options import PipelineOptions
 import shardkit
 from shardkit.beam import CheckImages, Example, ReadAllImages, ReadImages, WriteDataset
 from shardkit.errors import CallError
-from shardkit.testing import write_class_folders
+from shardkit.testing import digests_of, write_class_folders
 
 from ..cli.calling import SAMPLE_DATA
 from .transforms import RUNNER, collected
 
-SLOW = ("voc", "yolo", "metadata", "hf", "list.txt", "attributes.tsv", "boxes.csv", "labels.csv")
-QUICK = ("coco", "masks", "folders.zip", "webdataset", "multilabel.jsonl", "regression.parquet", "automl.csv")
+SLOW = ("voc", "yolo", "metadata", "hf", "list.txt", "attributes.tsv", "boxes.csv", "labels.csv", "automl.csv")
+QUICK = ("coco", "masks", "folders.zip", "webdataset", "multilabel.jsonl", "regression.parquet", "coco_broken")
 
 
 def records_of(output):
@@ -29,15 +29,52 @@ def read(source, **options):
     return collected(lambda pipeline: (pipeline | ReadImages(source, **options).with_rejects())._asdict())
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
-def test_what_is_read_and_written_has_the_shards_of_convert(name, tmp_path):
-    wanted = shardkit.convert(SAMPLE_DATA / name, tmp_path / "converted", shards=2)
+def write(source, output, **options):
+    """Read and write a source as `convert` does, with all that is known of it."""
     with beam.Pipeline(RUNNER) as pipeline:
-        _ = (
-            pipeline
-            | ReadImages(SAMPLE_DATA / name, temp_location=tmp_path / "temp")
-            | WriteDataset(tmp_path / "written", shards=2, classes=wanted.manifest.classes or None)
-        )
+        read = pipeline | ReadImages(source, temp_location=output.parent / "temp").with_rejects()
+        options |= {"source": read.source, "rejects": read.rejects}
+        _ = read.examples | WriteDataset(output, **options)
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])
+def test_what_is_read_and_written_has_every_byte_of_convert(name, tmp_path):
+    options = {"shards": 2, "max_rejected": "100%", "name": "photos"}
+    shardkit.convert(SAMPLE_DATA / name, tmp_path / "converted", **options)
+    write(SAMPLE_DATA / name, tmp_path / "written", **options)
+    assert digests_of(tmp_path / "written") == digests_of(tmp_path / "converted")
+
+
+def test_rejects_and_near_duplicates_are_those_of_convert(tmp_path):
+    write_class_folders(tmp_path / "photos", {"ant": 6, "bee": 6})
+    one = min((tmp_path / "photos" / "ant").iterdir())
+    (tmp_path / "photos" / "ant" / "copy.jpg").write_bytes(one.read_bytes())
+    (tmp_path / "photos" / "ant" / "cut.jpg").write_bytes(one.read_bytes()[:-40])
+    rows = [f"photos/{path.parent.name}/{path.name},{path.parent.name}" for path in (tmp_path / "photos").rglob("*.*")]
+    lines = ["image,label", *sorted(rows), "photos/none.jpg,ant", "photos/2.jpg,"]
+    (tmp_path / "labels.csv").write_text("\n".join(lines))
+    options = {"splits": "50/50", "dedupe": "drop", "max_rejected": "100%", "name": "photos"}
+    done = shardkit.convert(tmp_path / "labels.csv", tmp_path / "converted", **options)
+    assert {"duplicate", "missing", "truncated"} <= done.manifest.rejected.by_reason.keys()
+    write(tmp_path / "labels.csv", tmp_path / "written", **options)
+    assert digests_of(tmp_path / "written") == digests_of(tmp_path / "converted")
+
+
+def test_a_dataset_is_a_source_but_masks_in_records_have_no_uri(tmp_path):
+    for name in ("coco", "masks"):
+        shardkit.convert(SAMPLE_DATA / name, tmp_path / name)
+    shardkit.convert(tmp_path / "coco", tmp_path / "converted", shards=1, name="coco")
+    write(tmp_path / "coco", tmp_path / "written", shards=1, name="coco")
+    assert digests_of(tmp_path / "written") == digests_of(tmp_path / "converted")
+    with pytest.raises(Exception, match="the masks of this dataset are in its records"):
+        read(tmp_path / "masks")
+
+
+def test_without_the_source_the_shards_are_those_of_convert_for_the_same_classes(tmp_path):
+    wanted = shardkit.convert(SAMPLE_DATA / "coco", tmp_path / "converted", shards=2)
+    with beam.Pipeline(RUNNER) as pipeline:
+        options = {"shards": 2, "classes": wanted.manifest.classes}
+        _ = pipeline | ReadImages(SAMPLE_DATA / "coco") | WriteDataset(tmp_path / "written", **options)
     assert records_of(tmp_path / "written") == records_of(tmp_path / "converted")
 
 

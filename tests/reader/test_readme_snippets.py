@@ -61,6 +61,7 @@ HOLDS = {
     "from-tfds": "len(list(pathlib.Path('EXPORTED').glob('*/*/*.jpg'))) == 240",
     "convert-in-python": "not outcome.unchanged and outcome.manifest.splits['train'].num_examples > 150",
     "read-images": "len(shardkit.open('LARGE', 'validation')) == 48",
+    "read-source": "os.path.exists('SAME/manifest.json')",
     "write-dataset": "len(shardkit.open('WRITTEN', 'validation')) == 48",
     "write-records": "shardkit.read_manifest('FROM_RECORDS').classes == ['circle', 'square', 'star', 'triangle']",
     "from-bigquery": "len(shardkit.open('FROM_TABLE', 'validation')) == 24",
@@ -77,6 +78,7 @@ HOLDS = {
 # What the comments say is printed.
 PRINTED = {
     "read-images": "192",
+    "read-source": "True",
     "write-dataset": "192",
     "write-records": "192",
     "from-bigquery": "['circle', 'star']",

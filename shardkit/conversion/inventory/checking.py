@@ -76,10 +76,17 @@ def check_batch(
             try:
                 rejected += check_row(files, row, thumbnails=thumbnails)
             except images.BadImage as error:
-                row["reason"], row["message"] = error.reason, str(error)
-        if row["reason"] == UNREADABLE:  # nothing that depends on which read failed; see seen_rejects.as_converted
-            row.update(dict.fromkeys(row.keys() & _OF_CONTENTS))
+                row |= {"reason": error.reason, "message": str(error)}
+        if row["reason"] == UNREADABLE:
+            row.update(rejected_row(row, UNREADABLE, row["message"]))
     return pa.Table.from_pylist(rows + rejected, schema)
+
+
+def rejected_row(row: Row, reason: str, message: str) -> dict[str, Any]:
+    """Return a row with the reason why it is rejected."""
+    # Nothing that depends on which read failed; see seen_rejects.as_converted.
+    unknown = dict.fromkeys(row.keys() & _OF_CONTENTS) if reason == UNREADABLE else {}
+    return {**row, **unknown, "reason": reason, "message": message}
 
 
 def _unread_files(table: pa.Table) -> pa.Table:

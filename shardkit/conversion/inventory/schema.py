@@ -37,6 +37,7 @@ class Reject(NamedTuple):
     message: str
     source_bytes: int
     split: str | None = None  # the source's own, of a file that reading has rejected
+    facts: str | None = None  # what else the source says of that file, as a JSON object of a listing's columns
 
 
 def inventory_schema(listing_schema: pa.Schema, *, thumbnails: bool = False) -> pa.Schema:

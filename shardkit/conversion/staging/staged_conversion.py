@@ -15,7 +15,7 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
 from shardkit.conversion.staging.staged_inventory import StagedInventory, part_names
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended
-from shardkit.conversion.staging.staged_source import StagedSource
+from shardkit.conversion.staging.staged_source import ReadSource, StagedSource
 from shardkit.conversion.writing.inventory_merge import runs_to_merge
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.shard_reports import late_rejects
@@ -81,12 +81,15 @@ class StagedConversion:
         with os_errors_as("write the inventory", output.url):
             retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
 
-    def plan(self, staged: Sequence[StagedPart], run_value: str) -> tuple[list[PlannedShard], list[Reject]]:
+    def plan(
+        self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None
+    ) -> tuple[list[PlannedShard], list[Reject]]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Args:
             staged: The parts of the inventory, in any order.
             run_value: See `run_of`.
+            read: The source that the rows were read from; None if it is not known.
 
         Returns:
             The shards to write, none if the output holds this dataset already; and what planning rejected.
@@ -106,7 +109,7 @@ class StagedConversion:
                 refuse_live(output, run.token.value)
             run.start()
             try:
-                return self._planned(run, StagedInventory(output, self.options, staged))
+                return self._planned(run, StagedInventory(output, self.options, staged, read))
             except AlreadyConvertedError:
                 return [], []
             except ShardkitError:
@@ -135,7 +138,7 @@ class StagedConversion:
             self.options,
             self.limit,
             self.overwrite,
-            is_explicit=True,
+            is_explicit=source.read is None or source.read.is_explicit,
             notes=Notes(_Logging()),
         )
 
@@ -150,11 +153,12 @@ class StagedConversion:
         fence = Fence(inventory.output, RunToken(run), is_remote=True)
         self._steps(inventory.source, inventory).write(planned, fence)
 
-    def publish(self, run: str) -> tuple[Manifest, list[Reject]]:
+    def publish(self, run: str, read: ReadSource | None = None) -> tuple[Manifest, list[Reject]]:
         """Check the finished shards, write the manifest, and remove what was staged.
 
         Args:
             run: See `run_of`.
+            read: See `plan`.
 
         Returns:
             The manifest, and what the writers rejected.
@@ -163,7 +167,7 @@ class StagedConversion:
             DataError: A writer failed because of its images, or a shard is damaged.
             MachineError: A shard is missing, another run took over, or the disk or the network failed.
         """
-        inventory = StagedInventory(open_folder(self.output_url), self.options, ())
+        inventory = StagedInventory(open_folder(self.output_url), self.options, (), read)
         output = inventory.output
         with os_errors_as("write into the output", output.url), locked(output):
             if output.stat(MANIFEST) is None:

@@ -12,7 +12,7 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.staging.kinds import merged_kind
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.staged_part import StagedPart
-from shardkit.conversion.staging.staged_source import StagedSource, merge_equal_rows
+from shardkit.conversion.staging.staged_source import ReadSource, StagedSource, merge_equal_rows
 from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError
@@ -38,17 +38,20 @@ class StagedInventory:
         source: The rows as a source.
     """
 
-    def __init__(self, output: Folder, options: ConvertOptions, staged: Sequence[StagedPart]) -> None:
+    def __init__(
+        self, output: Folder, options: ConvertOptions, staged: Sequence[StagedPart], read: ReadSource | None = None
+    ) -> None:
         """Read nothing yet.
 
         Args:
             output: The output folder.
             options: Options of the conversion.
             staged: The parts, in any order; one may be there several times.
+            read: The source that the rows were read from; None if it is not known.
         """
-        self.output, self._options, self._staged = output, options, staged
+        self.output, self._options, self._staged, self._read = output, options, staged, read
         kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
-        self.source = StagedSource(output, merged_kind(kinds) or "label")
+        self.source = StagedSource(output, merged_kind(kinds) or "label", read)
         self._rejected: set[tuple[str, str]] | None = None
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
@@ -71,7 +74,7 @@ class StagedInventory:
         table = merge_equal_rows(table)
         rejected = table.select(["key", "reason"]).filter(pc.is_valid(table["reason"]))
         self._rejected = {(row["key"], row["reason"]) for row in rejected.to_pylist()}
-        return Inventory.of(self.source, table, totals, Thumbnails(work))
+        return Inventory.of(self.source, table, self._read.totals if self._read else totals, Thumbnails(work))
 
     def without_staged(self, rejected: pa.Table) -> pa.Table:
         """Return rejected rows without those that staging rejected, which were given away then.

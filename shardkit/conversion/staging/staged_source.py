@@ -2,23 +2,41 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import annotation_columns
+from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.conversion.inventory.schema import MASK_SHA256
 from shardkit.conversion.staging.kinds import Kind
 from shardkit.conversion.staging.staged_part import staged_schema
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.sources.claim import Claim
 from shardkit.sources.columns import CONTENT_SHA256, GROUP
 from shardkit.sources.listing import Listing, Source
+from shardkit.sources.readings.values import Reading
+from shardkit.sources.used_files import UsedFile
 from shardkit.storage import Folder
 
 TITLE = "Beam PCollection"
+
+
+class ReadSource(NamedTuple):
+    """A source whose listing was read into a PCollection: what a dataset says of it besides its examples.
+
+    Attributes:
+        source: How it is read.
+        totals: What its listings say besides their rows: skipped files, and the classes' numbers.
+        is_explicit: Whether the user chose how it is read.
+    """
+
+    source: Source
+    totals: ListingTotals
+    is_explicit: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +46,51 @@ class StagedSource(Source):
     Attributes:
         folder: The output folder, which paths start at.
         kind: What is annotated.
+        read: The source that the rows were read from; None if it is not known.
     """
 
     folder: Folder
     kind: Kind
+    read: ReadSource | None = None
 
-    layout = TITLE
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return TITLE if self.read is None else self.read.source.layout
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source."""
+        return None if self.read is None else self.read.source.classes
+
+    @property
+    def origin(self) -> str | None:
+        """See Source."""
+        return None if self.read is None else self.read.source.origin
+
+    @property
+    def used_files(self) -> tuple[UsedFile, ...]:
+        """See Source."""
+        return () if self.read is None else self.read.source.used_files
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """See Source."""
+        return () if self.read is None else self.read.source.claims
+
+    @property
+    def reading(self) -> Reading | None:
+        """See Source."""
+        return None if self.read is None else self.read.source.reading
+
+    @property
+    def removed_before(self) -> tuple[str, ...]:
+        """See Source."""
+        return () if self.read is None else self.read.source.removed_before
+
+    def withdrawn(self) -> pa.Table | None:
+        """See Source."""
+        return None if self.read is None else self.read.source.withdrawn()
 
     @property
     def schema(self) -> pa.Schema:
@@ -57,7 +114,8 @@ class StagedSource(Source):
 def merge_equal_rows(table: pa.Table) -> pa.Table:
     """Return an inventory of staged rows with one row for each key.
 
-    A row that is given twice, as by an upstream step that was repeated, is one example.
+    A row that is given twice, as by an upstream step that was repeated, is one example. What reading has rejected may
+    have the key of an example.
 
     Args:
         table: The rows, sorted by key.
@@ -70,12 +128,20 @@ def merge_equal_rows(table: pa.Table) -> pa.Table:
     repeated = np.flatnonzero(is_same) + 1
     if not len(repeated):
         return table
+    # The example first, then what is rejected: rows of one key come in any order.
+    by = ("key", "reason", "message")
+    columns = {name: pc.fill_null(table[name].cast(pa.large_string()), "") for name in by}
+    table = table.take(pc.sort_indices(pa.table(columns), [(name, "ascending") for name in by]))
     names = ["split", "label_name", "reason", CONTENT_SHA256.name, MASK_SHA256.name, GROUP.name]
     names += annotation_columns(table.schema)
     compared = table.select([name for name in names if name in table.column_names])
+    kept = np.ones(len(table), np.bool_)
+    kept[repeated] = False
     before = compared.take(pa.array(repeated - 1)).to_pylist()
     for row, one, other in zip(repeated.tolist(), before, compared.take(pa.array(repeated)).to_pylist(), strict=True):
-        if one != other:
+        if one != other and (one["reason"] is None) != (other["reason"] is None):
+            kept[row] = True
+        elif one != other:
             what = next(_NAMED.get(name, "annotations") for name in one if one[name] != other[name])
             msg = (
                 f"two rows with different {what} have the key {printable(keys[row].as_py())!r}; give each image a key "
@@ -83,8 +149,6 @@ def merge_equal_rows(table: pa.Table) -> pa.Table:
                 "it was is one example"
             )
             raise DataError(msg)
-    kept = np.ones(len(table), np.bool_)
-    kept[repeated] = False
     return table.filter(pa.array(kept))
 
 

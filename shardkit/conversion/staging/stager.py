@@ -6,6 +6,7 @@ the inventory, has a row for each image; only its name travels on.
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from shardkit import images
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.checking import check_file
+from shardkit.conversion.inventory.checking import check_file, rejected_row
 from shardkit.conversion.inventory.digests import columns_digest
 from shardkit.conversion.inventory.row_boxes import place_boxes
 from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject
@@ -113,7 +114,7 @@ class Stager:
             yield from self._add_records(self._records.add(element))
             return
         if (reject := given_reject(element)) is not None:
-            self._rows.append({**reject._asdict(), "mtime_ns": 0})
+            self._rows.append({**json.loads(reject.facts or "{}"), **reject._asdict(), "mtime_ns": 0})
             yield reject
             return
         values = values_of(element)
@@ -135,15 +136,14 @@ class Stager:
         try:
             given = read()
             row |= {"source_bytes": len(given.image), **given.columns}
+            if given.kind not in self._kinds:
+                self._kinds[given.kind] = given.key
+                merged_kind(self._kinds)
             boxes = self._stage(given, row)
         except (BadRecord, images.BadImage) as error:
-            rejected = Reject(row["key"], error.reason, str(error), row["source_bytes"])
-            self._rows.append({**rejected._asdict(), "mtime_ns": 0})
-            yield rejected
+            self._rows.append(rejected_row(row, error.reason, str(error)))
+            yield Reject(row["key"], error.reason, str(error), row["source_bytes"])
             return
-        if given.kind not in self._kinds:
-            self._kinds[given.kind] = given.key
-            merged_kind(self._kinds)
         self._rows += [row, *boxes]
         for box in boxes:
             yield Reject(box["key"], box["reason"], box["message"], box["source_bytes"])
@@ -156,21 +156,19 @@ class Stager:
         if MASK_COLOURS.name not in row:  # which make another mask of the same file
             known = self._known.get((content, mask_content)) or self._found_before(content, mask_content)
         if known is None:
-            checked = dict(row)
             seen = given.checked or {}
             if self._options.thumbnails or (seen.get(CONTENT_SHA256.name), seen.get(MASK_SHA256.name)) != (
                 content,
                 mask_content,
             ):
-                bad_boxes = check_file(_Given(given), checked, thumbnails=self._options.thumbnails)
+                bad_boxes = check_file(_Given(given), row, thumbnails=self._options.thumbnails)
             else:
-                checked |= seen
-                bad_boxes = place_boxes(checked, _info(checked))
-            info = _info(checked)
+                row |= seen
+                bad_boxes = place_boxes(row, _info(row))
+            info = _info(row)
             image = images.normalise(given.image, info, self._options.form)
             colours = row.get(MASK_COLOURS.name)
             mask = b"" if given.mask is None else self._mask(given.mask, info, colours)
-            row |= checked
             row |= {
                 PATH.name: None,  # the file has no name yet
                 OFFSET.name: self.num_bytes,
