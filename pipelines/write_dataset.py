@@ -11,6 +11,7 @@ import argparse
 import csv
 import io
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 import apache_beam as beam
@@ -21,6 +22,8 @@ from apache_beam.metrics import Metrics
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from shardkit.beam import CheckImages, Example, WriteDataset
+from shardkit.beam.options import refuse_unknown
+from shardkit.errors import CallError
 
 
 def absolute(path: str) -> str:
@@ -68,6 +71,7 @@ def main() -> None:
     parser.add_argument("--resize", type=int, help="Shorter side of the stored images.")
     parser.add_argument("--min_side", type=int, default=32, help="Shorter side of the smallest image that is kept.")
     known, beam_options = parser.parse_known_args()
+    refuse_unknown(tuple(beam_options), ["--images", "--labels_csv", "--output", "--splits", "--resize", "--min_side"])
 
     with beam.Pipeline(options=PipelineOptions(beam_options)) as pipeline:
         files = (
@@ -97,4 +101,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except CallError as error:  # an option that is wrong, before anything runs
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)

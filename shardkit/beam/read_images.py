@@ -17,7 +17,7 @@ from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.conversion.inventory.source_files import are_records, image_path, image_start, mask_path
-from shardkit.conversion.option_values import conversion_values, source_locations
+from shardkit.conversion.option_values import conversion_values, source_locations, source_texts
 from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, PartGroup, list_parts, part_groups
 from shardkit.conversion.writing.source_plan import chooses_reading
@@ -103,7 +103,7 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        self._sources, self._options = source_locations(source), _source_options(options)
+        self._sources, self._options = source_texts(source), _source_options(options)
         self._temp_location = None if temp_location is None else _absolute(os.fspath(temp_location))
         self._has_rejects = False
 
@@ -203,7 +203,9 @@ def same(one: Any) -> Any:
 
 def _absolute(path: str) -> str:
     """Return a path that is the same for workers, which may have other working directories."""
-    split, _, rest = path.rpartition("=") if path.partition("=")[0].isidentifier() and "=" in path else ("", "", path)
+    split, is_given, rest = path.partition("=")  # "train=PATH" gives the split of a source
+    if not (is_given and split.isidentifier()):
+        split, rest = "", path
     rest = rest if "://" in rest else os.path.abspath(os.path.expanduser(rest))
     return f"{split}={rest}" if split else rest
 
@@ -230,7 +232,8 @@ class _Settle:
     temp_location: str | None
 
     def __call__(self, named: tuple[int, str, list[str]]) -> Settled:
-        number, prefix, (url, *also) = named
+        number, prefix, sources = named
+        url, *also = source_locations(sources)
         source_options, options = conversion_values(url, self.options, lambda _: None, also)
         work = None if self.temp_location is None else open_folder(self.temp_location)
         if work is not None:

@@ -6,6 +6,8 @@ import runpy
 import subprocess
 import sys
 
+import pytest
+
 import shardkit
 from shardkit.cli.convert import convert
 from shardkit.testing import digests_of
@@ -47,6 +49,19 @@ def test_an_option_that_neither_shardkit_nor_beam_knows_is_refused(tmp_path):
     assert (done.returncode, "no such option: --resise; did you mean --resize?" in done.stderr) == (2, True), (
         done.stderr
     )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [("--min_sid=9", "did you mean --min_side?"), ("--splits=most", "error: splits")]
+)
+def test_a_wrong_option_of_a_users_pipeline_is_a_sentence(option, said, monkeypatch, capsys, tmp_path):
+    of_job = ["--images", str(SAMPLE_DATA), "--labels_csv", "labels.csv", "--output", str(tmp_path / "out")]
+    monkeypatch.setattr("sys.argv", ["write_dataset.py", *of_job, option])
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_path(str(CHECKOUT / "pipelines" / "write_dataset.py"), run_name="__main__")
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
