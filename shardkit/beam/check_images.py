@@ -9,7 +9,7 @@ from apache_beam.metrics import Metrics
 
 from shardkit.beam.counters import NAMESPACE
 from shardkit.beam.elements import CheckedExamples, Example, Reject
-from shardkit.beam.read_images import REJECTS, same
+from shardkit.beam.staging import REJECTS, same, tagged_rejects
 from shardkit.conversion.arguments import read_arguments
 from shardkit.conversion.staging.rows import RowReader, values_of
 from shardkit.conversion.staging.stager import check_row
@@ -73,8 +73,7 @@ class _Check(beam.DoFn):  # type: ignore[misc] # Beam is untyped
             num_bytes = len(given.image)
             row, text = check_row(given)
         except (BadRecord, BadImage) as error:
-            Metrics.counter(NAMESPACE, f"rejected_{error.reason}").inc()
-            yield beam.pvalue.TaggedOutput(REJECTS, Reject(key, error.reason, str(error), num_bytes))
+            yield from tagged_rejects([Reject(key, error.reason, str(error), num_bytes)])
             return
         self._images.inc()
         self._bytes.inc(num_bytes)

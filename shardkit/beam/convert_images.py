@@ -9,7 +9,7 @@ import apache_beam as beam
 from shardkit.beam.elements import PublishedDataset
 from shardkit.beam.executor import RunStages
 from shardkit.conversion.arguments import grouped, read_arguments
-from shardkit.conversion.option_values import conversion_values, location, source_locations
+from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.manifest import read_manifest
@@ -60,8 +60,8 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             if options.get(name) is not None:
                 msg = f"ConvertImages has no argument {name!r}: {why}"
                 raise CallError(msg)
-        self._sources = [_absolute(one) for one in source_locations(source)]
-        self._output = _absolute(location("output", output))
+        self._sources = list(map(absolute_location, source_locations(source)))
+        self._output = absolute_location(location("output", output))
         self._listener = options.get("listener") or Silent()
         self._given = read_arguments("convert", grouped(options))
 
@@ -91,11 +91,6 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             | "Convert" >> RunStages(job.stages)  # int
             | "ReadManifest" >> beam.Map(_published, self._output).with_output_types(PublishedDataset)
         )
-
-
-def _absolute(path: str) -> str:
-    """Return a path that is the same for workers, which may have other working directories."""
-    return path if "://" in path else os.path.abspath(os.path.expanduser(path))
 
 
 def _published(_: int, output: str) -> PublishedDataset:

@@ -12,12 +12,13 @@ from apache_beam.metrics import Metrics
 from shardkit.archives.uris import uri_of
 from shardkit.beam.counters import NAMESPACE
 from shardkit.beam.elements import Box, Example, Reject
+from shardkit.beam.staging import REJECTS, same, tagged_rejects
 from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.parts import ListingTotals
 from shardkit.conversion.inventory.source_files import are_records, image_path, image_start, mask_path
-from shardkit.conversion.option_values import conversion_values, source_locations, source_texts
+from shardkit.conversion.option_values import absolute_location, conversion_values, source_locations, source_texts
 from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, PartGroup, list_parts, part_groups
 from shardkit.conversion.writing.source_plan import chooses_reading
@@ -40,7 +41,6 @@ from shardkit.sources.columns import (
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder
 
-REJECTS = "rejects"  # tag of an output
 _NO_LIMIT = 1 << 62  # who checks the images knows how large they may be
 _OF_BOXES = {"bbox", "label_name", "name"}
 _OF_SOURCE = {one.name for one in fields(SourceOptions)}
@@ -104,7 +104,7 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         """
         super().__init__()
         self._sources, self._options = source_texts(source), _source_options(options)
-        self._temp_location = None if temp_location is None else _absolute(os.fspath(temp_location))
+        self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
         self._has_rejects = False
 
     def with_rejects(self) -> "ReadImages":
@@ -118,7 +118,9 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     def expand(self, pipeline: Any) -> Any:
         """See PTransform."""
         settle = _Settle(self._options, self._temp_location)
-        sources = pipeline | "Source" >> beam.Create([(0, "", list(map(_absolute, self._sources)))], reshuffle=False)
+        sources = pipeline | "Source" >> beam.Create(
+            [(0, "", list(map(absolute_location, self._sources)))], reshuffle=False
+        )
         found = _read(sources | "Settle" >> beam.Map(settle))  # Settled
         return found if self._has_rejects else found.examples
 
@@ -142,7 +144,7 @@ class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         """
         super().__init__()
         self._options = _source_options(options)
-        self._temp_location = None if temp_location is None else _absolute(os.fspath(temp_location))
+        self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
 
     def expand(self, folders: Any) -> Any:
         """See PTransform."""
@@ -158,7 +160,7 @@ class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
 def _numbered(folders: Iterable[str]) -> Iterator[tuple[int, str, list[str]]]:
     """Yield each folder once with its number, and its name as the beginning of keys."""
     prefixes: dict[str, str] = {}
-    for number, folder in enumerate(sorted({_absolute(one).rstrip("/") for one in folders})):
+    for number, folder in enumerate(sorted({absolute_location(one).rstrip("/") for one in folders})):
         prefix = f"{folder.rpartition('/')[2]}/"
         if (other := prefixes.setdefault(prefix, folder)) != folder:
             msg = f"{other} and {folder} have one name, and keys begin with it; rename one of them"
@@ -194,20 +196,6 @@ def _read(settled: Any) -> ReadExamples:
         examples[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
         proved | "ReadSource" >> beam.Values(),
     )
-
-
-def same(one: Any) -> Any:
-    """Return the element: Beam takes types of tagged outputs from a step of their own."""
-    return one
-
-
-def _absolute(path: str) -> str:
-    """Return a path that is the same for workers, which may have other working directories."""
-    split, is_given, rest = path.partition("=")  # "train=PATH" gives the split of a source
-    if not (is_given and split.isidentifier()):
-        split, rest = "", path
-    rest = rest if "://" in rest else os.path.abspath(os.path.expanduser(rest))
-    return f"{split}={rest}" if split else rest
 
 
 def _source_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -334,11 +322,10 @@ def examples_of(source: Source, listing: Listing, totals: ListingTotals, prefix:
             message = "the source says that the image has no label; WriteDataset takes such images with `unlabelled`"
             row |= {"reason": NO_LABEL, "message": message}
         if row["reason"] is not None:
-            Metrics.counter(NAMESPACE, f"rejected_{row['reason']}").inc()
             facts = {name: row[name] for name in own if row[name] is not None}
             text = json.dumps(facts, ensure_ascii=False) if facts else None
             reject = Reject(key, row["reason"], row["message"], row["source_bytes"], row["split"], text)
-            yield beam.pvalue.TaggedOutput(REJECTS, reject)
+            yield from tagged_rejects([reject])
             continue
         Metrics.counter(NAMESPACE, "images_listed").inc()
         yield _example(source.folder, row, key, numbers, is_record=are_records(table.schema))

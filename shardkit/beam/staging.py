@@ -94,6 +94,11 @@ class GatherParts(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
         return sorted(found)
 
 
+def same(one: Any) -> Any:
+    """Return the element: Beam takes types of tagged outputs from a step of their own."""
+    return one
+
+
 def tagged_rejects(rejects: Iterable[Reject]) -> Iterator[Any]:
     """Yield rejects under their tag, and count them by reason."""
     for reject in rejects:

@@ -12,7 +12,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
-from shardkit.beam.staging import REJECTS, GatherParts, StageImages, tagged_rejects
+from shardkit.beam.staging import REJECTS, GatherParts, StageImages, same, tagged_rejects
 from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
@@ -159,13 +159,13 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         rejects = (
             (staged[REJECTS], planned[REJECTS], published[REJECTS])
             | "CollectRejects" >> beam.Flatten()
-            | "TypeRejects" >> beam.Map(_same).with_output_types(Reject)
+            | "TypeRejects" >> beam.Map(same).with_output_types(Reject)
         )
         if self._error_handler is not None:
             self._error_handler.add_error_pcollection(rejects)
         return WrittenDataset(
-            manifest=published["manifest"] | "TypeManifest" >> beam.Map(_same).with_output_types(PublishedDataset),
-            shards=published[_SHARDS] | "TypeShards" >> beam.Map(_same).with_output_types(WrittenShard),
+            manifest=published["manifest"] | "TypeManifest" >> beam.Map(same).with_output_types(PublishedDataset),
+            shards=published[_SHARDS] | "TypeShards" >> beam.Map(same).with_output_types(WrittenShard),
             rejects=rejects,
         )
 
@@ -186,11 +186,6 @@ def _refuse_other_rows(element_type: Any) -> None:
     schema = element_type if is_row else RowTypeConstraint.from_user_type(element_type)
     if schema is not None:
         refuse_unknown_fields(name for name, _ in schema._fields)
-
-
-def _same(one: Any) -> Any:
-    """Return the element: Beam takes types of tagged outputs from a step of their own."""
-    return one
 
 
 def _draw(_: None) -> str:

@@ -35,6 +35,15 @@ def location(what: str, path: str | os.PathLike[str]) -> str:
     return folder(what, path)
 
 
+def absolute_location(path: str) -> str:
+    """Return a path or URL that is the same for workers, which may have other working directories."""
+    split, is_given, rest = path.partition("=")  # "train=PATH" gives the split of a source
+    if not (is_given and split.isidentifier()):
+        split, rest = "", path
+    rest = rest if "://" in rest else os.path.abspath(os.path.expanduser(rest))
+    return f"{split}={rest}" if split else rest
+
+
 def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return SOURCE, or all of several, as text.
 
