@@ -8,13 +8,14 @@ from shardkit.host import this_host
 from shardkit.options.words import named
 
 if TYPE_CHECKING:
-    from shardkit.parallel.for_each import Executor
+    from shardkit.conversion.writing.job import Engine
     from shardkit.parallel.progress import Level
+    from shardkit.parallel.threads import ThreadExecutor
 
 
 def make_executor(
     beam_options: Sequence[str], workers: int | None, say: "Callable[[str, Level], None]", **places: str
-) -> "Executor":
+) -> "ThreadExecutor | Engine":
     """Return the executor of a call.
 
     Args:

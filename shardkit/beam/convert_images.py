@@ -1,26 +1,30 @@
-"""Convert a source of images inside a pipeline: what ``shardkit convert --runner`` runs, as a transform."""
+"""Convert a source of images inside a pipeline: what ``shardkit convert --runner`` runs."""
 
 import os
+import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
 
+from shardkit.beam.conversion import convert_task
 from shardkit.beam.elements import PublishedDataset
-from shardkit.beam.executor import RunStages
+from shardkit.beam.executor import BeamExecutor
+from shardkit.beam.options import RunnerConfig
 from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
 from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.job import ConversionTask
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
-from shardkit.parallel.for_each import Work
-from shardkit.parallel.progress import Phase, ProgressListener, Silent
-from shardkit.parallel.stages import JobStage
+from shardkit.parallel.progress import Logged
 
 _OF_THE_PIPELINE = {
     "workers": "the pipeline's runner has the workers",
-    "beam_options": "give the options of Beam to the pipeline",
+    "beam_options": "the pipeline has the options of Beam",
+    "listener": "the steps run on workers, which log what they say",
 }
 
 
@@ -31,9 +35,8 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     ``shardkit convert --runner``: list, check, plan, write, publish. What refuses the conversion fails the pipeline
     with its sentence, before a shard is written.
 
-    The source is opened, and the output is claimed for this pipeline, when the transform is applied: run the pipeline
-    once. The claim of a pipeline that never runs has to be removed: what is refused then says how. After a failure, a
-    new pipeline goes on with the finished shards.
+    A worker opens the source and claims the output when the pipeline runs. After a failure the pipeline, or a new one,
+    goes on with the images that were checked and the shards that are finished.
     """
 
     _yaml_requires_inputs = False  # Beam YAML asks
@@ -49,71 +52,67 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         Args:
             source: See `shardkit.convert`.
             output: A new or empty folder that all workers reach.
-            **options: Those of `shardkit.convert`, except `workers` and `beam_options`, by their names or in their
-                groups.
+            **options: Those of `shardkit.convert`, except `workers`, `beam_options` and `listener`, by their names or
+                in their groups.
 
         Raises:
             CallError: An argument is wrong.
         """
         super().__init__()
         for name, why in _OF_THE_PIPELINE.items():
-            if options.get(name) is not None:
+            if options.pop(name, None) is not None:
                 msg = f"ConvertImages has no argument {name!r}: {why}"
                 raise CallError(msg)
-        self._sources = list(map(absolute_location, source_locations(source)))
-        self._output = absolute_location(location("output", output))
-        self._listener = options.get("listener") or Silent()
-        self._given = read_arguments("convert", grouped(options))
-
-    def expand(self, pipeline: Any) -> Any:
-        """See PTransform.
-
-        Raises:
-            CallError: The options do not fit the source, or the output holds files of others.
-            DataError: The output holds a different dataset and `overwrite` is off.
-            MachineError: Another run writes into the output, or the disk or the network failed.
-        """
-        source, *also = self._sources
-        source_options, converting = conversion_values(source, self._given, self._listener.say, also, self._output)
-        job = _Job()
-        Conversion(
-            source,
-            self._output,
-            converting,
-            job,
-            source_options=source_options,
-            limit=RejectLimit.parse(self._given.get("max_rejected", DEFAULT_MAX_REJECTED)),
-            overwrite=self._given.get("overwrite", False),
-            listener=self._listener,
-        ).submit()
-        return (
-            pipeline
-            | "Convert" >> RunStages(job.stages)  # int
-            | "ReadManifest" >> beam.Map(_published, self._output).with_output_types(PublishedDataset)
+        self._begin = _Begin(
+            tuple(map(absolute_location, source_locations(source))),
+            absolute_location(location("output", output)),
+            read_arguments("convert", grouped(options)),
+            secrets.token_hex(8),
         )
 
+    def expand(self, pipeline: Any) -> Any:
+        """See PTransform."""
+        tasks = (
+            pipeline
+            | "Start" >> beam.Create([None], reshuffle=False)  # None
+            | "DrawToken" >> beam.Map(_draw)  # str; drawn in each run of a template
+            | "KeepToken" >> beam.Reshuffle()  # str; the same when a later step is repeated
+            | "Claim" >> beam.Map(self._begin)  # ConversionTask
+            | "KeepTask" >> beam.Reshuffle()  # ConversionTask
+        )
+        done = convert_task(tasks)
+        published = beam.Map(_published, self._begin.output).with_output_types(PublishedDataset)
+        return done | "ReadManifest" >> published  # PublishedDataset
 
-def _published(_: int, output: str) -> PublishedDataset:
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """Opens the source and claims the output, on a worker."""
+
+    sources: tuple[str, ...]
+    output: str
+    given: dict[str, Any]
+    pipeline: str  # what all runs of one pipeline have in common
+
+    def __call__(self, drawn: str) -> ConversionTask:
+        source, *also = self.sources
+        listener = Logged()
+        source_options, converting = conversion_values(source, self.given, listener.say, also, self.output)
+        return Conversion(
+            source,
+            self.output,
+            converting,
+            BeamExecutor(RunnerConfig(())),
+            source_options=source_options,
+            limit=RejectLimit.parse(self.given.get("max_rejected", DEFAULT_MAX_REJECTED)),
+            overwrite=self.given.get("overwrite", False),
+            listener=listener,
+        ).begin(f"{self.pipeline}-{drawn}")
+
+
+def _draw(_: None) -> str:
+    return secrets.token_hex(8)
+
+
+def _published(_: None, output: str) -> PublishedDataset:
     return PublishedDataset.of(read_manifest(output))
-
-
-class _Job:
-    """An engine that only takes the stages of a job; see `parallel.stages.Engine`."""
-
-    is_remote = True
-    temp_location = None
-    stages: Sequence[JobStage] = ()
-
-    def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
-        """Do nothing: a conversion is a job."""
-
-    def run_job(self, stages: Sequence[JobStage], phase: Phase) -> None:
-        """Do nothing: the pipeline runs it."""
-
-    def refuse_submitting(self) -> None:
-        """Refuse nothing."""
-
-    def submit_job(self, stages: Sequence[JobStage], listener: ProgressListener) -> None:
-        """Take the stages."""
-        del listener
-        self.stages = stages

@@ -11,6 +11,7 @@ import platform
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from shardkit import naming
@@ -53,27 +54,8 @@ class JobEnd(Exception):  # noqa: N818 - no error
         return cls._kinds[kind].from_json(written)
 
 
-@dataclass(frozen=True, slots=True)
-class Divided:
-    """Work in two steps of one job: each item is divided into pieces, which are spread over the workers again.
-
-    Attributes:
-        divide: Function that returns the pieces of an item.
-        then: The work for each piece, which may be divided again; None for none.
-        summary: Function of a piece whose results are gathered; None to gather the pieces.
-        gather: Function of all summaries, called on one worker after all items are divided, in any order; None if the
-            pieces are worked on at once. `for_each` calls it only if no `divide` has failed, and begins no piece if one
-            of them has; an executor, if it returns False.
-    """
-
-    divide: Callable[..., Iterable[Any]]
-    then: "Work | None" = None
-    summary: Callable[[Any], Any] | None = None
-    gather: Callable[..., Any] | None = None
-
-
-# `for_each` calls the functions with an item and a Fence, an executor with an item.
-Work: TypeAlias = Callable[..., Iterable[Any] | None] | Divided
+# `for_each` calls the function with an item and a Fence, an executor with an item.
+Work: TypeAlias = Callable[..., Iterable[Any] | None]
 
 
 class Executor(Protocol):
@@ -135,13 +117,47 @@ def for_each(
         MachineError: A worker's host or the engine failed, or it differs from the driver.
         StaleRunError: Another run has taken over.
     """
-    folder = run.folder
-    folder.remove(FAILURE)  # of an earlier run
-    guard = Guard(folder, run.token, DriverView.of(reads) if executor.is_remote else None)
-    watched = replace(phase, watch=lambda: stop_after_failure(run), stop=run.stop_workers)
+    guard = Guard.of(run, executor, reads)
+    watched(run, phase, lambda shown: executor.for_each(name, items, GuardedWork(work, guard), shown))
+
+
+def watched(
+    run: Run,
+    phase: Phase,
+    act: Callable[[Phase], None],
+    *,
+    watch: Callable[[], None] = lambda: None,
+    is_done: Callable[[], bool] = lambda: False,
+) -> None:
+    """Let workers of a run act, stop them after the failure of one, and raise that failure.
+
+    Args:
+        run: The run.
+        phase: The phase, for the progress.
+        act: Function of the phase in which the workers act.
+        watch: Called every second or so meanwhile.
+        is_done: Function that looks whether the results are there, for engines that forget jobs that have ended.
+
+    Raises:
+        JobEnd: A worker has ended the job.
+        ShardkitError: See `for_each`.
+    """
+    run.folder.remove(FAILURE)  # of an earlier run
+
+    def look() -> None:
+        if has_failed(run.folder):  # on a cluster the others would go on for hours
+            run.stop_workers()
+        watch()
+
     with run.checked():
-        executor.for_each(name, items, guarded(work, guard), watched)
-        raise_failure(folder)
+        try:
+            act(replace(phase, watch=look, stop=run.stop_workers))
+        except MachineError:
+            # The driver may have been silent until Flink forgot the job ("FlinkJobNotFound"): look before giving up.
+            raise_failure(run.folder)
+            if not is_done():
+                raise
+        raise_failure(run.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +169,6 @@ class Guard:
         run: The run that the workers belong to.
         driver: What the driver runs and sees; None if workers are threads of the driver.
         style: How the driver writes options in messages; the worker's messages are for the same user.
-        is_of_one: Whether one worker decides for all, so that the data that it refuses are not those of its host.
         is_detached: Whether the driver has left; see `detached`.
     """
 
@@ -161,14 +176,32 @@ class Guard:
     run: RunToken
     driver: DriverView | None = None
     style: Style = field(default_factory=message_style)
-    is_of_one: bool = False
     is_detached: bool = False
+
+    @classmethod
+    def of(cls, run: Run, executor: Executor, reads: Sequence[Folder], *, is_detached: bool = False) -> "Guard":
+        """Return the guard of a run's workers, which read some folders."""
+        view = DriverView.of(reads) if executor.is_remote else None
+        return cls(run.folder, run.token, view, is_detached=is_detached)
 
     def call(self, function: Callable[..., Iterable[Any] | None], item: Any) -> Iterator[Any]:
         """Yield what a function of an item and a Fence gives.
 
         Nothing is done, silently, if the run has ended. An error of the data or of this host is written to a file.
         """
+        return self._guarded(partial(function, item), is_of_one=False)
+
+    def call_once(self, function: Callable[[Fence], None]) -> bool:
+        """Call a function of a Fence, once for all workers, unless a step before has failed; see `call`.
+
+        Returns:
+            Whether the job goes on.
+        """
+        if not has_failed(self.folder):  # otherwise results are missing, and an error would hide the first one
+            deque(self._guarded(function, is_of_one=True), maxlen=0)
+        return not has_failed(self.folder)
+
+    def _guarded(self, function: Callable[[Fence], Iterable[Any] | None], *, is_of_one: bool) -> Iterator[Any]:
         fence = Fence(self.folder, self.run, is_remote=self.driver is not None)
         style = contextlib.nullcontext() if self.driver is None else written_as(self.style)
         alive = kept_alive(fence) if self.is_detached else contextlib.nullcontext()
@@ -176,11 +209,12 @@ class Guard:
             try:
                 fence.check()
                 check_worker(self.driver)
-                yield from function(item, fence) or ()
+                yield from function(fence) or ()
             except StaleRunError:
                 raise
             except (ShardkitError, OSError, JobEnd) as error:
-                names_host = not (self.is_of_one and isinstance(error, DataError))
+                # Data that one worker refuses for all are not those of its host.
+                names_host = not (is_of_one and isinstance(error, DataError))
                 report_failure(error, fence, names_host=names_host, is_untold=self.is_detached)
                 if self.is_detached:
                     end_run(fence, keeps_work=not isinstance(error, JobEnd))
@@ -196,34 +230,6 @@ class GuardedWork:
     def __call__(self, item: Any) -> Iterator[Any]:
         """Yield the function's results."""
         return self.guard.call(self.function, item)
-
-
-@dataclass(frozen=True, slots=True)
-class _GuardedGather:
-    function: Callable[..., None]
-    guard: Guard
-
-    def __call__(self, summaries: Iterable[Any]) -> bool:
-        if not has_failed(self.guard.folder):  # otherwise summaries are missing, and an error would hide the first one
-            deque(self.guard.call(self.function, summaries), maxlen=0)
-        return not has_failed(self.guard.folder)
-
-
-def guarded(work: Work, guard: Guard) -> Work:
-    """Return work for an executor, whose functions take an item only; see Guard."""
-    if not isinstance(work, Divided):
-        return GuardedWork(work, guard)
-    return Divided(
-        divide=GuardedWork(work.divide, guard),
-        then=None if work.then is None else guarded(work.then, guard),
-        summary=work.summary,
-        gather=None if work.gather is None else _GuardedGather(work.gather, guard),
-    )
-
-
-def call_for(work: Callable[[Any], Iterable[Any] | None], item: Any) -> None:
-    """Call the last function of some work for an item: what it returns is computed, and not needed."""
-    deque(work(item) or (), maxlen=0)
 
 
 def report_failure(error: Exception, fence: Fence, *, names_host: bool = True, is_untold: bool = False) -> None:
@@ -268,12 +274,6 @@ def untold_failure(folder: Folder) -> str | None:
         return str(failure["error"]) if failure.get("is_untold") else None
     except (ValueError, KeyError, AttributeError, RecursionError):  # damaged
         return None
-
-
-def stop_after_failure(run: Run) -> None:
-    """Stop the workers of a run if one has reported a failure: on a cluster the others would go on for hours."""
-    if has_failed(run.folder):
-        run.stop_workers()
 
 
 def raise_failure(folder: Folder) -> None:

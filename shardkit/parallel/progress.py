@@ -1,12 +1,14 @@
 """The progress of a job: its phases, and the interface of what shows them."""
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+_LOG = logging.getLogger("shardkit")
 POLL_SECONDS = 0.5
 # Counting lists folders: 0.1 s for a million images, more on object stores. It may take 1 % of the time.
 POLL_SHARE = 100
@@ -62,6 +64,14 @@ class Silent:
     def phase(self, name: str, total: int | None) -> AbstractContextManager[Show]:
         """Ignore the phase."""
         return contextlib.nullcontext(ignore_progress)
+
+
+class Logged(Silent):
+    """A listener of a worker: it writes messages into the log, which engines show."""
+
+    def say(self, text: str, level: Level = "info") -> None:
+        """See ProgressListener."""
+        _LOG.log(logging.WARNING if level == "warning" else logging.INFO, "%s", text)
 
 
 def ignore_progress(done: int, total: int | None = None, rejected: int | None = None, /) -> None:

@@ -212,8 +212,12 @@ class Run:
 
 
 @contextlib.contextmanager
-def claimed(output: Folder) -> Iterator[Run]:
+def claimed(output: Folder, value: str | None = None) -> Iterator[Run]:
     """Claim an output for one run; at its end, also after an exception or Ctrl-C, stop its workers.
+
+    Args:
+        output: The folder.
+        value: Value of its token; None to choose it.
 
     Raises:
         MachineError: Another run claims it. Hold the lock of a local folder: a token found there is of a dead run.
@@ -221,8 +225,8 @@ def claimed(output: Folder) -> Iterator[Run]:
     is_local = isinstance(output, LocalFolder)
     there = read_run_file(output)
     if not is_local or (there is not None and there.is_detached):
-        refuse_live(output)
-    run = Run(output)
+        refuse_live(output, value)
+    run = Run(output, value)
     run.start()
     if not is_local:
         threading.Thread(target=run.keep_alive, name="heartbeat", daemon=True).start()
@@ -238,14 +242,17 @@ def refuse_live(output: Folder, value: str | None = None) -> None:
 
     Args:
         output: The folder.
-        value: Value of the own token, which may be there; None if it cannot be.
+        value: Value of the own token, which may be there; None if it cannot be. What stands before its "-", if it has
+            one, names a pipeline, whose runs take over from each other: engines begin a failed job again.
 
     Raises:
         MachineError: Another run was alive less than STALE_SECONDS ago, or waits to begin.
     """
     found = output.stat(PATH)
     described = read_run_file(output)
-    if found is None or described is None or described.token.value == value:
+    if found is None or described is None:
+        return
+    if value is not None and described.token.value.partition("-")[0] == value.partition("-")[0]:
         return
     if waiting := waiting_job(output):
         raise MachineError(f"{output.url}: {waiting}")

@@ -5,15 +5,15 @@ the process and have waited without end, and they take two seconds to import and
 """
 
 import collections
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 from shardkit.errors import MachineError, ShardkitError
-from shardkit.parallel.for_each import Divided, Work, call_for
+from shardkit.parallel.for_each import Work
 from shardkit.parallel.progress import Phase, Show, show_once, show_while
 
 _T = TypeVar("_T")
@@ -48,26 +48,25 @@ class ThreadExecutor:
             MachineError: Another exception, which is the cause, was raised by the work.
         """
         del name
+        with self.working(phase) as each:
+            each(work, items)
+
+    @contextlib.contextmanager
+    def working(self, phase: Phase) -> Iterator[Callable[[Work, Iterable[Any]], collections.deque[Any]]]:
+        """Show a phase during the block; its value calls a function for each item, and returns all that it yields."""
         with phase.listener.phase(phase.name, phase.total) as show:
-            self._do(items, work, show, phase)
 
-    def _do(self, items: Iterable[Any], work: Work, show: Show, phase: Phase) -> None:
-        if not isinstance(work, Divided):
-            _run(partial(call_for, work), items, self.num_threads, show, phase)
-            return
-        pieces: collections.deque[Any] = collections.deque()
-        divide, summary = work.divide, work.summary
+            def each(work: Work, items: Iterable[Any]) -> collections.deque[Any]:
+                results: collections.deque[Any] = collections.deque()
 
-        def add_pieces(item: Any) -> None:
-            for piece in divide(item):
-                pieces.append(piece)
+                def work_on(item: Any) -> None:
+                    for result in work(item) or ():
+                        results.append(result)
 
-        _run(add_pieces, items, self.num_threads, show, phase)
-        goes_on = True
-        if work.gather is not None:
-            goes_on = work.gather(pieces if summary is None else map(summary, pieces))
-        if goes_on and work.then is not None:
-            self._do(_taken(pieces), work.then, show, phase)
+                _run(work_on, items, self.num_threads, show, phase)
+                return results
+
+            yield each
 
 
 def _run(work: Callable[[_T], None], items: Iterable[_T], num_threads: int, show: Show, phase: Phase) -> None:
@@ -118,7 +117,7 @@ def _shared(items: Iterator[_T], lock: threading.Lock) -> Iterator[_T]:
         yield item
 
 
-def _taken(items: "collections.deque[_T]") -> Iterator[_T]:
+def taken(items: collections.deque[_T]) -> Iterator[_T]:
     """Yield items in their order; each is forgotten by then."""
     while items:
         yield items.popleft()

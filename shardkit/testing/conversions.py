@@ -13,7 +13,8 @@ from shardkit.conversion.writing.appending.append import Append, AppendOutcome
 from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
-from shardkit.conversion.writing.source_plan import plan_inventory, take_inventory
+from shardkit.conversion.writing.source_plan import take_inventory
+from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.progress import Silent

@@ -2,6 +2,7 @@
 
 import apache_beam as beam
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
 
@@ -46,6 +47,28 @@ def test_it_writes_the_bytes_of_convert_goes_on_with_the_dataset_and_counts(phot
     assert (shard_bytes.sum, shard_bytes.count, shard_bytes.max) == (sum(sizes), 3, max(sizes))
 
 
+def test_it_claims_nothing_until_it_runs_and_one_pipeline_may_run_twice_at_once(photographs, tmp_path):
+    transform = ConvertImages(photographs, tmp_path / "out", max_rejected=1)
+    pipeline = beam.Pipeline(FnApiRunner(), options=PipelineOptions(direct_runner_bundle_repeat=1))
+    _ = pipeline | transform
+    pipeline.to_runner_api()
+    assert not (tmp_path / "out").exists()
+    for _ in range(2):  # a template runs twice
+        pipeline.run().wait_until_finish()
+        assert nothing_left(tmp_path / "out")
+
+
+def test_a_pipeline_that_is_begun_again_takes_over_from_its_earlier_attempt(photographs, tmp_path):
+    transform = ConvertImages(photographs, tmp_path / "out", max_rejected=1)
+    earlier = transform._begin("first")  # the engine gave it up after this step
+    with pytest.raises(Exception, match="will write into this folder"), beam.Pipeline(FnApiRunner()) as other:
+        _ = other | ConvertImages(photographs, tmp_path / "out", max_rejected=1)
+    with beam.Pipeline(FnApiRunner()) as pipeline:
+        _ = pipeline | transform
+    assert nothing_left(tmp_path / "out")
+    assert earlier.plan() == []  # its workers do nothing more
+
+
 def test_what_refuses_it_fails_the_pipeline_with_the_sentence(photographs, tmp_path):
     with pytest.raises(Exception, match="more than max_rejected='0' allows"), beam.Pipeline(FnApiRunner()) as pipeline:
         _ = pipeline | ConvertImages(photographs, tmp_path / "out", max_rejected=0)
@@ -55,7 +78,7 @@ def test_what_refuses_it_fails_the_pipeline_with_the_sentence(photographs, tmp_p
     assert nothing_left(tmp_path / "out")
 
 
-@pytest.mark.parametrize("options", [{"workers": 2}, {"beam_options": ["--runner=FlinkRunner"]}])
-def test_what_belongs_to_the_pipeline_is_refused(options, photographs, tmp_path):
-    with pytest.raises(CallError, match="pipeline"):
-        ConvertImages(photographs, tmp_path / "out", **options)
+@pytest.mark.parametrize("name", ["workers", "beam_options", "listener"])
+def test_what_belongs_to_the_pipeline_is_refused(name, photographs, tmp_path):
+    with pytest.raises(CallError, match=f"ConvertImages has no argument {name!r}: the "):
+        ConvertImages(photographs, tmp_path / "out", **{name: 2})

@@ -8,9 +8,10 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
-from shardkit.conversion.writing.inventory_tasks import InventoryJob, part_groups
+from shardkit.conversion.writing.job import InventoryTask
 from shardkit.conversion.writing.shard import WriteJob
-from shardkit.parallel.for_each import Guard, guarded
+from shardkit.parallel.driver_view import DriverView
+from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.run_file import RunToken
 from shardkit.sources.opening import open_source
@@ -75,10 +76,10 @@ def test_the_inventory_of_many_files_is_a_small_job_that_names_none(dataflow, tm
         for i in range(NUM_FILES // len(folders)):
             (folder / f"photograph-{i:06d}.jpg").touch()
     source = open_source(str(tmp_path / "source"))
-    guard = Guard(open_folder(f"gs://{BUCKET}/out"), RunToken("x"))
+    guard = Guard(open_folder(f"gs://{BUCKET}/out"), RunToken("x"), DriverView.of([]))
     listener = Saying()
-    work = guarded(InventoryJob.of(source, "decode").work, guard)
-    executor.for_each("TakeInventory", part_groups(source), work, phase(listener))
+    task = InventoryTask.of(source, guard, ConvertOptions(), None, is_explicit=True)
+    executor.run_job(task, phase(listener))
     pipeline, sent = graph(server)
     assert len(pipeline) < MAX_INVENTORY_GRAPH
     assert b"photograph-0" not in sent
@@ -94,7 +95,7 @@ def test_the_writing_of_many_shards_is_a_job_that_names_no_image(dataflow):
     inventory = inventory_table([f"class-{i % 7}" for i in range(NUM_SHARDS)])
     plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions(shards=NUM_SHARDS))
     output = open_folder(f"gs://{BUCKET}/out")
-    work = guarded(WriteJob(output, write_options(plan)).write, Guard(output, RunToken("x", plan.digest)))
+    work = GuardedWork(WriteJob(output, write_options(plan)).write, Guard(output, RunToken("x", plan.digest)))
     executor.for_each("WriteShards", plan_file.shard_tasks(plan), work, phase(Silent()))
     pipeline, sent = graph(server)
     assert len(pipeline) < MAX_WRITING_GRAPH

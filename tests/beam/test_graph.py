@@ -6,7 +6,6 @@ import json
 import os
 import threading
 from collections import Counter
-from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -18,26 +17,24 @@ from apache_beam.testing.util import assert_that
 
 from shardkit import images
 from shardkit.beam import CheckImages, Example, ReadDataset, ReadImages, WriteDataset
-from shardkit.beam.executor import ForEach
-from shardkit.conversion.inventory.inventory import Inventory
+from shardkit.beam.conversion import convert_task, take_inventory
+from shardkit.beam.executor import work_on_each
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.options import ConvertOptions
-from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.writing import shard as writing
-from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
+from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
+from shardkit.conversion.writing.job import InventoryTask
 from shardkit.conversion.writing.output.shard_summaries import FinishedShard
-from shardkit.conversion.writing.shard import WriteJob, WriteOptions
+from shardkit.conversion.writing.shard import WriteJob
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
-from shardkit.images import StoredForm
-from shardkit.naming import ShardName
 from shardkit.parallel.driver_view import DriverView
-from shardkit.parallel.for_each import Guard, guarded
+from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Run
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
+from shardkit.testing import picture, plan_without_beam, write_options, write_tree
 from shardkit.verification.dataset import CheckJob
 from shardkit.verification.examples import ExampleSpec
 
@@ -91,32 +88,24 @@ def graph_bytes(pcoll):
     return len(pcoll.pipeline.to_runner_api().SerializeToString())
 
 
-def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
-    sizes = []
-    for num_examples in (10, 5000):
-        inventory = inventory_table([f"class-{i % 3}" for i in range(num_examples)])
-        plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions(shards=2))
-        output = open_folder(str(tmp_path / "out"))
-        output.create()
-        plan_file.write_plan(output, plan)
-        tasks = beam.Pipeline(FnApiRunner()) | beam.Create(plan_file.shard_tasks(plan), reshuffle=False)
-        work = WriteJob(output, write_options(plan)).write
-        sizes.append(graph_bytes(tasks | ForEach(guarded(work, Guard(output, RunToken("x", plan.digest))))))
-    assert abs(sizes[1] - sizes[0]) < 100
-    assert sizes[1] < 30_000
+def task_of(root, output, check="decode"):
+    guard = Guard(open_folder(str(output)), RunToken("x"), DriverView.of([open_folder(str(root))]))
+    guard.folder.create()
+    return InventoryTask.of(open_source(str(root)), guard, ConvertOptions(check=check), None, is_explicit=True)
+
+
+def made(transform, task):
+    return transform(beam.Pipeline(FnApiRunner()) | beam.Create([task], reshuffle=False))
 
 
 def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_path):
     sizes = []
     for num_files in (2, 500):
         files = {f"{'a' if i else 'b'}/{i}.png": b"" for i in range(num_files)}
-        root = write_tree(tmp_path / str(num_files).zfill(3), files)
-        source = open_source(str(root))
-        parts = beam.Pipeline(FnApiRunner()) | beam.Create(part_groups(source), reshuffle=False)
-        guard = Guard(open_folder(str(tmp_path)), RunToken("x"))
-        sizes.append(graph_bytes(parts | ForEach(guarded(InventoryJob.of(source, "decode").work, guard))))
+        task = task_of(write_tree(tmp_path / str(num_files).zfill(3), files), tmp_path / "out")
+        sizes.append(graph_bytes(made(take_inventory, task)[0]))
     assert abs(sizes[1] - sizes[0]) < 100
-    assert sizes[1] < 60_000
+    assert sizes[1] < 150_000  # Dataflow takes 10 MB
 
 
 def num_reshuffles(pcoll):
@@ -124,31 +113,12 @@ def num_reshuffles(pcoll):
     return sum(one.spec.urn == "beam:transform:reshuffle:v1" for one in transforms)
 
 
-@pytest.mark.parametrize("check", ["decode", "header"])
-def test_parts_batches_and_shards_are_rebalanced(check, tmp_path):
+def test_groups_batches_many_parts_and_shards_are_rebalanced(tmp_path):
     # Grouping hashes the keys: 4 workers got 2, 8, 4 and 2 of 16 shards. See tests/engines for what they get.
-    source, folder = (
-        open_source(str(write_tree(tmp_path, {"a/1.png": b"", "b/2.png": b""}))),
-        open_folder(str(tmp_path)),
-    )
-    guard = Guard(folder, RunToken("x"), DriverView.of([folder]))
-
-    def made(transform):
-        created = beam.Pipeline(FnApiRunner()) | beam.Create([0], reshuffle=False).with_output_types(Any)
-        return created | transform
-
-    assert num_reshuffles(made(ForEach(guarded(InventoryJob.of(source, check).work, guard)))) == 2
-    assert num_reshuffles(made(ForEach(print))) == 1
-
-
-def test_the_graph_of_writing_a_hundred_thousand_shards_fits_every_engine(tmp_path):
-    # Measured: 0.45 MB; of each shard its name and a number, whatever the number of images.
-    folder, num_shards = open_folder(str(tmp_path)), 2_000
-    tasks = [plan_file.ShardTask(ShardName("train", i, num_shards), i) for i in range(num_shards)]
-    work = WriteJob(folder, WriteOptions(("a",), StoredForm())).write
-    guard = Guard(folder, RunToken("x", "y"), DriverView.of([folder]))
-    created = beam.Pipeline(FnApiRunner()) | beam.Create(tasks, reshuffle=False)
-    assert graph_bytes(created | ForEach(guarded(work, guard))) < 30_000 + 8 * num_shards
+    task = task_of(write_tree(tmp_path / "source", {"a/1.png": b"", "b/2.png": b""}), tmp_path / "out")
+    assert num_reshuffles(made(take_inventory, task)[0]) == 3
+    assert num_reshuffles(made(convert_task, task)) == 4
+    assert num_reshuffles(made(lambda items: work_on_each(items, "Work", print), task)) == 1
 
 
 def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
@@ -156,9 +126,9 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     shards = list(enumerate(shard for _, shard in manifest.shards()))
     folder = open_folder(str(tmp_path))
     job = CheckJob(folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
-    check = guarded(job.check, Guard(folder, RunToken("x"), DriverView.of([folder])))
+    check = GuardedWork(job.check, Guard(folder, RunToken("x"), DriverView.of([folder])))
     created = beam.Pipeline(FnApiRunner()) | beam.Create(shards, reshuffle=False)
-    assert graph_bytes(created | ForEach(check)) < 30_000
+    assert graph_bytes(work_on_each(created, "VerifyShards", check)) < 30_000
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -195,7 +165,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(tasks, reshuffle=False)
         work = WriteJob(source.folder, write_options(plan)).write
-        written = created | ForEach(guarded(work, Guard(output, run)))
+        written = work_on_each(created, "WriteShards", GuardedWork(work, Guard(output, run)))
         rows = written | beam.Map(FinishedShard.as_row)
         assert_that(rows, _are_three_times_the_same)
     assert sorted(entry.name for entry in output.scan()) == sorted(

@@ -7,7 +7,7 @@ import pytest
 
 from shardkit.beam import executor
 from shardkit.conversion.inventory import merged_parts
-from shardkit.conversion.writing import inventory_merge, planning_limit, publishing, steps
+from shardkit.conversion.writing import planning_limit, publishing, steps
 from shardkit.errors import MachineError
 from shardkit.host import Host
 from shardkit.testing import digests_of, picture, write_class_folders
@@ -92,7 +92,7 @@ def merges(monkeypatch):
         found.append(list(names))
         return read(output, names)
 
-    monkeypatch.setattr(inventory_merge, "MERGED_ABOVE", 2)
+    monkeypatch.setattr(merged_parts, "MERGED_ABOVE", 2)
     monkeypatch.setattr(merged_parts, "MERGED_ROWS", 10)
     monkeypatch.setattr(merged_parts, "read_parts", noting)
     return found

@@ -26,7 +26,6 @@ from shardkit.conversion.staging import stager
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import begin_staging
 from shardkit.conversion.staging.stager import Stager
-from shardkit.conversion.writing import inventory_merge
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError, DataError
 from shardkit.options.groups import Shards, Splits, Stored, Table
@@ -205,7 +204,7 @@ def test_convert_does_not_go_on_with_the_shards_of_rows(rows, tmp_path, monkeypa
 def test_the_workers_merge_many_parts_and_the_dataset_is_the_same(rows, written, tmp_path, monkeypatch):
     read, found = merged_parts.read_parts, []
     monkeypatch.setattr(stager, "FILE_ROWS", 6)
-    monkeypatch.setattr(inventory_merge, "MERGED_ABOVE", 2)
+    monkeypatch.setattr(merged_parts, "MERGED_ABOVE", 2)
     monkeypatch.setattr(merged_parts, "MERGED_ROWS", 10)
     monkeypatch.setattr(merged_parts, "read_parts", lambda *given: found.append(given[1]) or read(*given))
     write(tmp_path / "out", rows, **OPTIONS)

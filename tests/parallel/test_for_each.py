@@ -9,7 +9,7 @@ from shardkit.errors import CallError, DataError, MachineError, StaleRunError
 from shardkit.options.words import named, written_as
 from shardkit.parallel import driver_view
 from shardkit.parallel.driver_view import DriverView
-from shardkit.parallel.for_each import Guard, GuardedWork, for_each, raise_failure, report_failure, stop_after_failure
+from shardkit.parallel.for_each import Guard, GuardedWork, for_each, raise_failure, report_failure, watched
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.reports import Report, Reports
 from shardkit.parallel.run_token import Fence, claimed
@@ -89,10 +89,15 @@ def test_after_a_repair_the_failure_of_the_earlier_step_is_forgotten(folder):
 def test_a_failure_is_reported_by_host_and_stops_the_workers(folder):
     with claimed(folder) as run:
         fence = Fence(folder, run.token, is_remote=True)
-        stop_after_failure(run)
-        fence.check()
-        report_failure(OSError(5, "Input/output error"), fence)
-        stop_after_failure(run)
+
+        def fail(shown):
+            shown.watch()
+            fence.check()
+            report_failure(OSError(5, "Input/output error"), fence)
+            shown.watch()
+
+        with pytest.raises(MachineError):
+            watched(run, phase(), fail)
         with pytest.raises(StaleRunError, match="has ended"):
             fence.check()
         run.check()

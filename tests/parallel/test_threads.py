@@ -9,7 +9,6 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.inventory_tasks import InventoryJob
 from shardkit.errors import MachineError
-from shardkit.parallel.for_each import Divided
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.testing import write_class_folders
@@ -109,22 +108,3 @@ def test_images_of_one_folder_are_decoded_in_several_threads(tmp_path, monkeypat
         .manifest
     )
     assert manifest.splits["train"].num_examples == 310
-
-
-def divided(pieces, gathered, *, goes_on):
-    """Items that are divided in two, and a gathering of their sizes that says whether the pieces are worked on."""
-    return Divided(
-        divide=lambda item: [(item, 1), (item, 2)],
-        then=pieces.append,
-        summary=lambda piece: piece[1],
-        gather=lambda sizes: gathered.append(sorted(sizes)) or goes_on,
-    )
-
-
-@pytest.mark.parametrize("goes_on", [True, False])
-def test_pieces_are_begun_after_all_items_are_divided_and_only_if_the_gathering_says_so(goes_on):
-    pieces, gathered = [], []
-    work = divided(pieces, gathered, goes_on=goes_on)
-    ThreadExecutor(2).for_each("Divide", "ab", work, Phase(Silent(), "dividing", None, int))
-    assert gathered == [[1, 1, 2, 2]]
-    assert sorted(pieces) == ([("a", 1), ("a", 2), ("b", 1), ("b", 2)] if goes_on else [])

@@ -3,20 +3,18 @@
 The user's pipeline calls each step in a task of its own; here is what the driver of a conversion does around the steps.
 """
 
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.merged_parts import merge_parts
+from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
 from shardkit.conversion.staging.staged_inventory import StagedInventory, part_names
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended
 from shardkit.conversion.staging.staged_source import ReadSource, StagedSource
-from shardkit.conversion.writing.inventory_merge import runs_to_merge
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.shard_reports import late_rejects
 from shardkit.conversion.writing.reject_limit import RejectLimit
@@ -27,14 +25,12 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import ShardkitError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import MANIFEST
-from shardkit.parallel.progress import Level, Silent
+from shardkit.parallel.progress import Logged
 from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence, Run, refuse_live
 from shardkit.storage import LocalFolder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 from shardkit.storage.retry import retried
-
-_LOG = logging.getLogger("shardkit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +135,7 @@ class StagedConversion:
             self.limit,
             self.overwrite,
             is_explicit=source.read is None or source.read.is_explicit,
-            notes=Notes(_Logging()),
+            notes=Notes(Logged()),
         )
 
     def write(self, planned: PlannedShard, run: str) -> None:
@@ -177,11 +173,3 @@ class StagedConversion:
             late = [] if planned is None else late_rejects(output, planned.digest)
             Run(output, run).finish()
             return read_manifest(output.url), late
-
-
-class _Logging(Silent):
-    """Writes messages into the worker's log, which engines show."""
-
-    def say(self, text: str, level: Level = "info") -> None:
-        """See ProgressListener."""
-        _LOG.log(logging.WARNING if level == "warning" else logging.INFO, "%s", text)

@@ -18,7 +18,14 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
-from shardkit.conversion.writing.inventory_merge import InventoryMerge
+from shardkit.conversion.writing.job import (
+    ConversionTask,
+    Engine,
+    InventoryTask,
+    engine_without_driver,
+    take_inventory_in_threads,
+    write_in_threads,
+)
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import count_written
 from shardkit.conversion.writing.output.run_log import RunLog
@@ -26,7 +33,7 @@ from shardkit.conversion.writing.output.shard_reports import LateRejectsCount
 from shardkit.conversion.writing.refusals import ExistingDataset, refuse_output
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, counted_rejects
 from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
-from shardkit.conversion.writing.source_plan import InventoryStage, chooses_reading
+from shardkit.conversion.writing.source_plan import chooses_reading
 from shardkit.conversion.writing.step_notes import Notes, WorkersNotes
 from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps
 from shardkit.dataset.manifest import Manifest, read_manifest
@@ -34,11 +41,11 @@ from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
-from shardkit.parallel.for_each import Executor, untold_failure
-from shardkit.parallel.job_progress import StagePhase
+from shardkit.parallel.for_each import FAILURE, Guard, untold_failure, watched
+from shardkit.parallel.job_progress import StagePhase, job_phase
 from shardkit.parallel.progress import Phase, ProgressListener, Silent
 from shardkit.parallel.run_token import Run, claimed
-from shardkit.parallel.stages import Engine, Stage, engine_without_driver, run_stages, submit_stages
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
@@ -89,7 +96,7 @@ class Conversion:
     source_url: str
     output_url: str
     options: ConvertOptions
-    executor: Executor
+    executor: ThreadExecutor | Engine
     source_options: SourceOptions = field(default_factory=SourceOptions)
     limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
     overwrite: bool = False
@@ -120,7 +127,21 @@ class Conversion:
         """
         self._into_output(partial(self._submit, engine_without_driver(self.executor)))
 
-    def _into_output(self, work: Callable[[Source, Folder, Run], T]) -> T:
+    def begin(self, token: str) -> ConversionTask:
+        """Claim the output for a job without a driver, and return what its steps need; see run.
+
+        Args:
+            token: Value of the run's token; see `refuse_live`.
+        """
+
+        def begun(source: Source, output: Folder, run: Run) -> ConversionTask:
+            task = self._detached(source, output, run)
+            with run.left():
+                return task
+
+        return self._into_output(begun, token)
+
+    def _into_output(self, work: Callable[[Source, Folder, Run], T], token: str | None = None) -> T:
         """Claim the output, and do the work."""
         refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
@@ -139,7 +160,7 @@ class Conversion:
         if self.addition is not None:
             self.addition.check_features(features_of(source.schema))
         # Remove temporary files only after the token is written: before, a live writer might still rename its own.
-        with os_errors_as("write into the output", output.url), locked(output), claimed(output) as run:
+        with os_errors_as("write into the output", output.url), locked(output), claimed(output, token) as run:
             remove_temporaries(output)
             if why := untold_failure(output):
                 self.listener.say(f"the job that was submitted before has failed: {why}", "warning")
@@ -160,15 +181,12 @@ class Conversion:
         notes = Notes(self.listener, self.log)
         workers_notes = self._begin(source, output, notes)
         try:
-            stages = self._stages(source, output, None if isinstance(self.executor, Engine) else notes)
-            run_stages(
-                self.executor,
-                run,
-                stages,
-                reads=[source.folder],
-                watch=workers_notes.pass_on,
-                is_done=lambda: self._is_published(output, run),
-            )
+            if isinstance(self.executor, Engine):
+                self._run_on_engine(self.executor, self._task(source, output, run, None), run, workers_notes)
+            else:
+                task = self._task(source, output, run, notes)
+                take_inventory_in_threads(task, self.executor, run, self.listener)
+                write_in_threads(task, self.executor, run, partial(self._writing, output))
             num_finished, is_unchanged = read_planned(output, self.options).finished_before, False
         except AlreadyConvertedError as there:
             num_finished, is_unchanged = there.num_shards, True
@@ -180,14 +198,31 @@ class Conversion:
         run.finish()
         return Outcome(manifest, self.log.seconds, num_finished, unchanged=is_unchanged, findings=notes.findings)
 
-    def _is_published(self, output: Folder, run: Run) -> bool:
-        planned = find_planned(output, self.options)  # written after an earlier dataset is removed
-        return planned is not None and planned.run == run.token.value and output.stat(MANIFEST) is not None
+    def _run_on_engine(self, engine: Engine, task: ConversionTask, run: Run, workers_notes: WorkersNotes) -> None:
+        output = run.folder
+        phases = [
+            StagePhase(lambda: True, lambda: task.phase(self.listener)),
+            StagePhase(partial(inventory_tasks.is_taken, output), lambda: Phase(self.listener, "planning", None, int)),
+            StagePhase(lambda: output.stat(planned_dataset.PATH) is not None, lambda: self._writing(output)),
+        ]
+
+        def is_published() -> bool:
+            planned = find_planned(output, self.options)  # written after an earlier dataset is removed
+            return planned is not None and planned.run == run.token.value and output.stat(MANIFEST) is not None
+
+        watched(
+            run, job_phase(phases), partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published
+        )
 
     def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
+        task = self._detached(source, output, run)
+        with run.left():
+            engine.submit_job(task, self.listener)
+
+    def _detached(self, source: Source, output: Folder, run: Run) -> ConversionTask:
         self._begin(source, output, Notes())
-        stages = self._stages(source, output, None, is_detached=True)
-        submit_stages(engine, run, stages, self.listener, reads=[source.folder])
+        output.remove(FAILURE)  # of an earlier run
+        return self._task(source, output, run, None, is_detached=True)
 
     def _begin(self, source: Source, output: Folder, notes: Notes) -> WorkersNotes:
         """Remove what an earlier run has left of its results, except what this one goes on with."""
@@ -196,16 +231,17 @@ class Conversion:
         output.remove(planned_dataset.PATH)
         return WorkersNotes(output, notes, self.call)
 
-    def _stages(self, source: Source, output: Folder, notes: Notes | None, *, is_detached: bool = False) -> list[Stage]:
+    def _task(
+        self, source: Source, output: Folder, run: Run, notes: Notes | None, *, is_detached: bool = False
+    ) -> ConversionTask:
         existing = self._refuse_output(source, output)
         is_explicit = self.takes_any_classes or chooses_reading(self.source_options, self.options)
-        taking = InventoryStage.of(
-            source, output, self.options, existing, is_remote=self.executor.is_remote, is_explicit=is_explicit
-        )
+        guard = Guard.of(run, self.executor, [source.folder], is_detached=is_detached)
+        task = InventoryTask.of(source, guard, self.options, existing, is_explicit=is_explicit)
         steps = ConversionSteps(
             source,
             output,
-            taking.reading,
+            task.taken,
             self.options,
             self.limit,
             self.overwrite,
@@ -215,17 +251,7 @@ class Conversion:
             notes,
             is_detached,
         )
-        inventory = StagePhase(lambda: True, lambda: taking.phase(self.listener))
-        planning = StagePhase(
-            partial(inventory_tasks.is_taken, output), lambda: Phase(self.listener, "planning", None, int)
-        )
-        writing = StagePhase(lambda: output.stat(planned_dataset.PATH) is not None, lambda: self._writing(output))
-        return [
-            Stage("TakeInventory", taking.groups, taking.job.work, inventory),
-            InventoryMerge(len(taking.groups)).stage,
-            Stage("WriteShards", steps.plan, steps.writing, writing, preparing=planning),
-            Stage("Publish", steps.publish),
-        ]
+        return ConversionTask(guard, task.groups, task.inventory, task.taken, steps)
 
     def _writing(self, output: Folder) -> Phase:
         """Return the phase in which the writing of the shards is shown."""

@@ -21,12 +21,11 @@ from shardkit.conversion.inventory.checking import check_batch, num_recovered
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.merged_listings import merge_listings
 from shardkit.conversion.inventory.merged_parts import rewrite_part
-from shardkit.conversion.writing.refusals import ListingCheck, ListingSummary
+from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import MachineError
 from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.options.values import Check
 from shardkit.parallel.counting import count
-from shardkit.parallel.for_each import Divided
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
@@ -188,15 +187,6 @@ class InventoryJob:
         """Return a job, with what the driver sees in the source."""
         return cls(source, check, is_filled(source.folder, ""), listing_check, max_file_bytes, thumbnails)
 
-    @property
-    def work(self) -> Divided:
-        """The work for each group of the source's parts; see `for_each`."""
-        check = Divided(self.check_listing, gather=self.write_part_names)
-        if self.listing_check is None:
-            return Divided(self.list_group, then=check)
-        summarise, refuse = partial(_summarise, self.listing_check), partial(_refuse, self.listing_check)
-        return Divided(self.list_group, then=check, summary=summarise, gather=refuse)
-
     def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
         """Yield the batches of a group of parts; every group has a last batch, which may be empty.
 
@@ -271,15 +261,6 @@ def _count_checked(table: pa.Table) -> None:
     count("image_bytes_checked", pc.sum(table["source_bytes"]).as_py() or 0)
     for found in pc.value_counts(table["reason"].drop_null()).to_pylist():
         count(f"rejected_{found['values']}", found["counts"])
-
-
-def _summarise(check: ListingCheck, batch: Batch) -> ListingSummary:
-    return check.summary(batch[1].table(), batch[1].skipped)
-
-
-def _refuse(check: ListingCheck, summaries: Iterable[ListingSummary], fence: Fence) -> None:
-    del fence
-    check.refuse(summaries)
 
 
 def remove_earlier_results(work: Folder) -> None:

@@ -1,36 +1,25 @@
 """Plan the conversion of a source: take its inventory and decide where each example goes."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
-from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.merged_parts import read_inventory
-from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
-from shardkit.conversion.planning.earlier_examples import EarlierExamples
-from shardkit.conversion.planning.near_duplicates import compares_pixels
 from shardkit.conversion.planning.options import ConvertOptions
-from shardkit.conversion.planning.plan import Plan, make_plan
-from shardkit.conversion.writing import inventory_tasks
+from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
-from shardkit.conversion.writing.inventory_merge import InventoryMerge
-from shardkit.conversion.writing.inventory_tasks import InventoryJob, PartGroup, part_groups
-from shardkit.conversion.writing.planning_limit import refuse_too_many
-from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck
-from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
+from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
+from shardkit.conversion.writing.refusals import ExistingDataset
+from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.options.call import Call
-from shardkit.parallel.for_each import Executor
-from shardkit.parallel.job_progress import StagePhase
-from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.for_each import Guard, watched
+from shardkit.parallel.progress import ProgressListener
 from shardkit.parallel.reports import work_folder
 from shardkit.parallel.run_token import Run, claimed
-from shardkit.parallel.stages import Stage, run_stages
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
-from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.opening import open_source
 from shardkit.sources.recognising.explaining import explained
 from shardkit.storage import Folder
@@ -41,7 +30,7 @@ def take_inventory(
     work: Folder,
     run: Run,
     options: ConvertOptions,
-    executor: Executor,
+    executor: ThreadExecutor | Engine,
     listener: ProgressListener,
     existing: ExistingDataset | None = None,
     *,
@@ -67,131 +56,13 @@ def take_inventory(
         DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
         MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
     """
-    taking = InventoryStage.of(source, work, options, existing, is_remote=executor.is_remote, is_explicit=is_explicit)
-    phase = StagePhase(lambda: True, lambda: taking.phase(listener))
-    taken = Stage("TakeInventory", taking.groups, taking.job.work, phase)
-    run_stages(executor, run, [taken, InventoryMerge(len(taking.groups)).stage], reads=[source.folder])
-    return taking.reading.read(work, listener, is_remote=executor.is_remote)
-
-
-class InventoryReader(Protocol):
-    """What reads an inventory that workers have taken: `TakenInventory`, or that of staged rows."""
-
-    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory; see `TakenInventory.read`."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class TakenInventory:
-    """What reads the inventory of a source that workers have taken; small and pickled into a job.
-
-    Attributes:
-        source: The source, as it was listed.
-        num_groups: Number of groups of its parts.
-        options: Options of the conversion.
-    """
-
-    source: Source
-    num_groups: int
-    options: ConvertOptions
-
-    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
-        """Return the inventory.
-
-        Args:
-            work: The folder whose work folder holds the parts.
-            listener: Receives notes.
-            is_remote: Whether other hosts may have checked the images.
-
-        Raises:
-            DataError: Two listings contradict each other.
-            MachineError: A part is missing, an image was rejected that can be read here, or the memory of this host is
-                too small.
-        """
-        names = inventory_tasks.read_part_names(work, self.num_groups)
-        refuse_too_many(names, self.options)
-        inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))
-        self.source.check_accounts(inventory.skipped)
-        find_host = partial(parts.find_host, work, names) if is_remote else None
-        refuse_seen_rejects(self.source, inventory.table, find_host)
-        for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
-            listener.say(f"note: {note}")
-        return inventory
-
-
-@dataclass(frozen=True, slots=True)
-class InventoryStage:
-    """The listing and checking of a source, ready to begin.
-
-    Attributes:
-        work: The folder whose work folder receives the parts.
-        groups: Groups of the source's parts, the items.
-        job: Their work.
-        reading: What reads the result.
-    """
-
-    work: Folder
-    groups: Sequence[tuple[int, PartGroup]]
-    job: InventoryJob
-    reading: TakenInventory
-
-    @classmethod
-    def of(
-        cls,
-        source: Source,
-        work: Folder,
-        options: ConvertOptions,
-        existing: ExistingDataset | None,
-        *,
-        is_remote: bool,
-        is_explicit: bool,
-    ) -> "InventoryStage":
-        """Prepare an inventory, and remove what an earlier run has left of its results; see take_inventory."""
-        options = options.applied()
-        if options.splits is not None and not options.splits_of:
-            source = source.undivided()
-        listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
-        listing_check.check_options(source.schema)
-        inventory_tasks.remove_earlier_results(work)
-        groups = part_groups(source, is_remote=is_remote)
-        needed = listing_check if options.check == "decode" else None
-        thumbnails = compares_pixels(options, source.schema.names)
-        job = InventoryJob.of(source, options.check, needed, options.max_file_bytes, thumbnails=thumbnails)
-        return cls(work, groups, job, TakenInventory(source, len(groups), options))
-
-    def phase(self, listener: ProgressListener) -> Phase:
-        """Return the phase in which the work is shown."""
-        decodes = self.job.check == "decode" and not self.job.source.is_checked
-        # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
-        count_total = inventory_tasks.listed_rows(self.work).total if decodes else None
-        count_rejected = inventory_tasks.rejected_rows(self.work).total
-        name = "checking" if decodes else "listing"
-        return Phase(listener, name, None, lambda: parts.count_rows(self.work), count_total, count_rejected)
-
-
-def plan_inventory(
-    inventory: Inventory,
-    options: ConvertOptions,
-    listener: ProgressListener,
-    call: Call | None = None,
-    earlier: EarlierExamples | None = None,
-    *,
-    is_explicit: bool = False,
-) -> Plan:
-    """Plan a conversion; see make_plan. The listener receives the findings that warn.
-
-    Raises:
-        DataError: No good image is left.
-        CallError: The options do not fit the source, or a finding stops the conversion.
-    """
-    with listener.phase("planning", None):
-        plan = make_plan(inventory, options, earlier, is_explicit=is_explicit)
-    plan = replace(plan, findings=tuple(replace(one, call=call) for one in plan.findings))
-    if text := findings_text(plan.findings):
-        listener.say(text, "warning")
-    refuse_stopping(plan.findings)
-    return plan
+    guard = Guard.of(run, executor, [source.folder])
+    task = InventoryTask.of(source, guard, options, existing, is_explicit=is_explicit)
+    if isinstance(executor, Engine):
+        watched(run, task.phase(listener), partial(executor.run_job, task))
+    else:
+        take_inventory_in_threads(task, executor, run, listener)
+    return task.taken.read(work, listener, is_remote=executor.is_remote)
 
 
 def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> bool:
@@ -204,7 +75,7 @@ def plan_source(
     source_url: str,
     source_options: SourceOptions,
     options: ConvertOptions,
-    executor: Executor,
+    executor: ThreadExecutor | Engine,
     listener: ProgressListener,
     call: Call | None = None,
     addition: Addition | None = None,
@@ -227,7 +98,7 @@ def planned_source(
     source_url: str,
     source_options: SourceOptions,
     options: ConvertOptions,
-    executor: Executor,
+    executor: ThreadExecutor | Engine,
     listener: ProgressListener,
     call: Call | None = None,
     addition: Addition | None = None,

@@ -47,12 +47,12 @@ from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import enforce_limit
 from shardkit.conversion.writing.seen_rejects import as_converted, refuse_seen_late_rejects
 from shardkit.conversion.writing.shard import WriteJob, WriteOptions
-from shardkit.conversion.writing.source_plan import InventoryReader, plan_inventory
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
+from shardkit.conversion.writing.taken_inventory import InventoryReader, plan_inventory
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
 from shardkit.parallel.detached import end_run
-from shardkit.parallel.for_each import Divided, JobEnd
+from shardkit.parallel.for_each import JobEnd
 from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
@@ -203,11 +203,6 @@ class ConversionSteps:
             outputs.clear(self.output)
             plan_file.write_plan(self.output, plan)
         recovered.remove()
-
-    @property
-    def writing(self) -> Divided:
-        """The work for each shard, and for the summaries of all."""
-        return Divided(self.write, gather=self.write_summaries)
 
     def write(self, planned: PlannedShard, fence: Fence) -> list[SummaryRow]:
         """Write a shard, unless it is finished; see `WriteJob.write`. Return its summary, unless writing failed."""

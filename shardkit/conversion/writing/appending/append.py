@@ -18,6 +18,7 @@ from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
 from shardkit.conversion.writing.appending.merging import merged_manifest, moved_shards
 from shardkit.conversion.writing.conversion import Conversion
+from shardkit.conversion.writing.job import Engine
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.run_log import RunLog
 from shardkit.conversion.writing.output.shard_summaries import CountedShard
@@ -29,9 +30,9 @@ from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
 from shardkit.options.call import Call, Change
 from shardkit.options.words import shown
-from shardkit.parallel.for_each import Executor
 from shardkit.parallel.progress import ProgressListener, Silent
 from shardkit.parallel.run_token import Run, claimed
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.refusals import RefusalError
 from shardkit.sources import SourceOptions
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
@@ -84,7 +85,7 @@ class Append:
     manifest: Manifest
     source_url: str
     options: ConvertOptions
-    executor: Executor
+    executor: ThreadExecutor | Engine
     source_options: SourceOptions = field(default_factory=SourceOptions)
     limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
     skip_existing: bool = False

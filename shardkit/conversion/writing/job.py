@@ -1,0 +1,228 @@
+"""A conversion as a job: list, check, plan, write and publish, in threads of this process or on an engine.
+
+Both call the same functions. On an engine they are one job, which needs no driver: `beam.converting` only
+wires them, and results travel as files between them.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+from shardkit.conversion.inventory import parts
+from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
+from shardkit.conversion.planning.near_duplicates import compares_pixels
+from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.writing import inventory_tasks
+from shardkit.conversion.writing.inventory_tasks import (
+    Batch,
+    InventoryJob,
+    NamedPart,
+    PartGroup,
+    read_part_names,
+    writing_inventory,
+)
+from shardkit.conversion.writing.output.shard_summaries import SummaryRow
+from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
+from shardkit.conversion.writing.steps import ConversionSteps, PlannedShard
+from shardkit.conversion.writing.taken_inventory import TakenInventory
+from shardkit.errors import CallError
+from shardkit.parallel.detached import has_published
+from shardkit.parallel.for_each import Executor, Guard, JobEnd, raise_failure, watched
+from shardkit.parallel.progress import Phase, ProgressListener
+from shardkit.parallel.run_token import Fence, Run
+from shardkit.parallel.threads import ThreadExecutor, taken
+from shardkit.sources import Source
+from shardkit.storage.retry import retried
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryTask:
+    """What the listing and checking of a source need; pickled, and small but for its groups.
+
+    Attributes:
+        guard: What each call of a worker begins and ends with.
+        groups: Groups of the source's parts.
+        inventory: The work.
+        taken: What reads the result.
+    """
+
+    guard: Guard
+    groups: Sequence[tuple[int, PartGroup]]
+    inventory: InventoryJob
+    taken: TakenInventory
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        guard: Guard,
+        options: ConvertOptions,
+        existing: ExistingDataset | None,
+        *,
+        is_explicit: bool,
+    ) -> "InventoryTask":
+        """Prepare an inventory, and remove what an earlier run has left of its results; see `take_inventory`."""
+        options = options.applied()
+        if options.splits is not None and not options.splits_of:
+            source = source.undivided()
+        listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
+        listing_check.check_options(source.schema)
+        inventory_tasks.remove_earlier_results(guard.folder)
+        groups = inventory_tasks.part_groups(source, is_remote=guard.driver is not None)
+        needed = listing_check if options.check == "decode" else None
+        thumbnails = compares_pixels(options, source.schema.names)
+        inventory = InventoryJob.of(source, options.check, needed, options.max_file_bytes, thumbnails=thumbnails)
+        return cls(guard, groups, inventory, TakenInventory(source, len(groups), options))
+
+    def phase(self, listener: ProgressListener) -> Phase:
+        """Return the phase in which the work is shown."""
+        work, decodes = self.guard.folder, self.inventory.check == "decode" and not self.inventory.source.is_checked
+        # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
+        count_total = inventory_tasks.listed_rows(work).total if decodes else None
+        count_rejected = inventory_tasks.rejected_rows(work).total
+        name = "checking" if decodes else "listing"
+        return Phase(listener, name, None, lambda: parts.count_rows(work), count_total, count_rejected)
+
+    def list_group(self, group: tuple[int, PartGroup]) -> Iterator[Batch]:
+        """Yield the rows of a group of the source's parts, in batches."""
+        return self.guard.call(self.inventory.list_group, group)
+
+    def summaries(self, batch: Batch) -> list[ListingSummary]:
+        """Return what `prove` needs of a batch."""
+        check, (_, listing) = self.inventory.listing_check, batch
+        return [] if check is None else [check.summary(listing.table(), listing.skipped)]
+
+    def prove(self, summaries: Iterable[ListingSummary]) -> bool:
+        """Return whether the whole listing is fit to be checked, image by image."""
+        check = self.inventory.listing_check
+        return check is None or self.guard.call_once(lambda _: check.refuse(summaries))
+
+    def check_batch(self, batch: Batch) -> Iterator[NamedPart]:
+        """Check the images of a batch, and yield the name of the part of the inventory that has them."""
+        return self.guard.call(self.inventory.check_listing, batch)
+
+    def keep_names(self, names: Iterable[NamedPart]) -> None:
+        """Write the names of all parts."""
+        self.guard.call_once(partial(self.inventory.write_part_names, names))
+
+    def runs_to_merge(self) -> list[list[str]]:
+        """Return the runs of parts that workers merge for the one that plans; none of few parts."""
+        found: list[list[str]] = []
+        self.guard.call_once(
+            lambda fence: found.extend(runs_to_merge(read_part_names(fence.folder, self.taken.num_groups)))
+        )
+        return found
+
+    def merge(self, run: list[str]) -> Iterator[None]:
+        """Merge a run of parts."""
+        return self.guard.call(_merge, run)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionTask(InventoryTask):
+    """What a whole conversion needs.
+
+    Attributes:
+        steps: The steps after the inventory.
+    """
+
+    steps: ConversionSteps
+
+    def plan(self) -> list[PlannedShard]:
+        """Decide where every example goes, and return the shards to write."""
+        shards: list[PlannedShard] = []
+        self.guard.call_once(lambda fence: shards.extend(self.steps.plan(fence)))
+        return shards
+
+    def write(self, planned: PlannedShard) -> Iterator[SummaryRow]:
+        """Write a shard, and yield its summary unless that failed."""
+        return self.guard.call(self.steps.write, planned)
+
+    def publish(self, summaries: Iterable[SummaryRow]) -> None:
+        """Publish the dataset.
+
+        Raises:
+            ShardkitError: The job has no driver and has failed, which the engine shows.
+        """
+        folder = self.guard.folder
+        if self.guard.call_once(partial(self.steps.write_summaries, summaries)):
+            self.guard.call_once(self.steps.publish)
+        if self.guard.is_detached and not has_published(folder):
+            with contextlib.suppress(JobEnd):
+                raise_failure(folder)
+                Fence(folder, self.guard.run, is_remote=True).check()
+
+
+def _merge(run: list[str], fence: Fence) -> None:
+    with writing_inventory(fence):
+        retried(partial(merge_parts, fence.folder, run, fence.check))
+
+
+@runtime_checkable
+class Engine(Executor, Protocol):
+    """An executor that runs a whole job on workers alone: `beam.executor.BeamExecutor`."""
+
+    def run_job(self, task: InventoryTask, phase: Phase) -> None:
+        """Run a job to its end, with one phase for the progress of all of its steps.
+
+        Raises:
+            MachineError: The engine failed.
+        """
+        ...
+
+    def refuse_submitting(self) -> None:
+        """Raise CallError if jobs end with this process."""
+        ...
+
+    def submit_job(self, task: ConversionTask, listener: ProgressListener) -> None:
+        """Begin a job, and return when the engine has taken it; the listener is told the job's name.
+
+        Raises:
+            MachineError: The engine failed.
+        """
+        ...
+
+
+def engine_without_driver(executor: Executor) -> Engine:
+    """Return an executor whose jobs go on when this process ends.
+
+    Raises:
+        CallError: This one's do not.
+    """
+    if not isinstance(executor, Engine):
+        msg = "a conversion in threads ends with this process; to return before its end, name the runner of an engine"
+        raise CallError(msg)
+    executor.refuse_submitting()
+    return executor
+
+
+def take_inventory_in_threads(
+    task: InventoryTask, threads: ThreadExecutor, run: Run, listener: ProgressListener
+) -> None:
+    """List and check a source."""
+
+    def take(shown: Phase) -> None:
+        with threads.working(shown) as each:
+            batches = each(task.list_group, task.groups)
+            summaries = (one for batch in batches for one in task.summaries(batch))
+            if task.prove(summaries):
+                task.keep_names(each(task.check_batch, taken(batches)))
+
+    watched(run, task.phase(listener), take)
+
+
+def write_in_threads(task: ConversionTask, threads: ThreadExecutor, run: Run, make_phase: Callable[[], Phase]) -> None:
+    """Plan, write and publish what was listed and checked."""
+    steps, fence = task.steps, Fence(run.folder, run.token, is_remote=threads.is_remote)
+    with run.checked():
+        shards = list(steps.plan(fence))
+
+    def write(shown: Phase) -> None:
+        with threads.working(shown) as each:
+            steps.write_summaries(each(task.write, shards), fence)
+
+    watched(run, make_phase(), write)
+    with run.checked():
+        steps.publish(fence)
