@@ -5,6 +5,7 @@ import json
 import pytest
 
 from shardkit.beam.executor import BeamExecutor
+from shardkit.conversion.writing import inventory_tasks
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.record_sources import webdataset_samples
 from shardkit.sources.formats.tables import text_pieces
@@ -57,13 +58,13 @@ def check(name, options, executor, tmp_path, monkeypatch):
     options = [*options, "--shards", "3", "--max-rejected", "9", "--seed", "3"]
     convert(tmp_path / name, tmp_path / "whole", *options)
     groups = []
-    for_each = executor.for_each
+    part_groups = inventory_tasks.part_groups
 
-    def noting(self, name, items, work, phase):
-        groups.extend(items if name == "TakeInventory" else ())
-        for_each(self, name, items, work, phase)
+    def noting(*given, **named):
+        groups.extend(found := part_groups(*given, **named))
+        return found
 
-    monkeypatch.setattr(executor, "for_each", noting)
+    monkeypatch.setattr(inventory_tasks, "part_groups", noting)
     if executor is BeamExecutor:
         options.append("--runner=BundleBasedDirectRunner")  # whose workers might be processes of other hosts
     else:
