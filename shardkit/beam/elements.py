@@ -48,7 +48,8 @@ class Example(NamedTuple):
         image: The image as a file: JPEG, PNG and the other formats that `shardkit.convert` reads.
         uri: Path or URL of the image's file in place of its bytes: local, ``s3://`` or ``gs://``; of a member of an
             archive (``zip://cats/1.jpg::/data/pets.zip``, as fsspec writes it), or of a range of a file
-            (``/data/0.tar#bytes=512-20991``, the first and the last byte).
+            (``/data/0.tar#bytes=512-20991``, the first and the last byte). It is read twice, to be checked and when
+            its shard is written, on any worker: the file must stay until the dataset is published.
         label: The class.
         labels: Any number of classes.
         target: The number, for regression.

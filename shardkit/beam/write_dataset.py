@@ -46,10 +46,10 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     the same shards as `shardkit.convert` makes of these images under these keys, in any order, in any bundles, and
     after retries.
 
-    Image bytes stay where they are read: each bundle checks its images, brings them into the form in which they are
-    stored, and appends them to files below the output. Only rows without images go on, to one plan, and the writers of
-    the shards read the files. So a group of any size is no trouble. A run that failed is continued by running the
-    pipeline again; images that were staged are not decoded again, finished shards are not written again.
+    Each bundle checks its images. Those that are given as bytes it brings into the form in which they are stored, and
+    appends them to files below the output; those with a URI are read there again. Only rows without images go on, to
+    one plan, and the writers of the shards read the files. So a group of any size is no trouble. A run that failed is
+    continued by running the pipeline again; checked images are not decoded again, finished shards not written again.
 
     Equal rows of one key are one example; different ones are refused. With `with_error_handler`, what is rejected also
     goes to a handler. If more is rejected than `max_rejected` allows, nothing is published, and the pipeline fails.

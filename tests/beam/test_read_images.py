@@ -9,9 +9,13 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 
 import shardkit
+from shardkit import images
 from shardkit.beam import CheckImages, Example, ReadAllImages, ReadImages, WriteDataset
+from shardkit.conversion.staging.staged_conversion import StagedConversion
+from shardkit.conversion.staging.stager import Stager
 from shardkit.errors import CallError
-from shardkit.testing import digests_of, write_class_folders
+from shardkit.options.groups import Stored
+from shardkit.testing import digests_of, picture, write_class_folders
 
 from ..cli.calling import SAMPLE_DATA
 from .transforms import RUNNER, collected
@@ -43,6 +47,43 @@ def test_what_is_read_and_written_has_every_byte_of_convert(name, tmp_path):
     shardkit.convert(SAMPLE_DATA / name, tmp_path / "converted", **options)
     write(SAMPLE_DATA / name, tmp_path / "written", **options)
     assert digests_of(tmp_path / "written") == digests_of(tmp_path / "converted")
+
+
+@pytest.mark.parametrize("name", ["masks", "folders.zip"])
+def test_an_image_with_a_uri_is_not_stored_before_its_shard_is_written(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(Stager, "_store", lambda *_: pytest.fail("stored"))
+    options = {"shards": 2, "name": "photos", "stored": Stored(resize=16)}
+    write(SAMPLE_DATA / name, tmp_path / "written", **options)
+    shardkit.convert(SAMPLE_DATA / name, tmp_path / "converted", **options)
+    assert digests_of(tmp_path / "written") == digests_of(tmp_path / "converted")
+
+
+def test_a_run_that_failed_is_continued_without_decoding_again(tmp_path, monkeypatch):
+    root = write_class_folders(tmp_path / "photos", {"ant": 6, "bee": 6})
+    publish, check, checked = StagedConversion.publish, images.check_fully, []
+    monkeypatch.setattr(images, "check_fully", lambda data: checked.append(data) or check(data))
+    monkeypatch.setattr(StagedConversion, "publish", lambda *_: pytest.fail("the network failed"))
+    with pytest.raises(BaseException, match="the network failed"):
+        write(root, tmp_path / "out", shards=3)
+    monkeypatch.setattr(StagedConversion, "publish", publish)
+    write(root, tmp_path / "out", shards=3)
+    assert len(checked) == 12
+    shardkit.convert(root, tmp_path / "converted", shards=3)
+    assert records_of(tmp_path / "out") == records_of(tmp_path / "converted")
+
+
+def test_an_image_that_changes_after_it_is_checked_fails_by_its_name(tmp_path, monkeypatch):
+    root, plan = write_class_folders(tmp_path / "photos", {"ant": 3, "bee": 3}), StagedConversion.plan
+    changed = min((root / "bee").iterdir())
+
+    def planned(*given):
+        changed.write_bytes(picture(99))
+        return plan(*given)
+
+    monkeypatch.setattr(StagedConversion, "plan", planned)
+    with pytest.raises(Exception, match=f"{changed}: the file has changed since it was checked"):
+        write(root, tmp_path / "out")
+    assert not (tmp_path / "out" / "manifest.json").exists()
 
 
 def test_rejects_and_near_duplicates_are_those_of_convert(tmp_path):
@@ -148,7 +189,6 @@ def test_several_folders_are_read_in_one_way_and_keys_begin_with_their_names(tmp
 def test_a_pipeline_filters_by_what_checking_finds_and_no_image_is_decoded_twice(tmp_path, monkeypatch):
     write_class_folders(tmp_path / "photos", {"ant": 3, "bee": 3})
     (tmp_path / "photos" / "bee" / "broken.jpg").write_bytes(b"\xff\xd8 no picture")
-    from shardkit import images
 
     decoded = []
     check = images.check_fully

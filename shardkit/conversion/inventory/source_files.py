@@ -7,6 +7,7 @@ writing of a shard, and the pictures of a report read them here, so all see the 
 import glob
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -80,7 +81,7 @@ class SourceFiles:
         """
         self.folder = folder
         self._is_planned = is_planned
-        self._max_file_bytes = max_file_bytes
+        self.max_file_bytes = max_file_bytes
         self._records = OpenFiles(folder)
 
     def image(self, row: Row) -> ReadImage:
@@ -145,8 +146,8 @@ class SourceFiles:
             return None  # a rejected image: no mask was found for it
         try:
             found = retried(lambda: self.folder.stat(path))
-            if found is not None and found.num_bytes > self._max_file_bytes:
-                raise too_many_bytes(f"The mask {path}", found.num_bytes, self._max_file_bytes)
+            if found is not None and found.num_bytes > self.max_file_bytes:
+                raise too_many_bytes(f"The mask {path}", found.num_bytes, self.max_file_bytes)
             return retried(lambda: self.folder.read(path))
         except OSError as error:
             self._raise_failure(row, path, error)
@@ -172,6 +173,12 @@ class SourceFiles:
             refuse_unseen(self.folder, parent_of(image_path(row)))
         reason = DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE
         return BadImage(reason, f"{what} cannot be read: {error.strerror or error}.")
+
+
+@lru_cache(maxsize=64)
+def files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
+    """Return the files of a folder, the same for the next images of it."""
+    return SourceFiles(folder, max_file_bytes)
 
 
 def _where(row: Row) -> str:

@@ -1,7 +1,7 @@
-"""Images that were stored in their final form before the plan: where they are, and how a shard's writer reads them.
+"""The images of a PCollection: where they are, and how a shard's writer reads them.
 
-The images of a PCollection cannot be read again, so each is checked and normalised when it passes by, and its stored
-form is appended to a file of many images. The row has what the inventory finds out about the image as it was given.
+An image with a URI is read again there. One that is given as bytes is normalised when it passes by, and its stored form
+is appended to a file of many images. The row has what the inventory finds out about the image as it was given.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,12 @@ STORED_CRC32C = pa.field("stored_crc32c", pa.int64())  # of both
 STORED_WIDTH = pa.field("stored_width", pa.int32())
 STORED_HEIGHT = pa.field("stored_height", pa.int32())
 STORED_CHANGES = pa.field("stored_changes", pa.string())  # see NormalisedImage, separated by commas
-STAGED_FIELDS = [
+URI = pa.field("uri", pa.string())  # of an image that is read again; then the others are null
+MASK_URI = pa.field("mask_uri", pa.string())  # of its mask
+STORED_FIELDS = [
     *(PATH, OFFSET, STORED_BYTES, STORED_MASK_BYTES, STORED_CRC32C, STORED_WIDTH, STORED_HEIGHT, STORED_CHANGES),
 ]
+STAGED_FIELDS = [*STORED_FIELDS, URI, MASK_URI]
 
 
 class StagedImage(NamedTuple):
@@ -36,7 +39,7 @@ class StagedImage(NamedTuple):
 
 def is_staged(row: Mapping[str, Any]) -> bool:
     """Return whether a row's image is stored in its final form already."""
-    return STORED_BYTES.name in row
+    return row.get(STORED_BYTES.name) is not None
 
 
 def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> StagedImage:

@@ -6,9 +6,9 @@ data may lack or have wrong, such as a label or a split, rejects this row alone.
 
 import dataclasses
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ import numpy as np
 from shardkit.archives.uris import place_of
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
 from shardkit.conversion.inventory.schema import Reject
-from shardkit.conversion.inventory.source_files import SourceFiles
+from shardkit.conversion.inventory.source_files import files_of
 from shardkit.conversion.staging.checked import checked_of_text
 from shardkit.conversion.staging.kinds import SEVERAL_TARGETS, Kind, feature_types, with_extras
 from shardkit.dataset.foreign.box_features import refuse_pixels
@@ -41,7 +41,6 @@ from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.column_names import split_of_text
 from shardkit.sources.listing import BadRecord
 from shardkit.spelling import closest
-from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
 FIELDS = (
@@ -70,6 +69,8 @@ class GivenRow(NamedTuple):
     kind: Kind
     columns: dict[str, Any]
     checked: dict[str, Any] | None = None  # what an earlier step has found out about the image
+    uri: str | None = None  # where the image, and its mask, can be read again
+    mask_uri: str | None = None
 
 
 def values_of(element: Any) -> dict[str, Any]:
@@ -176,7 +177,10 @@ class RowReader:
             mask = self._file(key, "mask", values["mask"]) if is_given else self._read_uri(values["mask_uri"], "mask")
         types = feature_types(key, extras, columns.get(OBJECTS, ()))
         checked = checked_of_text(values["checked"]) if "checked" in values else None
-        return GivenRow(key, self._image(key, values), mask, with_extras(kind, types), columns, checked)
+        uris = ("uri", "mask_uri") if kind == "mask" else ("uri",)
+        can_read_again = all(name in values for name in uris) and "mask" not in values
+        places = [_absolute(values[name]) for name in uris] if can_read_again else []
+        return GivenRow(key, self._image(key, values), mask, with_extras(kind, types), columns, checked, *places)
 
     def _kind(self, key: str, values: Mapping[str, Any]) -> Kind:
         if self.is_unlabelled:
@@ -246,14 +250,14 @@ class RowReader:
         num_bytes = found.num_bytes if place.start is None else place.num_bytes
         if num_bytes > self.max_file_bytes:
             raise too_many_bytes(f"The {what}", num_bytes, self.max_file_bytes)
-        files = _files_of(place.folder, self.max_file_bytes)
+        files = files_of(place.folder, self.max_file_bytes)
         row = {"key": place.path, PATH.name: place.path, OFFSET.name: place.start, "source_bytes": num_bytes}
         return files.image(row).data
 
 
-@lru_cache(maxsize=64)
-def _files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
-    return SourceFiles(folder, max_file_bytes)
+def _absolute(uri: str) -> str:
+    """Return a URI for workers with other working directories."""
+    return uri if "://" in uri else os.path.abspath(uri)
 
 
 def _json_object(key: str, text: Any) -> dict[str, Any]:

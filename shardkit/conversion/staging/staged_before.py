@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory import parts
-from shardkit.conversion.inventory.staged_images import STORED_BYTES
+from shardkit.conversion.inventory.staged_images import STORED_BYTES, URI
 from shardkit.sources.columns import CONTENT_SHA256, PATH
 from shardkit.storage import Folder
 from shardkit.storage.concurrent_reads import read_many
@@ -68,6 +68,8 @@ def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Tabl
     table, _ = parts.read_parts(output, [name])
     if STORED_BYTES.name not in table.column_names:
         return pa.schema([PATH, CONTENT_SHA256]).empty_table()
+    is_read_again = pc.and_(pc.is_valid(table[URI.name]), pc.is_valid(table[CONTENT_SHA256.name]))
+    is_read_again = pc.and_(is_read_again, pc.is_null(table["reason"]))
     found = {name: table[name] for name in columns if name in table.column_names}
     # Dictionaries of different parts differ in the type of their indices, too.
     plain = {
@@ -75,7 +77,9 @@ def _read(output: Folder, folder: str, columns: list[str], name: str) -> pa.Tabl
         for name, column in found.items()
     }
     table = pa.table(plain)
-    return table.filter(pc.fill_null(pc.starts_with(table[PATH.name], folder), fill_value=False))
+    paths = table[PATH.name].cast(pa.string())  # of the type null where no image is stored
+    is_stored = pc.fill_null(pc.starts_with(paths, folder), fill_value=False)
+    return table.filter(pc.or_(is_stored, is_read_again))
 
 
 def _beginnings(table: pa.Table) -> npt.NDArray[np.uint64]:

@@ -88,6 +88,11 @@ class StagedSource(Source):
         """See Source."""
         return () if self.read is None else self.read.source.removed_before
 
+    def refuse_changed(self) -> None:
+        """See Source."""
+        if self.read is not None:
+            self.read.source.refuse_changed()
+
     def withdrawn(self) -> pa.Table | None:
         """See Source."""
         return None if self.read is None else self.read.source.withdrawn()

@@ -1,4 +1,4 @@
-"""Check and normalise the images of a bundle once, and append them to files of many images.
+"""Check the images of a bundle once; normalise those that are given as bytes, and append them to files of many images.
 
 A file's name is a hash of what is in it and of the form in which images are stored: a bundle that is tried again writes
 the same file. Millions of images become thousands of files, each written whole or not at all. A second file, a part of
@@ -22,13 +22,16 @@ from shardkit.conversion.inventory.row_boxes import place_boxes
 from shardkit.conversion.inventory.schema import LAST_CLASS, MASK_SHA256, Reject
 from shardkit.conversion.inventory.source_files import ReadImage
 from shardkit.conversion.inventory.staged_images import (
-    STAGED_FIELDS,
+    MASK_URI,
     STORED_BYTES,
     STORED_CHANGES,
     STORED_CRC32C,
+    STORED_FIELDS,
     STORED_HEIGHT,
     STORED_MASK_BYTES,
     STORED_WIDTH,
+    URI,
+    is_staged,
 )
 from shardkit.conversion.staging.checked import text_of_checked
 from shardkit.conversion.staging.kinds import Kind, merged_kind
@@ -62,7 +65,7 @@ FILE_BYTES = 64 << 20  # 64 MiB of stored images: held in memory until they are 
 FILE_ROWS = 1 << 14
 # What is known of an image and its mask once both are staged, whatever the row says of them.
 OF_IMAGE = [
-    *(field.name for field in [*STAGED_FIELDS, *CHECKED_FIELDS]),
+    *(field.name for field in [*STORED_FIELDS, *CHECKED_FIELDS]),
     MASK_SHA256.name,
     LAST_CLASS.name,
     NUM_CLIPPED.name,
@@ -155,40 +158,46 @@ class Stager:
         known = None
         if MASK_COLOURS.name not in row:  # which make another mask of the same file
             known = self._known.get((content, mask_content)) or self._found_before(content, mask_content)
+        seen = given.checked or {}
+        is_checked = (seen.get(CONTENT_SHA256.name), seen.get(MASK_SHA256.name)) == (content, mask_content)
+        if known is None and is_checked and not self._options.thumbnails:
+            known = seen
         if known is None:
-            seen = given.checked or {}
-            if self._options.thumbnails or (seen.get(CONTENT_SHA256.name), seen.get(MASK_SHA256.name)) != (
-                content,
-                mask_content,
-            ):
-                bad_boxes = check_file(_Given(given), row, thumbnails=self._options.thumbnails)
-            else:
-                row |= seen
-                bad_boxes = place_boxes(row, _info(row))
-            info = _info(row)
-            image = images.normalise(given.image, info, self._options.form)
-            colours = row.get(MASK_COLOURS.name)
-            mask = b"" if given.mask is None else self._mask(given.mask, info, colours)
-            row |= {
-                PATH.name: None,  # the file has no name yet
-                OFFSET.name: self.num_bytes,
-                STORED_BYTES.name: len(image.data),
-                STORED_MASK_BYTES.name: len(mask),
-                STORED_CRC32C.name: google_crc32c.extend(google_crc32c.value(image.data), mask),
-                STORED_WIDTH.name: image.width,
-                STORED_HEIGHT.name: image.height,
-                STORED_CHANGES.name: ",".join(image.changes),
-            }
-            self._images += [image.data, mask]
-            self.num_bytes += len(image.data) + len(mask)
-            self._known[content, mask_content] = {name: row[name] for name in OF_IMAGE if name in row}
-            return bad_boxes
-        row |= known
-        return place_boxes(row, _info(row))
+            bad_boxes = check_file(_Given(given), row, thumbnails=self._options.thumbnails)
+        else:
+            row |= known
+            bad_boxes = place_boxes(row, _info(row))
+        if given.uri is not None:
+            row |= {URI.name: given.uri, MASK_URI.name: given.mask_uri}
+        elif row.get(STORED_BYTES.name) is None:
+            self._store(given, row)
+        self._known[content, mask_content] = {name: row[name] for name in OF_IMAGE if name in row}
+        return bad_boxes
+
+    def _store(self, given: GivenRow, row: dict[str, Any]) -> None:
+        """Append a row's image and mask to those of this file, in the form in which they are stored."""
+        info = _info(row)
+        image = images.normalise(given.image, info, self._options.form)
+        mask = b"" if given.mask is None else self._mask(given.mask, info, row.get(MASK_COLOURS.name))
+        row |= {
+            PATH.name: None,  # the file has no name yet
+            OFFSET.name: self.num_bytes,
+            STORED_BYTES.name: len(image.data),
+            STORED_MASK_BYTES.name: len(mask),
+            STORED_CRC32C.name: google_crc32c.extend(google_crc32c.value(image.data), mask),
+            STORED_WIDTH.name: image.width,
+            STORED_HEIGHT.name: image.height,
+            STORED_CHANGES.name: ",".join(image.changes),
+        }
+        self._images += [image.data, mask]
+        self.num_bytes += len(image.data) + len(mask)
 
     def _found_before(self, content: bytes, mask_content: bytes | None) -> dict[str, Any] | None:
-        found = self._before.find(content) if self._before else ()
-        return next((one for one in found if one.get(MASK_SHA256.name) == mask_content), None)
+        for one in self._before.find(content) if self._before else ():
+            has_all = not self._options.thumbnails or is_staged(one) or one.get(THUMBNAIL.name) is not None
+            if has_all and one.get(MASK_SHA256.name) == mask_content:
+                return one
+        return None
 
     def _mask(self, mask: bytes, info: images.ImageInfo, colours: str | None) -> bytes:
         orientation = mask_orientation(images.check_mask(mask, colours), info)
