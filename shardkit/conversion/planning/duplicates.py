@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import LABEL_NAMES, TARGET
-from shardkit.conversion.inventory.schema import REJECTED_SCHEMA
+from shardkit.conversion.planning.earlier_examples import reject_rows
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations
-from shardkit.reject_reasons import DUPLICATE, DUPLICATE_KEY
+from shardkit.reject_reasons import DUPLICATE_KEY
 from shardkit.sources.columns import LINE
 
 
@@ -36,16 +36,9 @@ def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tup
     _, first = np.unique(codes[rows], return_index=True)
     dropped = np.delete(rows, first)
     keys = good["key"]
-    dropped_columns = {
-        "key": keys.take(dropped).to_pylist(),
-        "reason": [DUPLICATE] * len(dropped),
-        "message": [f"it has the same bytes as {keys[int(rows[first[codes[row]]])]}" for row in dropped],
-        "source_bytes": good["source_bytes"].take(dropped).to_pylist(),
-    }
-    rejected = pa.concat_tables([rejected, pa.Table.from_pydict(dropped_columns, REJECTED_SCHEMA)]).sort_by("key")
-    kept = np.ones(len(good), np.bool_)
-    kept[dropped] = False
-    return good.filter(kept), rejected
+    first_keys = (keys[int(rows[first[codes[row]]])] for row in dropped)
+    messages = {row: f"it has the same bytes as {key}" for row, key in zip(dropped.tolist(), first_keys, strict=True)}
+    return reject_rows(good, rejected, messages)
 
 
 def reject_repeated_keys(inventory: pa.Table) -> pa.Table:

@@ -41,15 +41,6 @@ def shard_tasks(plan: Plan) -> list[ShardTask]:
     return [ShardTask(name, row_group) for row_group, name in enumerate(names)]
 
 
-def largest_first(tasks: list[ShardTask], plan: Plan) -> list[ShardTask]:
-    """Return tasks in the order in which to start them, so that no worker begins a large shard when others are done.
-
-    The shards of one split have the same size, nearly.
-    """
-    mean_bytes = {split.name: split.num_bytes / split.num_shards for split in plan.splits}
-    return sorted(tasks, key=lambda task: -mean_bytes[task.name.split])
-
-
 def _shard_names(num_shards: dict[str, int]) -> list[naming.ShardName]:
     return [naming.ShardName(split, i, num) for split, num in num_shards.items() for i in range(num)]
 

@@ -115,7 +115,7 @@ class WriteJob:
 
 def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> FinishedShard:
     late: list[Reject] = []
-    indexed: list[_Indexed] = []
+    indexed: list[dict[str, Any]] = []
     num_with_gps = 0
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
@@ -147,24 +147,24 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                 "image",
             )
             indexed.append(
-                _Indexed(
-                    offset=shard.num_bytes,
-                    length=len(record),
-                    key=row.key,
-                    label=row.label,
-                    label_name=None if row.label in {None, NO_LABEL} else options.classes[row.label],
-                    labels=labels,
-                    height=image.height,
-                    width=image.width,
-                    format="JPEG" if image.data.startswith(JPEG_START) else "PNG",
-                    image_start=image_end - len(image.data),
-                    image_bytes=len(image.data),
-                    group=row.group,
-                    source_bytes=source_bytes,
-                    content_sha256=content_sha256,
-                    perceptual_hash=row.perceptual_hash,
-                    changes=_all_changes(row, image),
-                )
+                {
+                    "offset": shard.num_bytes,
+                    "length": len(record),
+                    "key": row.key,
+                    "label": row.label,
+                    "label_name": None if row.label in {None, NO_LABEL} else options.classes[row.label],
+                    "labels": labels,
+                    "height": image.height,
+                    "width": image.width,
+                    "format": "JPEG" if image.data.startswith(JPEG_START) else "PNG",
+                    "image_start": image_end - len(image.data),
+                    "image_bytes": len(image.data),
+                    "group": row.group,
+                    "source_bytes": source_bytes,
+                    "content_sha256": content_sha256,
+                    "perceptual_hash": row.perceptual_hash,
+                    "changes": _all_changes(row, image),
+                }
             )
             num_with_gps += has_gps(image.data)
             shard.add(tfrecord.frame(record))
@@ -174,12 +174,11 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         report_rejects(task.name, late, fence)
     elif output.stat(rejects_path(task.name)) is not None:
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
-    columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
-    columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
-    arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
+    indexed_columns: dict[str, Any] = {field.name: [row.get(field.name) for row in indexed] for field in INDEX_SCHEMA}
+    indexed_columns["key_hash"] = key_hashes(indexed_columns["key"])
     digest = fence.token.plan_digest
     summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, digest, num_with_gps=num_with_gps)
-    index = pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA)
+    index = pa.table(indexed_columns, INDEX_SCHEMA)
     raw = serialize_index(index, summary)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(raw)
@@ -258,25 +257,6 @@ def _mask(
     elif not form.strip_metadata and not place(info.width, info.height, form).changes:
         return data
     return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
-
-
-class _Indexed(NamedTuple):
-    offset: int
-    length: int
-    key: str
-    label: int | None
-    label_name: str | None
-    labels: list[int] | None
-    height: int
-    width: int
-    format: str
-    image_start: int
-    image_bytes: int
-    group: str | None
-    source_bytes: int
-    content_sha256: bytes
-    perceptual_hash: bytes | None
-    changes: str
 
 
 class RecordBlocks:

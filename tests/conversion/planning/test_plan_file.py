@@ -9,6 +9,7 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
+from shardkit.conversion.planning.planned_dataset import PlannedDataset, PlannedSplit
 from shardkit.errors import MachineError
 from shardkit.naming import ShardName
 from shardkit.storage import open_folder
@@ -46,10 +47,14 @@ def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path, monkeypatc
     assert [pq.read_metadata(file).num_row_groups for file in files] == [4, 2]
 
 
-def test_large_shards_are_started_first():
-    plan = small_plan(shards={"train": 2, "test": 2}, split_by="stratified")  # 30 and 10 examples
-    tasks = plan_file.shard_tasks(plan)
-    assert plan_file.largest_first(tasks[::-1], plan) == [tasks[1], tasks[0], tasks[3], tasks[2]]
+def test_large_shards_are_started_first(tmp_path):
+    splits = [PlannedSplit("small", 10, [1, 1]), PlannedSplit("large", 90, [9, 9])]
+    plan = small_plan()
+    output = open_folder(str(tmp_path))
+    planned = PlannedDataset(output, "", "", [], plan.source, splits, plan.rejected, 20, 0, plan.options)
+    small, large = planned.tasks[:2], planned.tasks[2:]
+    assert planned.unfinished([]) == [*large, *small]
+    assert planned.unfinished([large[0].name]) == [large[1], *small]
 
 
 def test_what_a_plan_was_made_from_is_read_back(tmp_path):

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import OBJECTS
-from shardkit.conversion.planning.checks.finding import Finding, Keys, Kind
+from shardkit.conversion.planning.checks.finding import Finding, Keys, Kind, numbers_of
 from shardkit.conversion.planning.rows import Rows
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import counted
@@ -31,7 +30,7 @@ def check_boxes(good: Rows, layout: str, skipped: Mapping[str, int], *, is_addit
     """
     if OBJECTS not in good.column_names or not len(good):
         return
-    has_boxes = _numbers(pc.list_value_length(good[OBJECTS])) > 0
+    has_boxes = numbers_of(pc.list_value_length(good[OBJECTS])) > 0
     yield from _negatives(has_boxes, skipped.get(NEGATIVES, 0), is_addition=is_addition)
     yield from _repeated(good)
     if good.lazy_column("width").column.null_count == len(good.table):
@@ -75,10 +74,10 @@ def _repeated(good: Rows) -> Iterator[Finding]:
 
 
 def _clipped(good: Rows, layout: str) -> Iterator[Finding]:
-    numbers = _numbers(good[NUM_CLIPPED.name])
+    numbers = numbers_of(good[NUM_CLIPPED.name])
     if not (num_clipped := int(numbers.sum())):
         return
-    num_boxes = int(_numbers(pc.list_value_length(good[OBJECTS])).sum())
+    num_boxes = int(numbers_of(pc.list_value_length(good[OBJECTS])).sum())
     kind: Kind = "warns"
     if layout == LAYOUTS["boxes"].title and num_clipped > _MAX_SHARE * num_boxes:
         kind = "stops"
@@ -93,8 +92,8 @@ def _clipped(good: Rows, layout: str) -> Iterator[Finding]:
 
 
 def _resized(good: Rows, has_boxes: npt.NDArray[np.bool_]) -> Iterator[Finding]:
-    named = [_numbers(good[one.name]) for one in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT)]
-    sizes = [_numbers(good[name]) for name in ("width", "height")]
+    named = [numbers_of(good[one.name]) for one in (ANNOTATED_WIDTH, ANNOTATED_HEIGHT)]
+    sizes = [numbers_of(good[name]) for name in ("width", "height")]
     is_as_named = (np.minimum(*named) == 0) | ((named[0] == sizes[0]) & (named[1] == sizes[1]))
     is_as_named |= (named[0] == sizes[1]) & (named[1] == sizes[0])  # turned by EXIF
     images = np.flatnonzero(has_boxes & ~is_as_named)
@@ -109,9 +108,3 @@ def _resized(good: Rows, has_boxes: npt.NDArray[np.bool_]) -> Iterator[Finding]:
     key = good.lazy_column("key").slice(first, 1)[0].as_py()
     remedy = "look at one: they may have been cut instead of resized"
     yield Finding("scaled_boxes", "warns", sentence, Keys(good.lazy_column("key"), images), remedy=remedy, look_at=key)
-
-
-def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Return the values of a column; null as 0."""
-    numbers: npt.NDArray[np.int64] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
-    return numbers

@@ -6,6 +6,8 @@ from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit.conversion.planning.rows import LazyColumn
 from shardkit.naming import first_of, printable
@@ -183,3 +185,9 @@ def refuse_stopping(findings: Iterable[Finding]) -> None:
 def some(names: Sequence[str]) -> str:
     """Return the first names, quoted, and the number of the others."""
     return first_of([*map(repr, names)], EXAMPLES_SHOWN)
+
+
+def numbers_of(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Return the values of a column; null as 0."""
+    numbers: npt.NDArray[np.int64] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
+    return numbers

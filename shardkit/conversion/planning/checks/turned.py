@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
-from shardkit.conversion.planning.checks.finding import Finding, Keys, Kind
+from shardkit.conversion.planning.checks.finding import Finding, Keys, Kind, numbers_of
 from shardkit.conversion.planning.rows import Rows
 from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.naming import counted
@@ -28,16 +26,16 @@ def check_turned(good: Rows) -> Iterator[Finding]:
     what = next((one for one in (OBJECTS, MASK_PATH) if one in good.column_names), None)
     if what is None or good.lazy_column("orientation").column.null_count == len(good.table):
         return
-    turned = good.filter(_numbers(good["orientation"]) > 1)
+    turned = good.filter(numbers_of(good["orientation"]) > 1)
     if what == OBJECTS:
-        turned = turned.filter(_numbers(pc.list_value_length(turned[OBJECTS])) > 0)
+        turned = turned.filter(numbers_of(pc.list_value_length(turned[OBJECTS])) > 0)
     if not len(turned):
         return
-    width, height = _numbers(turned["width"]), _numbers(turned["height"])
-    decided = (_numbers(turned["orientation"]) >= FIRST_TRANSPOSED) & (width != height)
+    width, height = numbers_of(turned["width"]), numbers_of(turned["height"])
+    decided = (numbers_of(turned["orientation"]) >= FIRST_TRANSPOSED) & (width != height)
     num_stored = num_upright = 0
     if what == OBJECTS:  # the size of a mask is not in the inventory
-        named_width, named_height = _numbers(turned[ANNOTATED_WIDTH.name]), _numbers(turned[ANNOTATED_HEIGHT.name])
+        named_width, named_height = numbers_of(turned[ANNOTATED_WIDTH.name]), numbers_of(turned[ANNOTATED_HEIGHT.name])
         decided &= (named_width > 0) & (named_height > 0)
         num_stored = int(np.sum(decided & (named_width == width) & (named_height == height)))
         num_upright = int(np.sum(decided)) - num_stored
@@ -60,9 +58,3 @@ def check_turned(good: Rows) -> Iterator[Finding]:
         remedy = f"shown is assumed: look at one, and if it is wrong, {remove}"
     examples = Keys(undecided.lazy_column("key"), np.arange(len(undecided)))
     yield Finding("turned_images", kind, sentence, examples, remedy=remedy, look_at=key)
-
-
-def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Return the values of a column; null as 0."""
-    numbers: npt.NDArray[np.int64] = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
-    return numbers
