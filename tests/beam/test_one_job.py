@@ -1,5 +1,6 @@
 """A conversion on an engine is one job; whatever ends it reaches the user as it does without an engine."""
 
+import importlib
 import os
 import re
 
@@ -7,6 +8,7 @@ import pytest
 
 from shardkit.beam import executor
 from shardkit.conversion.inventory import merged_parts
+from shardkit.conversion.inventory.source_files import SourceFiles
 from shardkit.conversion.writing import planning_limit, publishing, steps
 from shardkit.errors import MachineError
 from shardkit.host import Host
@@ -187,4 +189,39 @@ def test_a_job_that_the_engine_has_forgotten_is_looked_for_in_the_output(photogr
     assert call(*words).exit_code == 0
     assert nothing_left(tmp_path / "out")
     convert(photographs, tmp_path / "threads", "--max-rejected", "1")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")
+
+
+@pytest.mark.parametrize(
+    ("check", "reader", "look"),
+    [
+        ("decode", "inventory.checking", "taken_inventory.refuse_seen_rejects"),
+        ("header", "writing.shard", "steps.refuse_seen_late_rejects"),
+    ],
+)
+def test_what_no_worker_reads_and_the_driver_does_is_not_left_out(check, reader, look, tmp_path, monkeypatch):
+    root = write_class_folders(tmp_path / "photos", {"ant": 5, "bee": 5})
+    looks, real = [], importlib.import_module("shardkit.conversion.writing.seen_rejects")
+
+    class RefusedFiles(SourceFiles):
+        def _image(self, row):
+            if row["key"] == "bee/003.png":
+                raise FileNotFoundError(2, "No such file or directory")
+            return super()._image(row)
+
+    def looking(*given, **named):
+        if looks:
+            getattr(real, look.partition(".")[2])(*given, **named)
+        looks.append("the host that plans or publishes lacks the file, too")
+
+    with monkeypatch.context() as workers:
+        workers.setattr(f"shardkit.conversion.{reader}.SourceFiles", RefusedFiles)
+        workers.setattr(f"shardkit.conversion.writing.{look}", looking)
+        words = (root, tmp_path / "out", "--max-rejected", "50%", "--check", check)
+        said = convert(*words, IN_PROCESS_RUNNER, exit_code=3)
+    assert f"{root}/bee/003.png: " in said
+    assert "and the driver reads it; give all workers the same mounts" in said
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    convert(*words, IN_PROCESS_RUNNER)
+    convert(root, tmp_path / "threads", "--max-rejected", "50%", "--check", check)
     assert digests_of(tmp_path / "out") == digests_of(tmp_path / "threads")

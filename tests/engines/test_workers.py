@@ -159,7 +159,7 @@ def noting(name, *rest, **more):
         def write_noting(self, task, fence):
             with open(f"{notes}/{{os.getpid()}}", "a") as file:
                 file.write(task.name.stem + chr(10))
-            write(self, task, fence)
+            return write(self, task, fence)
         job.write, job.is_noting = write_noting, True
     return module
 builtins.__import__ = noting

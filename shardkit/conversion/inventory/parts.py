@@ -7,10 +7,10 @@ files and does not decode them again.
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -248,16 +248,18 @@ def _thumbnails_of(output: Folder, wanted: pa.Array, path: str) -> dict[bytes, b
     return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def find_host(output: Folder, names: Iterable[str], key: str) -> str:
-    """Return the host that checked an image, "unknown" if no part has the image.
+def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of some keys, each with the host that checked it.
 
     Args:
         output: The folder that holds the work folder.
         names: Names of the parts.
-        key: The image's key.
+        keys: The keys.
     """
+    wanted = pa.array(sorted(keys), pa.string())
     for name in names:
         with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:
-            if key in reader.read_all()["key"].to_pylist():
-                return str(reader.schema.metadata.get(_HOST_KEY, b"unknown").decode())
-    return "unknown"
+            host = reader.schema.metadata.get(_HOST_KEY, b"unknown").decode()
+            table = reader.read_all()
+        for row in table.filter(pc.is_in(table["key"], wanted.cast(table["key"].type))).to_pylist():
+            yield host, row

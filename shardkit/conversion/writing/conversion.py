@@ -44,7 +44,7 @@ from shardkit.options.call import Call
 from shardkit.parallel.for_each import FAILURE, Guard, untold_failure, watched
 from shardkit.parallel.job_progress import StagePhase, job_phase
 from shardkit.parallel.progress import Phase, ProgressListener, Silent
-from shardkit.parallel.run_token import Run, claimed
+from shardkit.parallel.run_token import Fence, Run, claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
@@ -213,6 +213,8 @@ class Conversion:
         watched(
             run, job_phase(phases), partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published
         )
+        names = inventory_tasks.read_part_names(output, task.taken.num_groups)
+        task.steps.refuse_seen(names, Fence(output, run.token, is_remote=True))
 
     def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
         task = self._detached(source, output, run)

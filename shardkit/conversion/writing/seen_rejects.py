@@ -5,7 +5,7 @@ a mount, a permission or a working network, or if a disk failed for some seconds
 would be left out without an error. So the driver looks at such images itself.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
+from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.columns import OBJECTS
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.schema import MASK_SHA256, Reject
@@ -57,6 +58,26 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
         if _is_readable(source.folder, row):
             host = None if host_of is None else f"host {host_of(row['key'])}"
             raise _refused(source, row["key"], row["message"], host, len(suspects))
+
+
+def refuse_rejects_of_workers(source: Source, work: Folder, names: Sequence[str], rejected: pa.Table) -> None:
+    """Refuse what `refuse_seen_rejects` does once a job is done, on the driver: a worker made the plan.
+
+    Args:
+        source: The source.
+        work: The folder whose work folder holds the inventory.
+        names: Names of the parts of the inventory.
+        rejected: What the plan leaves out.
+
+    Raises:
+        MachineError: There is such an image; the message names the host.
+    """
+    suspects = rejected.filter(pc.is_in(rejected["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
+    keys = suspects["key"].to_pylist()[:MAX_LOOKS]
+    for host, row in parts.find_rows(work, names, keys) if keys else ():
+        is_of_file = row["reason"] == UNREADABLE or (row["reason"] == MISSING and not _names_missing_image(row))
+        if is_of_file and _is_readable(source.folder, row):
+            raise _refused(source, row["key"], row["message"], f"host {host}", len(suspects))
 
 
 def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[Reject], *, is_remote: bool) -> None:

@@ -45,10 +45,15 @@ from shardkit.conversion.writing.output.shard_summaries import FinishedShard, Su
 from shardkit.conversion.writing.publishing import check_finished_shards, copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import enforce_limit
-from shardkit.conversion.writing.seen_rejects import as_converted, refuse_seen_late_rejects
+from shardkit.conversion.writing.seen_rejects import (
+    as_converted,
+    refuse_rejects_of_workers,
+    refuse_seen_late_rejects,
+)
 from shardkit.conversion.writing.shard import WriteJob, WriteOptions
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
 from shardkit.conversion.writing.taken_inventory import InventoryReader, plan_inventory
+from shardkit.errors import MachineError
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
 from shardkit.parallel.detached import end_run
@@ -220,6 +225,24 @@ class ConversionSteps:
         with self._errors():
             write_summaries(rows, read_planned(self.output, self.options).digest, fence)
 
+    def refuse_seen(self, names: Sequence[str], fence: Fence) -> None:
+        """Look at what workers could not read, on the driver, once they have published.
+
+        Args:
+            names: Names of the parts of the inventory.
+            fence: The run's.
+
+        Raises:
+            MachineError: The driver reads such an image; the dataset is not published any more.
+        """
+        planned = read_planned(self.output, self.options)
+        try:
+            refuse_rejects_of_workers(self.source, self.output, names, planned.rejected)
+            self._refuse_seen(planned, late_rejects(self.output, planned.digest), fence)
+        except MachineError:
+            self.output.remove(MANIFEST)
+            raise
+
     def publish(self, fence: Fence) -> None:
         """Check the finished shards, and write the manifest.
 
@@ -242,8 +265,7 @@ class ConversionSteps:
         raise_failures(self.output, [task.name for task in tasks], run)
         notes.log.add("write", num_shards=len(tasks) - planned.finished_before, finished_before=planned.finished_before)
         late = late_rejects(self.output, planned.digest)
-        if any(one.reason == UNREADABLE for one in late):
-            self._refuse_seen(planned, late, fence)
+        self._refuse_seen(planned, late, fence)
         enforce_limit(self.output, self.limit, planned.num_listed, planned.with_late(late))
         remove_temporaries(self.output)  # left by workers that died and by superfluous copies of tasks
         self.source.refuse_changed()
@@ -264,6 +286,8 @@ class ConversionSteps:
         notes.log.add("publish", images_per_second=round(rate, 1), source_bytes=planned.source.num_bytes, **command)
 
     def _refuse_seen(self, planned: PlannedDataset, late: Sequence[Reject], fence: Fence) -> None:
+        if not any(one.reason == UNREADABLE for one in late):
+            return
         rejecting = shards_with_rejects(self.output, UNREADABLE)
         tasks = [task for task in planned.tasks if task.name.stem in rejecting]
         rows = [plan_file.read_shard_rows(self.output, task.row_group, planned.digest) for task in tasks]

@@ -1,5 +1,6 @@
 """Read the inventory that workers have taken of a source, and plan with it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -60,11 +61,15 @@ class TakenInventory:
         refuse_too_many(names, self.options)
         inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))
         self.source.check_accounts(inventory.skipped)
-        find_host = partial(parts.find_host, work, names) if is_remote else None
+        find_host = partial(_find_host, work, names) if is_remote else None
         refuse_seen_rejects(self.source, inventory.table, find_host)
         for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
             listener.say(f"note: {note}")
         return inventory
+
+
+def _find_host(work: Folder, names: Sequence[str], key: str) -> str:
+    return next((host for host, _ in parts.find_rows(work, names, [key])), "unknown")
 
 
 def plan_inventory(
