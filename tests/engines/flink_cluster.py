@@ -128,8 +128,7 @@ class FlinkCluster(Processes):
         """The number of shards that each task of the last job has written."""
         job = max(self.ask("/jobs/overview")["jobs"], key=lambda job: job["start-time"])["jid"]
         names = {vertex["name"]: vertex["id"] for vertex in self.ask(f"/jobs/{job}")["vertices"]}
-        # Other steps of the job are named after this stage too: where it begins, is gathered and ends.
-        (writing,) = (id_ for name, id_ in names.items() if "Job/WriteShards/{Divide" in name)
+        (writing,) = (id_ for name, id_ in names.items() if "WriteShards" in name.partition("]")[2].partition(",")[0])
         tasks = self.ask(f"/jobs/{job}/vertices/{writing}")["subtasks"]
         return [task["metrics"]["read-records"] for task in tasks]
 

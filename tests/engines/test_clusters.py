@@ -8,7 +8,10 @@ import os
 import platform
 import shutil
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from PIL import Image
 from shardkit.testing import digests_of
 
 from ..beam.crashing import nothing_left, start_until
-from ..cli.calling import call, convert, run
+from ..cli.calling import call, convert, environment, run
 from .flink_cluster import FlinkCluster
 from .spark_cluster import SparkCluster
 
@@ -171,6 +174,13 @@ def test_a_job_survives_kill_9_of_a_worker_and_of_a_host(victim, cluster, words,
     assert driver.returncode == 0, said.decode()
     assert cluster.failures() > failures, "the job ended before it could notice"
     check(output, wanted[300])
+
+
+def test_what_is_read_and_written_has_the_bytes_of_a_conversion(cluster, large, wanted, tmp_path):
+    program = Path(__file__).with_name("read_and_write.py")
+    words = [sys.executable, program, large, tmp_path / "out", SHARDS, 200, *cluster.options]
+    subprocess.run(list(map(str, words)), check=True, env=environment(), timeout=JOB_SECONDS)
+    check(tmp_path / "out", wanted[200])
 
 
 @pytest.mark.parametrize("command", ["doctor", "convert"])

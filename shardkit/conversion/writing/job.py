@@ -1,6 +1,6 @@
 """A conversion as a job: list, check, plan, write and publish, in threads of this process or on an engine.
 
-Both call the same functions. On an engine they are one job, which needs no driver: `beam.converting` only
+Both call the same functions. On an engine they are one job, which needs no driver: `beam.conversion` only
 wires them, and results travel as files between them.
 """
 
