@@ -45,10 +45,10 @@ def photo_contenders(source: Path, work: Path, *, slow_peers: bool) -> dict[str,
             ("tensorflow_datasets", Contender("TFDS on Beam", python("tfds_builder.py", source, out, "--beam"), out))
         )
     headers += [contender for module, contender in peers if importlib.util.find_spec(module)]
-    headers += [floor("header"), ours("--check header", "header", "1.19", "--check", "header")]
+    headers += [floor("header"), ours("--check header", "header", "1.05", "--check", "header")]
     return {
         "files copied, headers read": headers,
-        "every image decoded once": [floor("decode"), ours("--check decode", "decode", "1.23", "--check", "decode")],
+        "every image decoded once": [floor("decode"), ours("--check decode", "decode", "1.05", "--check", "decode")],
         "resized to 256": [
             floor("resize"),
             ours("--resize 256 --check header", "resize", "1.03", "--resize", "256", "--check", "header"),
@@ -61,7 +61,7 @@ def small_contenders(source: Path, work: Path) -> list[Contender]:
     out = work / "out"
     floor = Contender("beam floor, header", python("beam_floor.py", source, out, "header", "--shards", SHARDS), out)
     command = shardkit("convert", source, out, "--shards", SHARDS, "--quiet", "--check", "header")
-    return [floor, Contender("shardkit --check header", command, out, against=floor.name, target="4 s")]
+    return [floor, Contender("shardkit --check header", command, out, against=floor.name, target="0.70")]
 
 
 def main() -> None:
