@@ -1,6 +1,6 @@
 """Read the manifest of a dataset's folder."""
 
-import json
+from pydantic_core import from_json
 
 from shardkit import naming
 from shardkit.dataset.manifest.missing import damage_remedy, explain_missing_manifest, is_own_folder
@@ -92,7 +92,7 @@ def find_dataset(path: str) -> Manifest | None:
 
 def _is_own(raw: bytes) -> bool:
     try:
-        found = json.loads(raw)
-    except (ValueError, RecursionError):
+        found = from_json(raw)
+    except ValueError:
         return False
     return isinstance(found, dict) and "plan_digest" in found
