@@ -50,8 +50,8 @@ class CheckImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         """See PTransform."""
         checked = examples | "Check" >> beam.ParDo(_Check(self._reader)).with_outputs(REJECTS, main="examples")
         found = CheckedExamples(
-            checked["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
-            checked[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+            examples=checked["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
+            rejects=checked[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
         )
         return found if self._has_rejects else found.examples
 

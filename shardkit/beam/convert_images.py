@@ -9,15 +9,14 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit.beam.conversion import convert_task
-from shardkit.beam.elements import PublishedDataset
 from shardkit.beam.executor import BeamExecutor
 from shardkit.beam.options import RunnerConfig
+from shardkit.beam.write_dataset import written_dataset
 from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.job import ConversionTask
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
-from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
 from shardkit.parallel.progress import Logged
 
@@ -29,7 +28,7 @@ _OF_THE_PIPELINE = {
 
 
 class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
-    """A pipeline to a dataset of balanced shards: one `PublishedDataset`, once it is published.
+    """A pipeline to a dataset of balanced shards: a `WrittenDataset`.
 
     The source is any that `shardkit.convert` reads, and the bytes are those that it writes. The steps are those of
     ``shardkit convert --runner``: list, check, plan, write, publish. What refuses the conversion fails the pipeline
@@ -80,9 +79,7 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             | "Claim" >> beam.Map(self._begin)  # ConversionTask
             | "KeepTask" >> beam.Reshuffle()  # ConversionTask
         )
-        done = convert_task(tasks)
-        published = beam.Map(_published, self._begin.output).with_output_types(PublishedDataset)
-        return done | "ReadManifest" >> published  # PublishedDataset
+        return written_dataset(convert_task(tasks), self._begin.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,3 @@ class _Begin:
 
 def _draw(_: None) -> str:
     return secrets.token_hex(8)
-
-
-def _published(_: None, output: str) -> PublishedDataset:
-    return PublishedDataset.of(read_manifest(output))

@@ -102,8 +102,16 @@ class Example(NamedTuple):
     checked: str | None = None
 
 
-class CheckedExamples(NamedTuple):
-    """What `CheckImages.with_rejects` returns: PCollections.
+class Outputs(dict[str, Any]):
+    """PCollections by name, as attributes and as a dict, which Beam YAML takes."""
+
+    def __init__(self, **outputs: Any) -> None:
+        super().__init__(outputs)
+        vars(self).update(outputs)
+
+
+class CheckedExamples(Outputs):
+    """What `CheckImages.with_rejects` returns.
 
     Attributes:
         examples: An `Example` for each good image.
@@ -112,6 +120,20 @@ class CheckedExamples(NamedTuple):
 
     examples: Any
     rejects: Any
+
+
+class ReadExamples(Outputs):
+    """What `ReadImages.with_rejects` returns.
+
+    Attributes:
+        examples: An `Example` for each image.
+        rejects: A `Reject` for each image and record that listing rejects, such as a record without a label.
+        source: What `WriteDataset` takes as `source`, one element.
+    """
+
+    examples: Any
+    rejects: Any
+    source: Any
 
 
 class PublishedDataset(NamedTuple):
@@ -145,20 +167,19 @@ class WrittenShard(NamedTuple):
     num_bytes: int
 
 
-class WrittenDataset(dict[str, Any]):
-    """What `WriteDataset` returns: PCollections, which are complete once the dataset is published.
-
-    It is a dict of them, as Beam YAML takes several outputs.
+class WrittenDataset(Outputs):
+    """What `WriteDataset` and `ConvertImages` return: no element is there before the dataset is published.
 
     Attributes:
         manifest: One `PublishedDataset`.
         shards: A `WrittenShard` for each shard.
-        rejects: A `Reject` for each image and box that is left out, with its key and the reason.
+        rejects: A `Reject` for each image and box that is left out, with its key and the reason: the rows of
+            ``rejected.parquet``.
     """
 
-    def __init__(self, *, manifest: Any, shards: Any, rejects: Any) -> None:
-        super().__init__(manifest=manifest, shards=shards, rejects=rejects)
-        self.manifest, self.shards, self.rejects = manifest, shards, rejects
+    manifest: Any
+    shards: Any
+    rejects: Any
 
 
 for _type in (Box, Example, PublishedDataset, Reject, WrittenShard):

@@ -11,7 +11,7 @@ from apache_beam.metrics import Metrics
 
 from shardkit.archives.uris import uri_of
 from shardkit.beam.counters import NAMESPACE
-from shardkit.beam.elements import Box, Example, Reject
+from shardkit.beam.elements import Box, Example, ReadExamples, Reject
 from shardkit.beam.staging import REJECTS, same, tagged_rejects
 from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
@@ -45,20 +45,6 @@ _NO_LIMIT = 1 << 62  # who checks the images knows how large they may be
 _OF_BOXES = {"bbox", "label_name", "name"}
 _OF_SOURCE = {one.name for one in fields(SourceOptions)}
 _Path = str | os.PathLike[str]
-
-
-class ReadExamples(NamedTuple):
-    """What `ReadImages.with_rejects` returns: PCollections.
-
-    Attributes:
-        examples: An `Example` for each image.
-        rejects: A `Reject` for each image and record that listing rejects, such as a record without a label.
-        source: One `ReadSource`.
-    """
-
-    examples: Any
-    rejects: Any
-    source: Any
 
 
 class Settled(NamedTuple):
@@ -192,9 +178,9 @@ def _read(settled: Any) -> ReadExamples:
         >> beam.ParDo(_MakeExamples(), by_number, beam.pvalue.AsDict(proved)).with_outputs(REJECTS, main="examples")
     )
     return ReadExamples(
-        examples["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
-        examples[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
-        proved | "ReadSource" >> beam.Values(),
+        examples=examples["examples"] | "TypeExamples" >> beam.Map(same).with_output_types(Example),
+        rejects=examples[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+        source=proved | "ReadSource" >> beam.Values(),
     )
 
 

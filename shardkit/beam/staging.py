@@ -50,9 +50,9 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         self._stager = Stager(self._output, self._options, self._before)
 
     def process(self, row: Any) -> Iterator[Any]:
-        """Stage a row; yield what is rejected, and the name of a part that is full."""
+        """Stage a row; yield the name of a part that is full."""
         num_bytes = self._stager.num_bytes
-        yield from tagged_rejects(self._stager.add(row))
+        count_rejects(self._stager.add(row))
         self._images.inc()
         self._bytes.inc(self._stager.num_bytes - num_bytes)
         if self._stager.is_full:
@@ -61,9 +61,7 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
     def finish_bundle(self) -> Iterator[Any]:
         """Write the rest."""
         window = GlobalWindow()
-        for reject in tagged_rejects(self._stager.finish()):
-            value = WindowedValue(reject.value, window.max_timestamp(), [window])
-            yield beam.pvalue.TaggedOutput(REJECTS, value)
+        count_rejects(self._stager.finish())
         for part in self._flushed():
             yield WindowedValue(part, window.max_timestamp(), [window])
 
@@ -102,5 +100,11 @@ def same(one: Any) -> Any:
 def tagged_rejects(rejects: Iterable[Reject]) -> Iterator[Any]:
     """Yield rejects under their tag, and count them by reason."""
     for reject in rejects:
-        Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()
+        count_rejects([reject])
         yield beam.pvalue.TaggedOutput(REJECTS, reject)
+
+
+def count_rejects(rejects: Iterable[Reject]) -> None:
+    """Count rejects by reason."""
+    for reject in rejects:
+        Metrics.counter(NAMESPACE, f"rejected_{reject.reason}").inc()

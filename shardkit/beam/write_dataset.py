@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -12,7 +12,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
-from shardkit.beam.staging import REJECTS, GatherParts, StageImages, same, tagged_rejects
+from shardkit.beam.staging import REJECTS, GatherParts, StageImages, same
 from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
@@ -22,7 +22,9 @@ from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
 from shardkit.conversion.writing.steps import PlannedShard
 from shardkit.dataset.foreign.inferring import LayoutOverrides
+from shardkit.dataset.manifest import read_manifest
 from shardkit.dataset.manifest.pinning import refuse_pinned
+from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.options.definition import refuse_unknown
@@ -113,14 +115,22 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
     def expand(self, rows: Any) -> Any:  # of another type than a PCollection, Beam warns
         """See PTransform.
 
+        Args:
+            rows: The rows; or a dict of PCollections with `examples`, `source` and `rejects`, such as what
+                `ReadImages.with_rejects` returns, which is the form of Beam YAML.
+
         Raises:
             CallError: The rows are unbounded or have an unknown field.
         """
+        source, rejects = self._source, self._rejects
+        if isinstance(rows, Mapping):
+            source, rejects = rows.get("source", source), rows.get("rejects", rejects)
+            rows = rows["examples"]
         _refuse_unbounded(rows)
         _refuse_other_rows(rows.element_type)
-        read = () if self._source is None else (beam.pvalue.AsSingleton(self._source),)
-        if self._rejects is not None:
-            rows = (rows, self._rejects) | "AddRejects" >> beam.Flatten()  # row, or Reject
+        read = () if source is None else (beam.pvalue.AsSingleton(source),)
+        if rejects is not None:
+            rows = (rows, rejects) | "AddRejects" >> beam.Flatten()  # row, or Reject
         job = StagedConversion(self._output_url, self._options, self._limit, self._overwrite)
         stage = StageImages(self._output_url, self._staging)
         drawn = (
@@ -133,9 +143,9 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         staged = (
             rows
             | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
-            | "StageImages" >> beam.ParDo(stage).with_outputs(REJECTS, main="parts")  # StagedPart
+            | "StageImages" >> beam.ParDo(stage)  # StagedPart
         )
-        parts = staged["parts"] | "GatherParts" >> beam.CombineGlobally(GatherParts())  # [part]
+        parts = staged | "GatherParts" >> beam.CombineGlobally(GatherParts())  # [part]
         merged = (
             parts
             | "FindManyParts" >> beam.FlatMap(_runs, job)  # [name of a part]
@@ -143,31 +153,44 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             | "MergeParts" >> beam.Map(job.merge)  # None
             | "CountMerged" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
-        planned = parts | "PlanShards" >> beam.ParDo(
-            _plan, job, token, beam.pvalue.AsSingleton(merged), *read
-        ).with_outputs(REJECTS, main="shards")  # (PlannedShard, run)
+        after_merging = beam.pvalue.AsSingleton(merged)
         written = (
-            planned["shards"]
+            parts
+            | "PlanShards" >> beam.FlatMap(_plan, job, token, after_merging, *read)  # (PlannedShard, run)
             | "SpreadShards" >> beam.Reshuffle()  # (PlannedShard, run)
             | "WriteShards" >> beam.ParDo(_WriteShard(job))  # True
             | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
-        after = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
-        published = parts | "Publish" >> beam.ParDo(_publish, job, token, after, *read).with_outputs(
-            _SHARDS, REJECTS, main="manifest"
-        )  # PublishedDataset
-        rejects = (
-            (staged[REJECTS], planned[REJECTS], published[REJECTS])
-            | "CollectRejects" >> beam.Flatten()
-            | "TypeRejects" >> beam.Map(same).with_output_types(Reject)
+        after_writing = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
+        dataset = written_dataset(
+            parts | "Publish" >> beam.Map(_publish, job, token, after_writing, *read),  # None
+            self._output_url,
         )
         if self._error_handler is not None:
-            self._error_handler.add_error_pcollection(rejects)
-        return WrittenDataset(
-            manifest=published["manifest"] | "TypeManifest" >> beam.Map(same).with_output_types(PublishedDataset),
-            shards=published[_SHARDS] | "TypeShards" >> beam.Map(same).with_output_types(WrittenShard),
-            rejects=rejects,
-        )
+            self._error_handler.add_error_pcollection(dataset.rejects)
+        return dataset
+
+
+def written_dataset(published: Any, output_url: str) -> WrittenDataset:
+    """What is there once a dataset is published, to the dataset as PCollections."""
+    found = published | "ReadManifest" >> beam.FlatMap(_read_published, output_url).with_outputs(
+        _SHARDS, REJECTS, main="manifest"
+    )
+    return WrittenDataset(
+        manifest=found["manifest"] | "TypeManifest" >> beam.Map(same).with_output_types(PublishedDataset),
+        shards=found[_SHARDS] | "TypeShards" >> beam.Map(same).with_output_types(WrittenShard),
+        rejects=found[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
+    )
+
+
+def _read_published(_: None, output_url: str) -> Iterator[Any]:
+    manifest = read_manifest(output_url)
+    for row in read_rejected(manifest).to_pylist():
+        yield beam.pvalue.TaggedOutput(REJECTS, Reject(**row))
+    for split, shard in manifest.shards():
+        found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
+        yield beam.pvalue.TaggedOutput(_SHARDS, found)
+    yield PublishedDataset.of(manifest)
 
 
 def _refuse_unbounded(rows: Any) -> None:
@@ -203,13 +226,12 @@ def _plan(
     num_merged: int,
     read: ReadSource | None = None,
 ) -> Iterator[Any]:
-    """Yield the shards to write, and what planning rejected, once many parts of the inventory are merged."""
+    """Yield the shards to write, once many parts of the inventory are merged."""
     del num_merged
+    count_in_beam()
     staged = [StagedPart(*one) for one in gathered]
     run = job.run_of(staged, drawn)
-    shards, rejects = job.plan(staged, run, read)
-    yield from tagged_rejects(rejects)
-    for shard in shards:
+    for shard in job.plan(staged, run, read):
         yield shard, run
 
 
@@ -235,13 +257,7 @@ def _publish(
     drawn: str,
     num_written: int,
     read: ReadSource | None = None,
-) -> Iterator[Any]:
-    """Yield the dataset once its shards are written, the shards, and what their writers rejected."""
+) -> None:
+    """Publish the dataset, once its shards are written."""
     del num_written
-    manifest, rejects = job.publish(job.run_of([StagedPart(*one) for one in gathered], drawn), read)
-    for reject in rejects:  # their writers have counted them
-        yield beam.pvalue.TaggedOutput(REJECTS, reject)
-    for split, shard in manifest.shards():
-        found = WrittenShard(split, shard.path, shard.num_examples, shard.num_bytes)
-        yield beam.pvalue.TaggedOutput(_SHARDS, found)
-    yield PublishedDataset.of(manifest)
+    job.publish(job.run_of([StagedPart(*one) for one in gathered], drawn), read)

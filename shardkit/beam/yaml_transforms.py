@@ -1,4 +1,4 @@
-"""`ReadDataset` as Beam YAML takes it, with rows as elements. `pipelines/transforms.yaml` names it."""
+"""Transforms in the form of Beam YAML, with `error_handling` and rows as elements; for `pipelines/transforms.yaml`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,54 @@ import apache_beam as beam
 import numpy as np
 from apache_beam.typehints.row_type import RowTypeConstraint
 
+from shardkit.beam.check_images import CheckImages
 from shardkit.beam.read_dataset import ReadDataset
+from shardkit.beam.read_images import ReadImages
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import read_manifest
 
 _TYPES: dict[str, Any] = {"bytes": bytes, "int64": int, "float32": float}
+
+
+def read_images(
+    source: str | Sequence[str], error_handling: Mapping[str, str] | None = None, **options: Any
+) -> beam.PTransform:
+    """Return `ReadImages`.
+
+    Args:
+        source: See `ReadImages`, like the options.
+        error_handling: Beam YAML's ``{output: NAME}``: the outputs are then `examples`, `source`, and the rejects under
+            this name.
+        **options: Further arguments.
+    """
+    return _handling(ReadImages(source, **options), error_handling)
+
+
+def check_images(error_handling: Mapping[str, str] | None = None, **options: Any) -> beam.PTransform:
+    """Return `CheckImages`.
+
+    Args:
+        error_handling: See `read_images`; without the output `source`.
+        **options: See `CheckImages`.
+    """
+    return _handling(CheckImages(**options), error_handling)
+
+
+def _handling(transform: ReadImages | CheckImages, error_handling: Mapping[str, str] | None) -> beam.PTransform:
+    return transform if error_handling is None else _WithRejects(transform, error_handling["output"])
+
+
+class _WithRejects(beam.PTransform):  # type: ignore[misc] # Beam is untyped
+    """The outputs of a transform, with the rejects under another name."""
+
+    def __init__(self, transform: ReadImages | CheckImages, name: str) -> None:
+        super().__init__(transform.label)
+        self._transform, self._name = transform.with_rejects(), name
+
+    def expand(self, inputs: Any) -> dict[str, Any]:
+        found = dict(inputs | self._transform)
+        rejects = found.pop("rejects")
+        return {**found, self._name: rejects}
 
 
 def read_dataset(dataset: str, split: str, where: str | None = None) -> beam.PTransform:

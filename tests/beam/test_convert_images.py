@@ -7,7 +7,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
 
 import shardkit
-from shardkit.beam import ConvertImages, PublishedDataset
+from shardkit.beam import ConvertImages, PublishedDataset, WrittenShard
 from shardkit.errors import CallError
 from shardkit.testing import digests_of, write_class_folders
 
@@ -24,9 +24,13 @@ def photographs(tmp_path_factory):
 def test_it_writes_the_bytes_of_convert_goes_on_with_the_dataset_and_counts(photographs, tmp_path):
     wanted = shardkit.convert(photographs, tmp_path / "wanted", shards=3, max_rejected=1).manifest
     pipeline = beam.Pipeline(FnApiRunner())
-    published = pipeline | ConvertImages(photographs, tmp_path / "out", shards=3, max_rejected=1)
+    written = pipeline | ConvertImages(photographs, tmp_path / "out", shards=3, max_rejected=1)
     path = str(tmp_path / "out" / "manifest.json")
-    assert_that(published, equal_to([PublishedDataset(path, wanted.digest, 17, 1)]))
+    assert_that(written.manifest, equal_to([PublishedDataset(path, wanted.digest, 17, 1)]))
+    shards = [WrittenShard("train", one.path, one.num_examples, one.num_bytes) for _, one in wanted.shards()]
+    assert_that(written.shards, equal_to(shards), label="Shards")
+    rejects = written.rejects | beam.Map(lambda one: (one.key, one.reason))
+    assert_that(rejects, equal_to([("bee/003.png", "not_an_image")]), label="Rejects")
     result = pipeline.run()
     assert digests_of(tmp_path / "out") == digests_of(tmp_path / "wanted")
     assert nothing_left(tmp_path / "out")

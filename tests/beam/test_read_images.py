@@ -30,7 +30,7 @@ def records_of(output):
 
 def read(source, **options):
     """The examples, the rejects and the source, by name; and the counters."""
-    return collected(lambda pipeline: (pipeline | ReadImages(source, **options).with_rejects())._asdict())
+    return collected(lambda pipeline: pipeline | ReadImages(source, **options).with_rejects())
 
 
 def write(source, output, **options):

@@ -305,6 +305,18 @@ def test_the_same_rows_again_change_nothing_and_others_are_refused(rows, written
     assert digests_of(output) == before
 
 
+@pytest.mark.parametrize("name", ["manifest", "shards", "rejects"])
+def test_nothing_comes_out_before_the_dataset_is_published(name, rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(StagedConversion, "publish", lambda *_: 1 / 0)
+    pipeline, output = beam.Pipeline(RUNNER), str(tmp_path / "seen")
+    bad = rows[0]._replace(key="damaged.jpg", image=rows[0].image[:-100])
+    written = given(pipeline, rows, [bad]) | WriteDataset(tmp_path / "out", **OPTIONS)
+    _ = written[name] | beam.Map(lambda _: Path(output).touch())
+    with pytest.raises(ZeroDivisionError):
+        pipeline.run()
+    assert not Path(output).exists()
+
+
 def test_bad_rows_are_dead_letters_with_key_and_reason(rows, tmp_path):
     bad = [
         rows[0]._replace(key="damaged.jpg", image=rows[0].image[:-100]),

@@ -26,6 +26,11 @@ def run(*transforms):
         expand_pipeline(pipeline, yaml.load(yaml.safe_dump(spec), Loader=SafeLineLoader))  # noqa: S506 - a safe one
 
 
+def lines_of(folder, pattern):
+    [found] = folder.glob(pattern)
+    return found.read_text().splitlines()
+
+
 def test_datasets_are_written_converted_and_read_by_pipelines_in_yaml(tmp_path):
     rows = [
         {"key": f"{label}/{i}", "uri": str(path), "label": label}
@@ -47,6 +52,26 @@ def test_datasets_are_written_converted_and_read_by_pipelines_in_yaml(tmp_path):
         {"type": "WriteDataset", "input": "Filter", "config": {"output": str(tmp_path / "ants")}},
     )
     assert shardkit.read_manifest(tmp_path / "ants").classes == ["ant"]
+    (tmp_path / "photos" / "bee" / "cut.jpg").write_bytes(b"\xff\xd8 no picture")
+    files = sorted((tmp_path / "photos").rglob("*.*"))
+    lines = ["image,label", *(f"{path.relative_to(tmp_path)},{path.parent.name}" for path in files), "photos/none.png,"]
+    (tmp_path / "labels.csv").write_text("\n".join(lines))
+    source, errors = {"source": str(tmp_path / "labels.csv")}, {"error_handling": {"output": "errors"}}
+    read = {"examples": "CheckImages.examples", "source": "ReadImages.source", "rejects": "ReadImages.errors"}
+    written = {"output": str(tmp_path / "written"), "max_rejected": 1}
+    run(
+        {"type": "ReadImages", "config": {**source, **errors}},
+        {"type": "CheckImages", "input": "ReadImages.examples", "config": errors},
+        {"type": "WriteDataset", "input": read, "config": written},
+        {"type": "WriteToJson", "input": "CheckImages.errors", "config": {"path": str(tmp_path / "bad")}},
+        {"type": "WriteToJson", "input": "WriteDataset.rejects", "config": {"path": str(tmp_path / "rejects")}},
+    )
+    rejects = [json.loads(line) for name in ("bad*", "rejects*") for line in lines_of(tmp_path, name)]
+    assert [(one["key"], one["reason"]) for one in rejects] == [
+        ("photos/bee/cut.jpg", "not_an_image"),
+        ("photos/none.png", "no_label"),
+    ]
+    assert shardkit.read_manifest(tmp_path / "written").source.layout == "table (CSV)"
     folders = {"source": str(tmp_path / "photos"), "output": str(tmp_path / "converted"), "shards": 1}
     stars = {"dataset": str(tmp_path / "out"), "split": "train", "where": "label_name = 'star'"}
     fields = {"key": "key", "label": "label", "side": "min(height, width)", "has_image": "len(image) > 99"}
@@ -57,8 +82,7 @@ def test_datasets_are_written_converted_and_read_by_pipelines_in_yaml(tmp_path):
         {"type": "WriteToJson", "input": "MapToFields", "config": {"path": str(tmp_path / "rows")}},
     )
     assert shardkit.read_manifest(tmp_path / "converted").classes == ["ant", "bee"]
-    [found] = tmp_path.glob("rows*")
-    read = [json.loads(line) for line in found.read_text().splitlines()]
+    read = [json.loads(line) for line in lines_of(tmp_path, "rows*")]
     assert sorted(one["key"] for one in read) == [f"star/{i}" for i in range(3)]
     assert {(one["label"], one["side"], one["has_image"]) for one in read} == {(1, 16, True)}
 

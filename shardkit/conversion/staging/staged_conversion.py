@@ -9,19 +9,15 @@ from functools import partial
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
-from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.options import ConvertOptions
-from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
 from shardkit.conversion.staging.staged_inventory import StagedInventory, part_names
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended
 from shardkit.conversion.staging.staged_source import ReadSource, StagedSource
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.shard_reports import late_rejects
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
 from shardkit.conversion.writing.step_notes import Notes
 from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps, PlannedShard
-from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import ShardkitError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import MANIFEST
@@ -77,9 +73,7 @@ class StagedConversion:
         with os_errors_as("write the inventory", output.url):
             retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
 
-    def plan(
-        self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None
-    ) -> tuple[list[PlannedShard], list[Reject]]:
+    def plan(self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None) -> list[PlannedShard]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Args:
@@ -88,7 +82,7 @@ class StagedConversion:
             read: The source that the rows were read from; None if it is not known.
 
         Returns:
-            The shards to write, none if the output holds this dataset already; and what planning rejected.
+            The shards to write, none if the output holds this dataset already.
 
         Raises:
             CallError: The options do not fit the rows, or the output holds files of others.
@@ -107,7 +101,7 @@ class StagedConversion:
             try:
                 return self._planned(run, StagedInventory(output, self.options, staged, read))
             except AlreadyConvertedError:
-                return [], []
+                return []
             except ShardkitError:
                 if output.stat(MANIFEST) is None:
                     run.end()
@@ -115,16 +109,14 @@ class StagedConversion:
                     run.finish()  # keep an existing dataset as it was
                 raise
 
-    def _planned(self, run: Run, inventory: StagedInventory) -> tuple[list[PlannedShard], list[Reject]]:
+    def _planned(self, run: Run, inventory: StagedInventory) -> list[PlannedShard]:
         output = run.folder
         is_there = output.stat(MANIFEST) is not None
         if is_there and not self.overwrite and not parts.part_names(output):  # refused and tried again by the engine
             raise outputs.converted_differently(output.url, outputs.SOURCE_CHANGED)
         remove_temporaries(output)
         output.remove(REJECTED_IN_WORK)  # of an earlier run
-        shards = list(self._steps(inventory.source, inventory).plan(Fence(output, run.token, is_remote=True)))
-        rejected = read_planned(output, self.options).rejected
-        return shards, [Reject(**row) for row in inventory.without_staged(rejected).to_pylist()]
+        return list(self._steps(inventory.source, inventory).plan(Fence(output, run.token, is_remote=True)))
 
     def _steps(self, source: StagedSource, inventory: StagedInventory) -> ConversionSteps:
         return ConversionSteps(
@@ -149,15 +141,12 @@ class StagedConversion:
         fence = Fence(inventory.output, RunToken(run), is_remote=True)
         self._steps(inventory.source, inventory).write(planned, fence)
 
-    def publish(self, run: str, read: ReadSource | None = None) -> tuple[Manifest, list[Reject]]:
+    def publish(self, run: str, read: ReadSource | None = None) -> None:
         """Check the finished shards, write the manifest, and remove what was staged.
 
         Args:
             run: See `run_of`.
             read: See `plan`.
-
-        Returns:
-            The manifest, and what the writers rejected.
 
         Raises:
             DataError: A writer failed because of its images, or a shard is damaged.
@@ -169,7 +158,4 @@ class StagedConversion:
             if output.stat(MANIFEST) is None:
                 fence = Fence(output, RunToken(run), is_remote=True)
                 self._steps(inventory.source, inventory).publish(fence)
-            planned = find_planned(output, self.options)
-            late = [] if planned is None else late_rejects(output, planned.digest)
             Run(output, run).finish()
-            return read_manifest(output.url), late

@@ -2,9 +2,6 @@
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.merged_parts import read_inventory
 from shardkit.conversion.inventory.parts import Thumbnails
@@ -16,7 +13,7 @@ from shardkit.conversion.staging.staged_source import ReadSource, StagedSource, 
 from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError
-from shardkit.parallel.progress import ProgressListener, Silent
+from shardkit.parallel.progress import ProgressListener
 from shardkit.storage import Folder
 
 _EMPTY = (
@@ -52,7 +49,6 @@ class StagedInventory:
         self.output, self._options, self._staged, self._read = output, options, staged, read
         kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}
         self.source = StagedSource(output, merged_kind(kinds) or "label", read)
-        self._rejected: set[tuple[str, str]] | None = None
 
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         """Return the inventory.
@@ -72,18 +68,4 @@ class StagedInventory:
         refuse_too_many(names, self._options)
         table, totals = read_inventory(work, names)
         table = merge_equal_rows(table)
-        rejected = table.select(["key", "reason"]).filter(pc.is_valid(table["reason"]))
-        self._rejected = {(row["key"], row["reason"]) for row in rejected.to_pylist()}
         return Inventory.of(self.source, table, self._read.totals if self._read else totals, Thumbnails(work))
-
-    def without_staged(self, rejected: pa.Table) -> pa.Table:
-        """Return rejected rows without those that staging rejected, which were given away then.
-
-        Args:
-            rejected: The rows, with the columns ``key`` and ``reason``.
-        """
-        if self._rejected is None:  # the plan was there already, because an engine tried this step again
-            self.read(self.output, Silent(), is_remote=True)
-        known = self._rejected or set()
-        pairs = zip(rejected["key"].to_pylist(), rejected["reason"].to_pylist(), strict=True)
-        return rejected.filter(pa.array([pair not in known for pair in pairs], pa.bool_()))

@@ -118,8 +118,7 @@ class Stager:
             return
         if (reject := given_reject(element)) is not None:
             self._rows.append({**json.loads(reject.facts or "{}"), **reject._asdict(), "mtime_ns": 0})
-            yield reject
-            return
+            return  # `ReadImages` has counted it
         values = values_of(element)
         yield from self._add(self._reader.key(values), partial(self._reader.read, values))
 

@@ -6,6 +6,7 @@ before, and writing and publishing give the same files.
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ from shardkit.conversion.writing.taken_inventory import InventoryReader, plan_in
 from shardkit.errors import MachineError
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
+from shardkit.parallel.counting import count
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
 from shardkit.parallel.run_file import RunToken
@@ -145,9 +147,12 @@ class ConversionSteps:
             inventory = as_converted(self.source, self.output, inventory, self.options.accept)
         notes.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan, num_listed = self._planned(inventory, notes)
+        listed = Counter(inventory.table["reason"].drop_null().to_pylist())
         del inventory
         if self.addition is not None:
             self.addition.check_features(features_of(plan.schema))
+        for reason, number in (Counter(plan.rejected["reason"].to_pylist()) - listed).items():
+            count(f"rejected_{reason}", number)
         enforce_limit(self.output, self.limit, num_listed, plan.rejected)
         fence.check()
         self._write_plan(plan, notes)
