@@ -72,7 +72,12 @@ def test_datasets_are_written_converted_and_read_by_pipelines_in_yaml(tmp_path):
         ("photos/none.png", "no_label"),
     ]
     assert shardkit.read_manifest(tmp_path / "written").source.layout == "table (CSV)"
-    folders = {"source": str(tmp_path / "photos"), "output": str(tmp_path / "converted"), "shards": 1}
+    folders = {
+        "source": str(tmp_path / "photos"),
+        "output": str(tmp_path / "converted"),
+        "shards": 1,
+        "max_rejected": 1,
+    }
     stars = {"dataset": str(tmp_path / "out"), "split": "train", "where": "label_name = 'star'"}
     fields = {"key": "key", "label": "label", "side": "min(height, width)", "has_image": "len(image) > 99"}
     run(
