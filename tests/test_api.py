@@ -22,10 +22,10 @@ from shardkit.conversion.arguments import (
     read_arguments,
 )
 from shardkit.conversion.option_values import option_values
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED
 from shardkit.errors import CallError, DataError
 from shardkit.options.definition import GROUPS, OPTIONS
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Silent
 from shardkit.sources import SourceOptions
 from shardkit.testing import convert_without_beam, digests_of, write_class_folders
@@ -123,7 +123,7 @@ def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):
 @pytest.mark.parametrize("size", ["256x320", (256, 320), [256, 320]])
 def test_a_size_is_text_or_two_numbers(size):
     given = read_arguments("convert", {"stored": shardkit.Stored(size=size)})
-    assert option_values(given)[1].size == (256, 320)
+    assert option_values(given)[1].stored.size == (256, 320)
 
 
 def test_the_plan_is_a_value(source):
@@ -177,7 +177,6 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
         ({"splits": shardkit.Splits(splits_of=["train"])}, "splits_of needs the shares"),
         ({"splits": {"val": 0.5, "validation": 0.5}}, "names the split validation twice"),
         ({"shards": 0}, "shards"),
-        ({"shards": shardkit.Shards(shard_size=5)}, "is not between 10 MiB and 1 GiB"),
         ({"workers": 0}, "workers must be from 1 to 65536; found 0"),
         ({"max_rejected": "many"}, "max_rejected is a count"),
         ({"beam_options": ["--runer=x"]}, "--runner"),

@@ -87,12 +87,12 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         self._overwrite, unlabelled = read.get("overwrite", False), read.get("unlabelled", False)
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
         source_options, self._options = option_values(read)
-        if self._options.has_open_scale:
+        if self._options.stored.has_open_scale:
             msg = f"{named('bit_depth', AUTO_SCALE)} needs all images, and WriteDataset stores each before it plans"
             raise CallError(f"{msg}; give the range, such as {named('bit_depth', 'scale=0:4095')}")
         self._staging = StagingOptions(
-            self._options.stored_form(),
-            self._options.max_file_bytes,
+            self._options.stored,
+            self._options.max_file_size,
             is_unlabelled=unlabelled,
             features=LayoutOverrides(
                 source_options.image_feature,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from shardkit.bench.dataset_part import DatasetPart
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.errors import MachineError
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.records.extraction import COLUMNS, write_examples
@@ -103,7 +103,7 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
     Args:
         sample: The sample.
         output: A new folder.
-        options: Fields of `ConvertOptions` that differ from the defaults.
+        options: Values of options by name that differ from the defaults.
         threads: Number of images that are converted at a time.
 
     Raises:
@@ -114,7 +114,7 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
             str(sample.folder),
             str(output),
             # A fixed number of shards in all copies; contents were checked when the dataset was made.
-            ConvertOptions(check="header", shards=num_shards(sample.num_images), **options),
+            ConvertOptions.of({"check": "header", "shards": num_shards(sample.num_images), **options}),
             ThreadExecutor(threads),
             source_options=SourceOptions(layout="extracted"),
             limit=RejectLimit.parse("100%"),

@@ -26,7 +26,7 @@ class ConversionTrial:
     Attributes:
         name: What the table calls it.
         argument: The options as they are typed.
-        options: Fields of `ConvertOptions`.
+        options: Values of options by name.
         useless: Why it cannot help, or "" if it may.
     """
 

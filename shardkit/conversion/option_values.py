@@ -6,12 +6,13 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import CallError, ShardkitError
+from shardkit.options.forms import Hashed
 from shardkit.options.groups import OPTIONS
 from shardkit.options.words import named
 
 if TYPE_CHECKING:
-    from shardkit.conversion.planning.options import ConvertOptions
     from shardkit.dataset.manifest import Manifest, Source
+    from shardkit.options.groups import ConvertOptions
     from shardkit.sources import SourceOptions
     from shardkit.sources.options import Remembered
     from shardkit.sources.readings.values import Reading
@@ -116,7 +117,7 @@ def conversion_values(
 
     source_options = _source_options(given, source, also, None if output is None else _remembered(output))
     manifests = _datasets(source, source_options)
-    found = inherit(convert_fields(given) | _hashed(source_options, manifests), manifests)
+    found = inherit(_without_hashed(given) | _hashed(source_options, manifests), manifests)
     if found.sentence is not None:
         say(found.sentence)
     return source_options, found.options
@@ -132,10 +133,10 @@ def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOp
     Raises:
         CallError: The options do not go together.
     """
-    from shardkit.conversion.planning.options import ConvertOptions
+    from shardkit.options.groups import ConvertOptions
 
     source_options = _source_options(given, source)
-    return source_options, ConvertOptions(**(convert_fields(given) | _hashed(source_options, ())))
+    return source_options, ConvertOptions.of(_without_hashed(given) | _hashed(source_options, ()))
 
 
 def append_values(
@@ -158,16 +159,16 @@ def append_values(
     of_source = {name: value for name, value in given.items() if name != "readmit"}
     remembered = _recalled(manifest.source, manifest.root.url, is_continued=False)
     source_options = _source_options(of_source, source, also, remembered)
-    given_fields = convert_fields(given)
-    changed = {name: value for name, value in given_fields.items() if name in OVERRULED}
+    of_conversion = _without_hashed(given)
+    changed = {name: value for name, value in of_conversion.items() if name in OVERRULED}
     if "splits" in changed:
         changed.setdefault("splits_of", ())
-    refuse_other_rules(manifest, given_fields, OVERRULED)
+    refuse_other_rules(manifest, of_conversion, OVERRULED)
     return source_options, changed
 
 
-def convert_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of ConvertOptions that the user gave, without those that a manifest has a hash of.
+def _without_hashed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that the user gave, without those that a manifest has only a hash of.
 
     Args:
         given: See conversion_values.
@@ -175,18 +176,11 @@ def convert_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         CallError: Splits are kept and divided.
     """
-    from shardkit.conversion.planning.options import ConvertOptions
-
     if "splits" in given and given["splits"] is None and given.get("splits_of"):
         keeps, divides = named("splits", "own"), named("splits_of")
         msg = f"{keeps} keeps all splits of SOURCE, and {divides} divides some; give one of them"
         raise CallError(msg)
-    known = {one.name for one in fields(ConvertOptions)}.difference(_HASHED)
-    named_fields = {OPTIONS[name].json_name or name: value for name, value in given.items()}
-    return {name: value for name, value in named_fields.items() if name in known}
-
-
-_HASHED = ("where", "drop", "labels")
+    return {name: value for name, value in given.items() if not isinstance(OPTIONS[name].form, Hashed)}
 
 
 def _datasets(source: str, options: "SourceOptions") -> "list[Manifest]":

@@ -24,8 +24,8 @@ from shardkit.images.info import CHANGES, REASONS, BadImage, ImageInfo, MaskInfo
 from shardkit.images.inspection import check, check_fully, inspect
 from shardkit.images.masks import NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
-from shardkit.images.stored.options import StoredForm
 from shardkit.images.thumbnails import thumbnail
+from shardkit.options.groups import Stored
 
 __all__ = [
     "CHANGES",
@@ -37,7 +37,7 @@ __all__ = [
     "MaskInfo",
     "NormalisedImage",
     "NormalisedMask",
-    "StoredForm",
+    "Stored",
     "Traits",
     "check",
     "check_fully",

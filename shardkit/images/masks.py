@@ -17,10 +17,10 @@ from shardkit.images.inspection import decode_jpeg, inspect
 from shardkit.images.normalising import transpose
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import check_png_stream, without_large_texts
-from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, place
 from shardkit.images.stored.stripping import strip_png
 from shardkit.images.tiff import check_strips
+from shardkit.options.groups import Stored
 from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_MASK
 
@@ -122,7 +122,7 @@ def mask_values(data: bytes) -> "npt.NDArray[np.integer]":
         return np.asarray(image)
 
 
-def normalise_mask(data: bytes, *, orientation: int, form: StoredForm, colours: str | None = None) -> NormalisedMask:
+def normalise_mask(data: bytes, *, orientation: int, form: Stored, colours: str | None = None) -> NormalisedMask:
     """Convert a mask to its stored form; return its own bytes if nothing has to change.
 
     The mask is turned upright, then placed like its image by nearest neighbour, so that the only new value is that of a

@@ -13,9 +13,9 @@ from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import has_alpha, without_large_texts
 from shardkit.images.profiles import other_profile, to_srgb
-from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, place
 from shardkit.images.stored.stripping import strip_jpeg, strip_png
+from shardkit.options.groups import Stored
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -56,7 +56,7 @@ class NormalisedImage:
     changes: tuple[str, ...]
 
 
-def normalise(data: bytes, info: ImageInfo, form: StoredForm) -> NormalisedImage:
+def normalise(data: bytes, info: ImageInfo, form: Stored) -> NormalisedImage:
     """Convert an image to its stored form; return its own bytes if nothing has to change.
 
     If its pixels have to change, the result is the first frame with 8 bits per channel, in the size that is asked for,
@@ -93,12 +93,12 @@ def normalise(data: bytes, info: ImageInfo, form: StoredForm) -> NormalisedImage
     return NormalisedImage(encoded, *image.size, tuple(sorted({*info.changes, *placement.changes, *more})))
 
 
-def keeps_pixels(info: ImageInfo, form: StoredForm) -> bool:
+def keeps_pixels(info: ImageInfo, form: Stored) -> bool:
     """Return whether an image needs no change other than of its encoding or metadata."""
     return not info.changes and not place(*upright_size(info), form).changes
 
 
-def _kept(data: bytes, info: ImageInfo, form: StoredForm) -> tuple[bytes, tuple[str, ...]]:
+def _kept(data: bytes, info: ImageInfo, form: Stored) -> tuple[bytes, tuple[str, ...]]:
     """Return an image whose pixels stay, and the codes of what changes in its file."""
     changes = _recoding(data, form) if info.format == "JPEG" else ()
     if changes:
@@ -112,7 +112,7 @@ def _kept(data: bytes, info: ImageInfo, form: StoredForm) -> tuple[bytes, tuple[
     return (data, ()) if stripped == data else (stripped, ("metadata",))
 
 
-def _recoding(data: bytes, form: StoredForm) -> tuple[str, ...]:
+def _recoding(data: bytes, form: Stored) -> tuple[str, ...]:
     """Return why a JPEG is encoded again although its pixels stay."""
     if form.jpeg == "keep" and form.subsampling is None:
         return ()
@@ -152,7 +152,7 @@ def _padded(image: "Image", placement: Placement) -> "Image":
 
 
 def _to_eight_bits(
-    data: bytes, info: ImageInfo, form: StoredForm, image: "Image", *, more: set[str], resample: bool = True
+    data: bytes, info: ImageInfo, form: Stored, image: "Image", *, more: set[str], resample: bool = True
 ) -> "Image":
     """Decode and convert to L, LA, RGB, RGBA or, unless it will be resampled, P; metadata is dropped.
 
@@ -221,7 +221,7 @@ def transpose(image: "Image", orientation: int) -> "Image":
     return image if method is None else image.transpose(method)
 
 
-def _encode(image: "Image", kind: str, form: StoredForm) -> bytes:
+def _encode(image: "Image", kind: str, form: Stored) -> bytes:
     """Encode a JPEG or PNG file without metadata."""
     buffer = io.BytesIO()
     if kind == "JPEG":

@@ -4,6 +4,7 @@ A form reads what the user gives into the one value that the program works with,
 word of a command, in Python, and as JSON.
 """
 
+import math
 import operator
 import os
 import re
@@ -19,6 +20,7 @@ from shardkit.options.values import AUTO_SCALE, HIGH_BITS
 from shardkit.options.words import named
 from shardkit.spelling import closest
 
+_MAX_AREA = 1 << 28  # pixels of a stored picture: RGB with more is 1 GiB
 _SCALE = re.compile(r"scale=([0-9]{1,5}):([0-9]{1,5})")
 _HEX = re.compile(r"#[0-9a-f]{6}")
 _COLOURS = {"white": "#ffffff", "black": "#000000", "gray": "#808080"}
@@ -283,14 +285,19 @@ class Bytes(Form):
     """A number of bytes, or text with a unit such as ``128MiB``.
 
     Attributes:
+        low: Smallest permitted number.
         high: Greatest permitted number.
     """
 
+    low: int = 1
     high: int = (1 << 63) - 1
 
     def _read(self, option: str, given: Any) -> int:
         num_bytes = parsing.parse_size(str(given))
-        parsing.within(option, num_bytes, 1, self.high)
+        if not self.low <= num_bytes <= self.high:
+            least, most, found = map(parsing.size_as_option, (self.low, self.high, num_bytes))
+            msg = f"{named(option)} must be from {least} to {most}; found {found}"
+            raise CallError(msg)
         return num_bytes
 
     def _text(self, value: Any) -> str:
@@ -302,11 +309,22 @@ class Bytes(Form):
 
 @dataclass(frozen=True, slots=True)
 class ImageSize(Form):
-    """Height and width in pixels."""
+    """Height and width in pixels.
+
+    Attributes:
+        max_side: Greatest permitted height and width.
+    """
+
+    max_side: int = 1 << 16
 
     def _read(self, option: str, given: Any) -> tuple[int, int]:
-        del option
-        return parsing.parse_image_size("x".join(map(str, given)) if isinstance(given, (list, tuple)) else str(given))
+        size = parsing.parse_image_size("x".join(map(str, given)) if isinstance(given, (list, tuple)) else str(given))
+        for side in size:
+            parsing.within(option, side, 1, self.max_side)
+        if math.prod(size) > _MAX_AREA:
+            msg = f"{named(option, size)} has more than {_MAX_AREA:,} pixels; choose a smaller one"
+            raise CallError(msg)
+        return size
 
     def _text(self, value: Any) -> str:
         return parsing.image_size_text(value)

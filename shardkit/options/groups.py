@@ -1,17 +1,19 @@
 """The options of a conversion, in groups: each option is defined once, in one of the two modules named here.
 
 `Facts`, `Folders`, `Table`, `TFRecord`, `Selection`, `Splits`, `Shards` and `Stored` are arguments of the functions.
-The options of the other groups are arguments themselves. The types are those of the values that users may give; what is
-made of them has the values that are read (`SourceOptions`, `ConvertOptions`, `StoredForm`).
+The options of the other groups are arguments themselves. `ConvertOptions` has all that decide what is written, and is
+passed down as it is; `SourceOptions` is made of those that say how a source is read.
 """
 
 from shardkit.options.definition import OPTIONS
 from shardkit.options.of_datasets import (
     DEFAULT_MAX_REJECTED,
     DEFAULT_QUALITY,
+    MAX_SHARD_BYTES,
     MAX_SIDE,
+    MIN_SHARD_BYTES,
     TARGET_SHARD_BYTES,
-    DatasetArguments,
+    ConvertOptions,
     RunArguments,
     Shards,
     Splits,
@@ -22,10 +24,12 @@ from shardkit.options.of_sources import Facts, Folders, Selection, SourceArgumen
 __all__ = [
     "DEFAULT_MAX_REJECTED",
     "DEFAULT_QUALITY",
+    "MAX_SHARD_BYTES",
     "MAX_SIDE",
+    "MIN_SHARD_BYTES",
     "OPTIONS",
     "TARGET_SHARD_BYTES",
-    "DatasetArguments",
+    "ConvertOptions",
     "Facts",
     "Folders",
     "RunArguments",

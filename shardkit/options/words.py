@@ -61,7 +61,7 @@ def named(option: str, *value: Any) -> str:
     return keyword(option, value[0]) if _style == "python" else shlex.join(words_of(option, value[0]))
 
 
-def defined(option: str) -> "Option | None":
+def defined(option: str) -> "Option[Any, Any] | None":
     """Return the definition of an option of a conversion; None for options that only other commands have."""
     from shardkit.options import groups  # noqa: F401 - defines the options; later, because messages of its modules
     from shardkit.options.definition import OPTIONS  # are made here too

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.options_text import options_text
 from shardkit.conversion.planning.splits.grouping import digest_prefixes
 from shardkit.dataset.features import NO_LABEL
@@ -19,6 +18,7 @@ from shardkit.dataset.manifest.parts import GenerationSplit
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import shell_command
 from shardkit.records.example import Example, read_example
 from shardkit.records.rejected_pictures import opened_file

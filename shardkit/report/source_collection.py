@@ -29,6 +29,7 @@ from shardkit.images.info import FIRST_TRANSPOSED
 from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.images.stored.placement import place
 from shardkit.options.call import Call
+from shardkit.options.groups import Stored
 from shardkit.records.drawing import Annotations, draw
 from shardkit.records.rejected_pictures import opened_file
 from shardkit.report.collection import HEADER_BYTES, Batch, Header, Member, Numbers, Origin, Picture, Rejects, Split
@@ -85,9 +86,9 @@ class SourceCollection:
                 ("Source fingerprint", plan.source.fingerprint),
             ],
             [*versions().items()],
-            hosts=plan.options.pipelines,
-            is_resized=any((plan.options.resize, plan.options.max_side, plan.options.size)),
-            split_by="own" if plan.options.splits is None else plan.options.split_by,
+            hosts=plan.options.shards.input_pipelines,
+            is_resized=not plan.options.stored.keeps_sizes,
+            split_by="own" if plan.options.splits.splits is None else plan.options.splits.split_by,
             skipped=plan.source.skipped,
             num_groups=plan.source.groups,
             num_duplicates=plan.source.duplicates,
@@ -177,7 +178,7 @@ class SourceCollection:
 
         raw = self._files.image(row)
         info = images.check(raw.data)
-        stored = images.normalise(raw.data, info, images.StoredForm())
+        stored = images.normalise(raw.data, info, Stored())
         image = open_image(stored.data, images.inspect(stored.data).format)
         image.load()
         label = ", ".join(self._label_names(row))
@@ -202,7 +203,7 @@ class SourceCollection:
     def _mask(self, row: Mapping[str, Any], image: ReadImage, info: images.ImageInfo) -> bytes:
         data, colours = self._files.mask(row, image) or b"", row.get(MASK_COLOURS.name)
         orientation = mask_orientation(check_mask(data, colours), info)
-        return normalise_mask(data, orientation=orientation, form=images.StoredForm(), colours=colours).data
+        return normalise_mask(data, orientation=orientation, form=Stored(), colours=colours).data
 
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield annotations in the form of records. Examples whose annotations cannot be read are left out."""
@@ -224,7 +225,7 @@ class SourceCollection:
 
     def headers(self, numbers: Numbers) -> Iterator[Header]:
         """Yield the headers of the files of examples; unreadable files are left out."""
-        folder, form = self._source.folder, self._plan.options.stored_form()
+        folder, form = self._source.folder, self._plan.options.stored
 
         def header(found: tuple[str, dict[str, Any]]) -> Header:
             row = found[1]
@@ -247,7 +248,7 @@ class SourceCollection:
         return opened_file(self._source.folder, key, side)
 
 
-def _is_scaled(row: Mapping[str, Any], form: images.StoredForm) -> bool:
+def _is_scaled(row: Mapping[str, Any], form: Stored) -> bool:
     if not row["width"]:  # not known with check none
         return False
     width, height = row["width"], row["height"]

@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing import shard
 from shardkit.conversion.writing.appending.append import Append, AppendOutcome
@@ -16,6 +15,7 @@ from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.source_plan import take_inventory
 from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.reports import work_folder
@@ -83,7 +83,7 @@ def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken
 
 def write_options(plan: Plan) -> shard.WriteOptions:
     """Return the options that the shards of a plan are written with."""
-    return shard.WriteOptions(tuple(plan.classes), plan.options.stored_form())
+    return shard.WriteOptions(tuple(plan.classes), plan.options.stored)
 
 
 def convert_without_beam(
@@ -109,7 +109,7 @@ def convert_without_beam(
         Conversion(
             source_url,
             output_url,
-            options or ConvertOptions(**changed),
+            options or ConvertOptions.of(changed),
             ThreadExecutor(1),
             source_options=source_options,
             limit=RejectLimit.parse("100%"),

@@ -6,10 +6,10 @@ from shardkit.beam.executor import BeamExecutor
 from shardkit.beam.options import runner_config
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.writing.job import InventoryTask
 from shardkit.conversion.writing.shard import WriteJob
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.progress import Phase, Silent
@@ -93,7 +93,7 @@ def test_the_inventory_of_many_files_is_a_small_job_that_names_none(dataflow, tm
 def test_the_writing_of_many_shards_is_a_job_that_names_no_image(dataflow):
     server, executor = dataflow
     inventory = inventory_table([f"class-{i % 7}" for i in range(NUM_SHARDS)])
-    plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions(shards=NUM_SHARDS))
+    plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions.of({"shards": NUM_SHARDS}))
     output = open_folder(f"gs://{BUCKET}/out")
     work = GuardedWork(WriteJob(output, write_options(plan)).write, Guard(output, RunToken("x", plan.digest)))
     executor.for_each("WriteShards", plan_file.shard_tasks(plan), work, phase(Silent()))

@@ -20,7 +20,6 @@ from shardkit.beam import CheckImages, Example, ReadDataset, ReadImages, WriteDa
 from shardkit.beam.conversion import convert_task, take_inventory
 from shardkit.beam.executor import work_on_each
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
 from shardkit.conversion.writing.job import InventoryTask
@@ -28,6 +27,7 @@ from shardkit.conversion.writing.output.shard_summaries import FinishedShard
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.run_file import RunToken
@@ -158,7 +158,7 @@ def _are_three_times_the_same(rows):
 def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     # Runners run an element twice after a failure, and twice at once when a worker is slow.
     source, output = open_source(str(photographs)), open_folder(str(tmp_path / "out"))
-    plan = plan_without_beam(source, ConvertOptions(shards=2))
+    plan = plan_without_beam(source, ConvertOptions.of({"shards": 2}))
     output.create()
     plan_file.write_plan(output, plan)
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
@@ -179,7 +179,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
 def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path, monkeypatch):
     monkeypatch.setattr(plan_file, "SHARDS_PER_FILE", 3)
     output = open_folder(str(tmp_path / "out"))
-    plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
+    plan = plan_without_beam(open_source(str(photographs)), ConvertOptions.of({"shards": 7}))
     output.create()
     plan_file.write_plan(output, plan)
     paths = sorted((tmp_path / "out" / plan_file.FOLDER).iterdir())

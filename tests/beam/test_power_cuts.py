@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.dataset.manifest import shard_tables
 from shardkit.naming import EARLIER_MANIFESTS
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.testing import digests_of, write_class_folders
 
@@ -33,7 +33,7 @@ def tables_of(output):
 
 def convert_here(source, output, *, overwrite=False, **options):
     """Convert in this thread: Beam has no part in what is written when, and would take most of the time."""
-    made = ConvertOptions(**options)
+    made = ConvertOptions.of(options)
     Conversion(str(source), str(output), made, ThreadExecutor(1), overwrite=overwrite).run()
 
 

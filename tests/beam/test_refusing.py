@@ -75,7 +75,7 @@ LATE = [
     (["--shards", "2,test=2"], 2, "name=value"),
     (["--splits", "train=0.5,test=0.5", "--shards", "validation=2"], 2, "'validation'"),
     (["--shards", "1000"], 2, "has only 60"),
-    (["--shard-size", "5MiB"], 2, "between 10 MiB and 1 GiB"),
+    (["--shard-size", "5MiB"], 2, "must be from 10MiB to 1GiB"),
     (["--group-by", "(["], 2, "nor a regular expression"),
     (["--group-by", "patient([0-9])"], 2, "found in none"),
     (["--seed", "1"], 1, "--seed was 0 and is 1"),

@@ -7,7 +7,7 @@ from shardkit.bench.dataset_part import DatasetPart
 from shardkit.bench.sample import Sample
 from shardkit.bench.settings import BenchSettings
 from shardkit.bench.trials import conversion_trials, reader_trials
-from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.options.groups import ConvertOptions
 
 from .making import HOST
 
@@ -24,7 +24,7 @@ def test_conversions_that_can_help_are_tried():
         ["resize to 256", "resize to 256, quality 85", "baseline JPEG", "chroma 4:2:0"], ""
     )
     for trial in trials:
-        ConvertOptions(**trial.options)  # refuses options that there are not
+        ConvertOptions.of(trial.options)  # refuses options that there are not
         assert [word.partition("=")[0] for word in trial.argument.split()] == list(trial.options)
 
 

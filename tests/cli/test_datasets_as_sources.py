@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, write_class_folders
@@ -22,7 +22,7 @@ def old(tmp_path):
 
 def test_the_command_writes_what_one_thread_writes(old, tmp_path):
     convert(old, tmp_path / "new", "--splits", "70/30", "--shards", "2", "--workers", "2")
-    options = ConvertOptions(splits={"train": Fraction(7, 10), "validation": Fraction(3, 10)}, shards=2)
+    options = ConvertOptions.of({"splits": {"train": Fraction(7, 10), "validation": Fraction(3, 10)}, "shards": 2})
     convert_without_beam(str(old), str(tmp_path / "same"), options)
     found, wanted = files_of(tmp_path / "new"), files_of(tmp_path / "same")
     del found["run-log.jsonl"], wanted["run-log.jsonl"]

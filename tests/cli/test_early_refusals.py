@@ -39,7 +39,7 @@ def unreadable_images(monkeypatch):
 
 # options, what the sentence must say
 REFUSED = [
-    (["--shard-size", "1kB"], "is not between 10 MiB and 1 GiB"),
+    (["--shard-size", "1kB"], "must be from 10MiB to 1GiB"),
     (
         ["--dedupe", "drop", "--check", "header"],
         "and --check header reads none; give --check decode",

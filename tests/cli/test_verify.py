@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import digests_of, plan_without_beam, write_class_folders

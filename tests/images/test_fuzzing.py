@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shardkit import images
 from shardkit.images import info as info_module
+from shardkit.options.groups import Stored
 
 from .image_making import MAKERS, PNG_SIGNATURE, chunk, made
 from .tensorflow_decoding import tensorflow_decodes
@@ -99,14 +100,14 @@ def check_and_store(data: bytes) -> None:
     except images.BadImage:
         if header is not None:  # A writer that reads headers only meets such an image here first.
             with contextlib.suppress(images.BadImage):
-                images.normalise(data, header, images.StoredForm(resize=5, quality=90))
+                images.normalise(data, header, Stored(resize=5, quality=90))
         return
     assert info == header
     for shorter_side in (None, 5):
-        stored = images.normalise(data, info, images.StoredForm(resize=shorter_side, quality=90))
+        stored = images.normalise(data, info, Stored(resize=shorter_side, quality=90))
         assert tensorflow_decodes(stored.data).shape[:2] == (stored.height, stored.width)
-    images.normalise(data, info, images.StoredForm(strip_metadata=True))
-    images.normalise(data, info, images.StoredForm(bit_depth="scale=100:5000", background="#ffffff"))
+    images.normalise(data, info, Stored(strip_metadata=True))
+    images.normalise(data, info, Stored(bit_depth="scale=100:5000", background="#ffffff"))
 
 
 @pytest.mark.parametrize("name", MAKERS)

@@ -10,6 +10,7 @@ from PIL import Image
 
 from shardkit import images, software
 from shardkit.images.pillow import detect_format
+from shardkit.options.groups import Stored
 
 
 def photograph(*, mode="RGB", orientation=1, brand=None):
@@ -30,8 +31,8 @@ def test_a_heic_photograph_is_stored_as_an_upright_jpeg():
     info = images.check(data)
     assert (info.format, info.width, info.height, info.orientation) == ("HEIF", 16, 24, 1)
     assert info.changes == ("format:heif",)
-    stored = images.normalise(data, info, images.StoredForm())
-    assert stored.data == images.normalise(data, info, images.StoredForm()).data
+    stored = images.normalise(data, info, Stored())
+    assert stored.data == images.normalise(data, info, Stored()).data
     found = Image.open(io.BytesIO(stored.data))
     assert (found.format, found.size) == ("JPEG", (16, 24))
     top, bottom = (np.asarray(found)[row, 8] for row in (4, 20))
@@ -41,7 +42,7 @@ def test_a_heic_photograph_is_stored_as_an_upright_jpeg():
 
 def test_a_transparent_one_is_stored_as_png():
     data = photograph(mode="RGBA")
-    assert images.normalise(data, images.check(data), images.StoredForm(resize=8)).data.startswith(b"\x89PNG")
+    assert images.normalise(data, images.check(data), Stored(resize=8)).data.startswith(b"\x89PNG")
 
 
 def test_the_shared_brand_is_told_from_avif_by_the_other_brands():

@@ -15,6 +15,7 @@ from PIL import Image
 
 from shardkit import errors, images
 from shardkit.images import inspection
+from shardkit.options.groups import Stored
 
 from .image_making import (
     MAKERS,
@@ -445,12 +446,12 @@ def test_a_png_with_large_texts_is_accepted_and_stored_without_them(what: str, a
     assert np.array_equal(tensorflow_decodes(data), tensorflow_decodes(PNG))
     info = images.check(data)
     assert info == images.check(PNG)
-    stored = images.normalise(data, info, images.StoredForm())
+    stored = images.normalise(data, info, Stored())
     assert (stored.data, stored.changes) == (PNG[:at] + kept + PNG[at:], ("metadata",))
-    assert images.normalise(data, info, images.StoredForm(strip_metadata=True)).data == PNG
-    smaller = images.StoredForm(resize=4)
+    assert images.normalise(data, info, Stored(strip_metadata=True)).data == PNG
+    smaller = Stored(resize=4)
     assert images.normalise(data, info, smaller) == images.normalise(PNG, info, smaller)
-    assert images.normalise(PNG, info, images.StoredForm()).data is PNG
+    assert images.normalise(PNG, info, Stored()).data is PNG
 
 
 @pytest.mark.parametrize("num_rows", [1023, 1024, 1025, 2048])

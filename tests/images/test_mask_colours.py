@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from shardkit import images
+from shardkit.options.groups import Stored
 from shardkit.testing import encoded
 
 COLOURS = "404080c00080000000"  # three classes
@@ -19,7 +20,7 @@ def mask(pixels, mode=None, palette=None):
 
 def numbers(data, colours=COLOURS):
     images.check_mask(data, colours)
-    stored = images.normalise_mask(data, orientation=1, form=images.StoredForm(), colours=colours)
+    stored = images.normalise_mask(data, orientation=1, form=Stored(), colours=colours)
     return np.asarray(Image.open(io.BytesIO(stored.data))).tolist()
 
 

@@ -15,8 +15,8 @@ from PIL import Image, ImageOps, PngImagePlugin
 from shardkit.errors import CallError
 from shardkit.images import BadImage
 from shardkit.images.masks import BLACK_AND_WHITE, MaskInfo, _placed, check_mask, normalise_mask
-from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, Span
+from shardkit.options.groups import Stored
 
 from .image_making import chunk, encode, exif, insert_chunks, interlaced_png, made, picture, png
 
@@ -33,7 +33,7 @@ def decoded(data):
 
 
 def stored(data, orientation=1, **form):
-    return normalise_mask(data, orientation=orientation, form=StoredForm(**form))
+    return normalise_mask(data, orientation=orientation, form=Stored(**form))
 
 
 def numbers(bits, height=5, width=11):
@@ -325,7 +325,7 @@ PALETTED.putpalette([255, 255, 255, 0, 0, 0])
 )
 def test_black_and_white_are_two_classes(data):
     assert check_mask(data, BLACK_AND_WHITE).last_class == 1
-    stored_mask = normalise_mask(data, orientation=1, form=StoredForm(), colours=BLACK_AND_WHITE)
+    stored_mask = normalise_mask(data, orientation=1, form=Stored(), colours=BLACK_AND_WHITE)
     assert np.array_equal(decoded(stored_mask.data), TWO)
 
 

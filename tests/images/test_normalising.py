@@ -13,6 +13,7 @@ from PIL import Image, ImageFile
 
 from shardkit import images
 from shardkit.errors import CallError
+from shardkit.options.groups import Stored
 
 from .image_making import MAKERS, chunk, encode, exif, insert_chunks, made, picture, segment, upright
 from .tensorflow_decoding import tensorflow_decodes
@@ -23,7 +24,7 @@ LOSSY |= {"webp lossy", "webp exif"}
 
 
 def normalise(data: bytes, shorter_side: int | None = None, quality: int = 95) -> images.NormalisedImage:
-    return images.normalise(data, images.check(data), images.StoredForm(resize=shorter_side, quality=quality))
+    return images.normalise(data, images.check(data), Stored(resize=shorter_side, quality=quality))
 
 
 def pixels_of(image: Image.Image) -> np.ndarray:

@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 import shardkit
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.dataset.features import MASK
 from shardkit.naming import IMAGE_ENDINGS
+from shardkit.options.groups import ConvertOptions
 from shardkit.reject_reasons import REJECT_REASONS
 from shardkit.sources import SourceOptions
 from shardkit.sources.file_names import ending

@@ -17,6 +17,12 @@ def test_a_group_reads_its_values_and_knows_which_were_given():
     assert pickle.loads(pickle.dumps(stored)).given_options == stored.given_options  # noqa: S301 - made here
 
 
+@pytest.mark.parametrize("given", ["224x320", "224, 320", (224, 320), [224, 320]])
+def test_a_height_and_a_width_for_one_side_are_answered_with_the_option_for_both(given):
+    with pytest.raises(CallError, match=r"resize is one number.*; size='224x320' gives every image"):
+        Stored(resize=given)
+
+
 def test_none_as_a_word_overrules_a_rule_and_none_is_not_given():
     assert Stored(resize="none").given_values() == {"resize": None}
     assert Splits("own").given_values() == {"splits": None}
@@ -39,6 +45,8 @@ def test_splits_and_shards_are_read_in_every_notation():
         (lambda: Stored(resize=2.5), CallError, "resize must be a whole number, or 'none'; found 2.5"),
         (lambda: Stored(resize=True), CallError, "resize must be a whole number"),
         (lambda: Stored(fit="padd"), CallError, "fit must be one of 'crop', 'pad'; found 'padd'; did you mean 'pad'"),
+        (lambda: Stored(size="20000x20000"), CallError, r"size=\(20000, 20000\) has more than 268,435,456 pixels"),
+        (lambda: Shards(shard_size=5 << 20), CallError, "shard_size must be from 10MiB to 1GiB; found 5MiB"),
         (lambda: Stored(quality=101), CallError, "quality must be from 1 to 100; found 101"),
     ],
 )

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.inventory_tasks import InventoryJob
 from shardkit.errors import MachineError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.testing import write_class_folders
@@ -103,7 +103,7 @@ def test_images_of_one_folder_are_decoded_in_several_threads(tmp_path, monkeypat
 
     monkeypatch.setattr(InventoryJob, "check_listing", checked)
     manifest = (
-        Conversion(str(tmp_path / "photos"), str(tmp_path / "out"), ConvertOptions(shards=2), ThreadExecutor(2))
+        Conversion(str(tmp_path / "photos"), str(tmp_path / "out"), ConvertOptions.of({"shards": 2}), ThreadExecutor(2))
         .run()
         .manifest
     )

@@ -16,7 +16,7 @@ from PIL import Image, ImageOps
 from shardkit import images
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
-from shardkit.images.stored.options import StoredForm
+from shardkit.options.groups import Stored
 from shardkit.record_sources.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.record_sources.webdataset import is_webdataset, open_webdataset
 from shardkit.sources.context import Opening
@@ -150,7 +150,7 @@ def test_masks_are_paired_and_fit_their_upright_images_with_the_numbers_that_pil
         data, mask = folder.read(row["key"]), folder.read(row["mask_path"])
         info, checked = images.check(data), check_mask(mask)
         assert (checked.width, checked.height) == (info.width, info.height)
-        stored = normalise_mask(mask, orientation=info.orientation, form=StoredForm())
+        stored = normalise_mask(mask, orientation=info.orientation, form=Stored())
         upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
         assert (stored.width, stored.height) == upright.size
         numbers = np.asarray(Image.open(io.BytesIO(mask)))

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.source_plan import planned_source
 from shardkit.options.call import Call
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.report.dataset_collection import DatasetCollection

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.source_plan import planned_source
 from shardkit.options.call import Call
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.report.facts.jpegs import jpeg_facts
@@ -29,7 +29,7 @@ def test_files_that_are_encoded_again_do_not_count_as_progressive(options, num_s
     """One in three is turned upright, which stores a baseline JPEG."""
     files = {f"ant/{seed}.jpg": progressive(seed, orientation) for seed, orientation in enumerate((1, 6, 1))}
     source = write_tree(tmp_path, {**files, "bee/0.png": picture(9, width=16, height=16)})
-    given = SourceOptions(), ConvertOptions(**options)
+    given = SourceOptions(), ConvertOptions.of(options)
     with planned_source(str(source), *given, ThreadExecutor(1), Silent()) as (opened, plan):
         collection = SourceCollection(opened, plan, Call("plan", (str(source),)))
         facts = jpeg_facts(collection.headers(np.arange(4)))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from shardkit import read_manifest
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.errors import DataError
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder

@@ -62,7 +62,7 @@ def conversion_options(command: CommandName) -> Callable[[Command], Command]:
     return decorate
 
 
-def click_option(defined: Option, *, of_dataset: bool = False) -> Callable[[Command], Command]:
+def click_option(defined: Option[Any, Any], *, of_dataset: bool = False) -> Callable[[Command], Command]:
     """Return the click option of a definition.
 
     Args:
@@ -78,7 +78,7 @@ def click_option(defined: Option, *, of_dataset: bool = False) -> Callable[[Comm
     )
 
 
-def _kind(defined: Option) -> dict[str, Any]:
+def _kind(defined: Option[Any, Any]) -> dict[str, Any]:
     """Return what click needs to parse the values."""
     if defined.is_switch:
         return {"is_flag": True, "default": None}
@@ -92,7 +92,7 @@ def _kind(defined: Option) -> dict[str, Any]:
     return settings
 
 
-def _help(defined: Option, *, of_dataset: bool) -> str:
+def _help(defined: Option[Any, Any], *, of_dataset: bool) -> str:
     if of_dataset and defined.rule == "fixed":
         return "DATASET's; another value is refused."
     text = rewritten(defined.help, "command")

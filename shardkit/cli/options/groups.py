@@ -52,7 +52,7 @@ class GroupedCommand(BeamOptionsCommand):
             formatter.write_paragraph()
             formatter.write_text(f"{num_left_out} more options: shardkit {self.name} {ALL_OPTIONS}")
 
-    def _is_common(self, defined: Option) -> bool:
+    def _is_common(self, defined: Option[Any, Any]) -> bool:
         """Return whether the short help shows an option; `append` refuses other values of a dataset's fixed rules."""
         return defined.is_common and not (self.name == "append" and defined.rule == "fixed")
 

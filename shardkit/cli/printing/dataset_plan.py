@@ -8,9 +8,8 @@ from rich.console import Group
 from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
-from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY, option_text, options_text
+from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY, option_text, options_text, reads_written_options
 from shardkit.conversion.planning.sizing import choose_num_shards
-from shardkit.conversion.planning.written_options import reads_written_options
 from shardkit.dataset.manifest import Manifest
 from shardkit.options.groups import OPTIONS
 from shardkit.statistics.indexes import index_statistics

@@ -100,7 +100,7 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
         )
         for split in plan.splits
     ]
-    applied = plan.options.applied()
+    applied = plan.options.applied().splits
     lines = [] if applied.splits is None else split_rule_lines(applied.split_by)
     lines += [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
     lines += ties_lines(plan.source.groups, plan.source.duplicates)

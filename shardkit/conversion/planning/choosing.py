@@ -29,12 +29,12 @@ from shardkit.conversion.planning.near_duplicates import (
     drop_near_duplicates,
     find_near_duplicates,
 )
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits, find_relations
 from shardkit.conversion.planning.splits.blocks import between_blocks, margin_of
 from shardkit.errors import DataError
 from shardkit.naming import first_of
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named, shown
 from shardkit.parallel.for_each import JobEnd
 from shardkit.reject_reasons import BAD_SPLIT, BETWEEN_BLOCKS, DUPLICATE, NO_LABEL
@@ -104,7 +104,9 @@ class NothingNewError(JobEnd):
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
     """Return the rows of an inventory, with a reason for those that planning rejects."""
     table = _reject_unmarked(reject_repeated_keys(inventory.table))
-    if options.splits is None or options.splits_of:  # with `splits` alone, the source must have no splits at all
+    if (
+        options.splits.splits is None or options.splits.splits_of
+    ):  # with `splits` alone, the source must have no splits at all
         table = reject_unsplit(table)
     return table
 
@@ -177,11 +179,10 @@ def choose_examples(
         if len(kept) < len(good):
             good, relations = kept, related(kept)
             labels, split_of, names = assigned(good, relations)
-    if options.block is not None and options.splits is not None and relations.groups is not None:
+    block = options.splits.block
+    if block is not None and options.splits.splits is not None and relations.groups is not None:
         near_border = between_blocks(good, relations, split_of, names, options, earlier)
-        message = (
-            f"its `block` of `group_by` is next to one of another split, within {margin_of(options.block)} numbers"
-        )
+        message = f"its `block` of `group_by` is next to one of another split, within {margin_of(block)} numbers"
         messages = dict.fromkeys(np.flatnonzero(near_border).tolist(), message)
         good, rejected = reject_rows(good, rejected, messages, BETWEEN_BLOCKS)
         refuse_nothing(good)

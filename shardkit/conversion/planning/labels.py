@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, joined_classes, joined_mask_classes
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import LABEL, NO_LABEL
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.masks import NO_CLASS
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 from shardkit.sources.columns import IS_UNLABELLED, LAST_CLASS
 
@@ -168,8 +168,8 @@ def numbers_of_masks(inventory: pa.Table, options: ConvertOptions) -> list[str]:
     last = pc.max(inventory[LAST_CLASS.name]).as_py() if LAST_CLASS.name in inventory.column_names else None
     if not last or last < 1 or last >= min(NO_CLASS):
         return []
-    if options.mask_padding is not None and options.mask_padding not in NO_CLASS:
-        last = max(last, options.mask_padding)
+    if options.stored.mask_padding is not None and options.stored.mask_padding not in NO_CLASS:
+        last = max(last, options.stored.mask_padding)
     return [str(number) for number in range(last + 1)]
 
 

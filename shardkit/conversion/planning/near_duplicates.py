@@ -10,7 +10,6 @@ import pyarrow as pa
 from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.conversion.inventory.parts import Thumbnails
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, reject_rows, rows_with
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import LazyColumn, Rows
 from shardkit.conversion.planning.splits.grouping import without_singles
 from shardkit.dataset.index.perceptual_hashes import hash_words
@@ -18,6 +17,7 @@ from shardkit.hashing import COLUMN_BLOCK
 from shardkit.images.similar.near_pairs import RADIUS, distances
 from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.images.thumbnails import are_copies
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.columns import CONTENT_SHA256, PERCEPTUAL_HASH
 
 _Ints = npt.NDArray[np.int64]

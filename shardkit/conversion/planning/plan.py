@@ -4,7 +4,7 @@ It is a pure function of the inventory, the options and the versions of librarie
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from shardkit.conversion.planning.choosing import choose_examples, planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.measure_balance import measure_balance
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
 from shardkit.conversion.planning.row_groups import count_codes, gather, group_rows
 from shardkit.conversion.planning.rows import Rows
@@ -39,6 +38,7 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
 from shardkit.errors import CallError
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
 from shardkit.sources.claim import Claim
@@ -243,15 +243,15 @@ def make_plan(
     chosen = choose_examples(inventory, table, good, rejected, options, earlier)
     good, rejected, relations, labels = chosen.good, chosen.rejected, chosen.relations, chosen.labels
     split_of, names = chosen.split_of, chosen.names
-    if options.has_open_scale:
+    if options.stored.has_open_scale:
         found = sample_range(good)
         if found is None:
             msg = f"{named('bit_depth', AUTO_SCALE)} has no effect: no image has 16 bits a channel; leave it out"
             raise CallError(msg)
-        bit_depth = f"scale={found[0]}:{found[1]}"
-        rules, options = replace(rules, bit_depth=bit_depth), replace(options, bit_depth=bit_depth)
+        scale = {"bit_depth": f"scale={found[0]}:{found[1]}"}
+        rules, options = rules.changed(scale), options.changed(scale)
     if earlier is None:
-        options.check_split_names(names)
+        options.shards.check_split_names(names)
     repeated = tuple(check_repeated(good, labels, relations, split_of, options))
     repeated += tuple(check_near_identical(good, labels, chosen.near, split_of, options))
     repeated += tuple(check_name_groups(good, labels, relations, split_of, options))
@@ -340,9 +340,9 @@ def _plan_split(
         split=name,
         num_examples=len(rows),
         num_bytes=num_bytes,
-        target_bytes=options.shard_bytes,
-        pipelines=options.pipelines,
-        requested=options.requested_shards(name),
+        target_bytes=options.shards.shard_size,
+        pipelines=options.shards.input_pipelines,
+        requested=options.shards.of_split(name),
     )
     shards = assign_shards(strata, sizes, chosen.num_shards)
     balance = measure_balance(strata, sizes, shards, chosen.num_shards)

@@ -8,7 +8,7 @@ import io
 import json
 import platform
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 
 from shardkit import naming
 from shardkit.conversion.inventory.schema import REJECTED_SCHEMA, Reject
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import with_late
 from shardkit.conversion.planning.plan_file import SHARDS_PER_FILE, ShardTask, rows_path
 from shardkit.dataset.manifest import Source
 from shardkit.errors import MachineError
 from shardkit.naming import ShardName
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.run_token import Fence
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
@@ -137,7 +137,7 @@ class PlannedDataset:
             "splits": self.splits,
             "num_listed": self.num_listed,
             "finished_before": self.finished_before,
-            "bit_depth": self.options.bit_depth,
+            "bit_depth": self.options.stored.bit_depth,
         }
         out = io.BytesIO()
         pq.write_table(self.rejected.replace_schema_metadata({_KEY: json.dumps(written).encode()}), out)
@@ -174,7 +174,7 @@ def find_planned(output: Folder, options: ConvertOptions) -> PlannedDataset | No
     written = _metadata(rejected.schema)
     written["source"] = Source(**written["source"])
     written["splits"] = [PlannedSplit(*split) for split in written["splits"]]
-    options = replace(options, bit_depth=written.pop("bit_depth"))
+    options = options.changed({"bit_depth": written.pop("bit_depth")})
     return PlannedDataset(
         output, **written, options=options, rejected=rejected.cast(REJECTED_SCHEMA).replace_schema_metadata()
     )

@@ -6,32 +6,29 @@ others. Splits and groups of the examples are not made anew for this: the rule i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-from shardkit.conversion.planning.options import ConvertOptions
-from shardkit.conversion.planning.options_text import option_text
-from shardkit.conversion.planning.written_options import reads_written_options
+from shardkit.conversion.planning.options_text import option_text, read_written, reads_written_options
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 from shardkit.naming import counted, printable
 from shardkit.options.call import Change
-from shardkit.options.definition import written_options
+from shardkit.options.definition import OPTIONS, written_options
+from shardkit.options.groups import ConvertOptions
 from shardkit.record_sources.datasets.opening import may_be_divided
 from shardkit.refusals import RefusalError
 
 # Numbers of shards are no rule: those of a dataset would be too many for a small part.
-RULES = tuple(name for name, one in written_options().items() if one.rule is not None)
-_DEFAULTS = {one.name: one.default for one in fields(ConvertOptions)}
+RULES = tuple(one.name for one in written_options().values() if one.rule is not None)
 _OF_SIZE = ("fit", "mask_padding")
 _SHOWN = 3  # datasets in a message
 
 
 @reads_written_options
 def rules_of(written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rules in the options of a manifest, by their names in ConvertOptions: the inverse of `as_json`."""
-    forms = {name: one.form for name, one in written_options().items()}
-    return {name: forms[name].from_json(written[name]) if name in written else _DEFAULTS[name] for name in RULES}
+    """Return the rules in the options of a manifest, by name: the inverse of `as_json`."""
+    return {name: read_written(OPTIONS[name], written) for name in RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> Inherite
     """Return the user's options with the rules of the datasets that are converted.
 
     Args:
-        given: Fields of ConvertOptions that the user gave.
+        given: Values of the conversion's options that the user gave, by name.
         manifests: The datasets; empty if the source is none. Adopted ones have no rules: those of the others hold, or
             the defaults.
 
@@ -60,7 +57,7 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> Inherite
     """
     ruling = [one for one in manifests if not one.is_adopted]
     if not ruling:
-        return InheritedOptions(ConvertOptions(**given))
+        return InheritedOptions(ConvertOptions.of(given))
     every = [rules_of(one.options) for one in ruling]
     replaced = _replaced(given)
     fixed = {*given, *replaced}
@@ -75,10 +72,9 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> Inherite
     if "group_by" in given and all(given["group_by"] == one["group_by"] for one in every):
         kept["group_by"] = given["group_by"]  # the examples keep their groups, also those from a column
     made = {**given, **kept}
-    inherited = frozenset(kept)
-    if kept.get("splits") is not None:
-        made["kept_splits"] = "made" if all(map(may_be_divided, manifests)) else "own"
-    options = ConvertOptions(**made, inherited=inherited)
+    kept_splits = "made" if all(map(may_be_divided, manifests)) else "own"
+    keeps = kept.get("splits") is not None
+    options = ConvertOptions.of(made, inherited=frozenset(kept), kept_splits=kept_splits if keeps else None)
     return InheritedOptions(options, _sentence(options, every, ruling))
 
 
@@ -121,10 +117,9 @@ def _different_rules(
 
 
 def _as_options(rules: Mapping[str, Any]) -> dict[str, Any]:
-    """Return rules as options of a call, by their names there; the word for none overrules a rule."""
-    defined = written_options()
+    """Return rules as options of a call: the word for none overrules a rule."""
     return {
-        defined[name].name: defined[name].form.none if value is None else value
+        name: OPTIONS[name].form.none if value is None else value
         for name, value in rules.items()
         if name != "splits_of"
     }
@@ -137,8 +132,8 @@ def _texts(names: Sequence[str], rules: Mapping[str, Any]) -> dict[str, str]:
 
 def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manifests: Sequence[Manifest]) -> str:
     """Return which rules of the datasets are kept and which are changed."""
-    now = {name: getattr(options, name) for name in RULES}
-    kept = [name for name in RULES if name in options.inherited and now[name] != _DEFAULTS[name]]
+    now = {name: options.value(name) for name in RULES}
+    kept = [name for name in RULES if name in options.inherited and now[name] != OPTIONS[name].default]
     changed = [name for name in RULES if name not in options.inherited and any(now[name] != one[name] for one in every)]
     parts = [f"kept {' '.join(_texts(kept, now).values()) or 'the defaults'}"]
     if changed:
@@ -154,7 +149,7 @@ def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: 
 
     Args:
         manifest: The dataset.
-        given: Fields of ConvertOptions that the user gave.
+        given: Values of the conversion's options that the user gave, by name.
         overruled: Names of the rules that an append may overrule.
 
     Raises:

@@ -4,13 +4,9 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError
 from shardkit.naming import counted
-from shardkit.options.groups import TARGET_SHARD_BYTES
-from shardkit.options.words import named
+from shardkit.options.groups import MAX_SHARD_BYTES, MIN_SHARD_BYTES, TARGET_SHARD_BYTES
 
-# TensorFlow's TFRecord tutorial: at least 10 files per reading host, each 10 MB or more and better 100 MB or more.
-MIN_SHARD_BYTES = 10 << 20  # 10 MiB
-MAX_SHARD_BYTES = 1 << 30  # 1 GiB
-MIN_SHARDS = 10  # for one reading host
+MIN_SHARDS = 10  # for one reading host; see MIN_SHARD_BYTES
 
 _BYTES_OF_DISPLAY_UNIT = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
@@ -34,19 +30,6 @@ def format_size(num_bytes: int) -> str:
     unit = next((unit for unit, tenths in tenths_in.items() if tenths < 10 << 10), "TiB")
     whole, tenth = divmod(tenths_in[unit], 10)
     return f"{whole:,}{f'.{tenth}' if tenth else ''} {unit}"
-
-
-def check_target_bytes(target_bytes: int) -> None:
-    """Check the target size of shards.
-
-    Raises:
-        CallError: It is below MIN_SHARD_BYTES or above MAX_SHARD_BYTES.
-    """
-    if not MIN_SHARD_BYTES <= target_bytes <= MAX_SHARD_BYTES:
-        raise CallError(
-            f"a shard size of {format_size(target_bytes)} is not between {format_size(MIN_SHARD_BYTES)} and "
-            f"{format_size(MAX_SHARD_BYTES)}: choose a size in this range, or set the number with {named('shards')}."
-        )
 
 
 def check_requested(split: str, num_examples: int, requested: int) -> None:
@@ -91,12 +74,8 @@ def choose_num_shards(
         requested: The number that the user requested, at least 1; None to choose.
 
     Raises:
-        CallError: More shards are requested than there are examples, or an argument is out of range.
+        CallError: More shards are requested than there are examples.
     """
-    check_target_bytes(target_bytes)
-    for what, value in (("input pipelines", pipelines), ("shards", requested)):
-        if value is not None and value < 1:
-            raise CallError(f"the number of {what} is {value}: it must be at least 1.")
     if num_examples == 0:
         return ShardCount(0, (f"{split} has no examples, so it has no shards.",))
     if requested is not None:

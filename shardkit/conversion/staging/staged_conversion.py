@@ -9,7 +9,6 @@ from functools import partial
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.staging.staged_inventory import StagedInventory, part_names
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended
 from shardkit.conversion.staging.staged_source import ReadSource, StagedSource
@@ -21,6 +20,7 @@ from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionS
 from shardkit.errors import ShardkitError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import MANIFEST
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Logged
 from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Fence, Run, refuse_live

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.merged_parts import read_inventory
 from shardkit.conversion.inventory.parts import Thumbnails
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.staging.kinds import merged_kind
 from shardkit.conversion.staging.records import refuse_readings
 from shardkit.conversion.staging.staged_part import StagedPart
@@ -13,6 +12,7 @@ from shardkit.conversion.staging.staged_source import ReadSource, StagedSource, 
 from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ListingCheck
 from shardkit.errors import DataError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import ProgressListener
 from shardkit.storage import Folder
 

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from shardkit import images, naming, software
+from shardkit import naming, software
 from shardkit.conversion.inventory.schema import inventory_schema
 from shardkit.conversion.inventory.staged_images import STAGED_FIELDS
 from shardkit.conversion.staging.kinds import Kind, columns_of
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.errors import StaleRunError
 from shardkit.hashing import canonical_json
+from shardkit.options.groups import Stored
 from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.storage import Folder
 
@@ -55,7 +56,7 @@ class StagingOptions:
         thumbnails: Whether rows get a small picture of the image, for comparing it with others.
     """
 
-    form: images.StoredForm
+    form: Stored
     max_file_bytes: int
     is_unlabelled: bool = False
     features: LayoutOverrides = field(default_factory=LayoutOverrides)

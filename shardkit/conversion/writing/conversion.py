@@ -14,7 +14,6 @@ from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.parts import PARTS
 from shardkit.conversion.planning import plan_file, planned_dataset
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
@@ -41,6 +40,7 @@ from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import FAILURE, Guard, untold_failure, watched
 from shardkit.parallel.job_progress import StagePhase, job_phase
 from shardkit.parallel.progress import Phase, ProgressListener, Silent
@@ -260,7 +260,7 @@ class Conversion:
         planned = read_planned(output, self.options)
         counts, late = planned.shard_counts, LateRejectsCount(output, planned.digest)
         bytes_per_image = None
-        if self.options.stored_form().keeps_sizes:  # otherwise the size of the images that are written is unknown
+        if self.options.stored.keeps_sizes:  # otherwise the size of the images that are written is unknown
             bytes_per_image = planned.num_bytes / max(1, planned.num_examples)
         num_rejected = len(counted_rejects(planned.rejected))
         return Phase(

@@ -13,7 +13,6 @@ from typing import Protocol, runtime_checkable
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
 from shardkit.conversion.planning.near_duplicates import compares_pixels
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.inventory_tasks import (
     Batch,
@@ -28,6 +27,7 @@ from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, 
 from shardkit.conversion.writing.steps import ConversionSteps, PlannedShard
 from shardkit.conversion.writing.taken_inventory import TakenInventory
 from shardkit.errors import CallError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import has_published
 from shardkit.parallel.for_each import Executor, Guard, JobEnd, raise_failure, watched
 from shardkit.parallel.progress import Phase, ProgressListener
@@ -65,7 +65,7 @@ class InventoryTask:
     ) -> "InventoryTask":
         """Prepare an inventory, and remove what an earlier run has left of its results; see `take_inventory`."""
         options = options.applied()
-        if options.splits is not None and not options.splits_of:
+        if options.splits.splits is not None and not options.splits.splits_of:
             source = source.undivided()
         listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
         listing_check.check_options(source.schema)
@@ -73,7 +73,7 @@ class InventoryTask:
         groups = inventory_tasks.part_groups(source, is_remote=guard.driver is not None)
         needed = listing_check if options.check == "decode" else None
         thumbnails = compares_pixels(options, source.schema.names)
-        inventory = InventoryJob.of(source, options.check, needed, options.max_file_bytes, thumbnails=thumbnails)
+        inventory = InventoryJob.of(source, options.check, needed, options.max_file_size, thumbnails=thumbnails)
         return cls(guard, groups, inventory, TakenInventory(source, len(groups), options))
 
     def phase(self, listener: ProgressListener) -> Phase:

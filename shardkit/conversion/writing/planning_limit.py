@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from shardkit.conversion.inventory.parts import num_rows_of
 from shardkit.conversion.planning.near_duplicates import counts_near
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.sizing import format_size
 from shardkit.errors import MachineError
 from shardkit.host import this_host
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 
 # Memory of planning for an image with a key of 27 bytes, by tests/benchmarks/bench_plan.py: 902 MiB for 10 million

@@ -25,7 +25,6 @@ from shardkit.conversion.planning.checks.split_classes import (
 )
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT
 from shardkit.conversion.planning.labels import classes_of, fixed_classes, sorted_names
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import known_description
 from shardkit.conversion.planning.sizing import check_requested
 from shardkit.conversion.planning.splits.grouping import compile_pattern, no_groups, pattern_not_found
@@ -34,6 +33,7 @@ from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError, ShardkitError
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named, shown
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.columns import GROUP, UNLABELLED
@@ -163,25 +163,25 @@ class ListingCheck:
         """
         if self.source is not None and self.source.reading is not None:
             _refuse_several_kinds(self.source.reading)
-        if self.options.fit == "pad" and MASK_PATH in schema.names and self.options.mask_padding is None:
+        if self.options.stored.fit == "pad" and MASK_PATH in schema.names and self.options.stored.mask_padding is None:
             msg = (
                 f"{named('fit', 'pad')} adds a border to masks, and only you know its class number: add "
                 f"{named('mask_padding', 255)} if 255 means 'no class' (as in VOC and Cityscapes), or "
                 f"{named('mask_padding', 0)} for the background"
             )
             raise CallError(msg)
-        if self.options.mask_padding is not None and MASK_PATH not in schema.names:
+        if self.options.stored.mask_padding is not None and MASK_PATH not in schema.names:
             msg = f"{named('mask_padding')} has no effect on images without masks; leave it out"
             raise CallError(msg)
         if self.options.classes is not None and UNLABELLED.name in schema.names:
             msg = f"{named('classes')} has no effect on images without labels; leave it out"
             raise CallError(msg)
-        has_groups = self.options.group_by is not None or GROUP.name in schema.names
-        if self.options.block is not None and not has_groups:
-            raise no_groups(self.options.block)
-        if self.options.group_by is not None and GROUP.name not in schema.names:
+        has_groups = self.options.splits.group_by is not None or GROUP.name in schema.names
+        if self.options.splits.block is not None and not has_groups:
+            raise no_groups(self.options.splits.block)
+        if self.options.splits.group_by is not None and GROUP.name not in schema.names:
             try:
-                compile_pattern(self.options.group_by)
+                compile_pattern(self.options.splits.group_by)
             except CallError as error:
                 raise groups_refusal(error, self.options) from None
 
@@ -202,10 +202,10 @@ class ListingCheck:
     def _is_grouped(self, table: pa.Table) -> bool:
         if GROUP.name in table.column_names and table[GROUP.name].null_count < len(table):
             return True
-        if self.options.group_by is None:
+        if self.options.splits.group_by is None:
             return False
         try:
-            search = compile_pattern(self.options.group_by).search
+            search = compile_pattern(self.options.splits.group_by).search
         except CallError:  # the name of the source's group column, which has no values in this part
             return False
         return any(search(key) for key in table["key"].to_pylist())
@@ -227,13 +227,17 @@ class ListingCheck:
             return  # nothing to convert: make_plan reports it
         check_splits(own, self.options)
         # A split that is divided off may get all images.
-        divided = sum(whole.split_counts[name] for name in self.options.splits_of) if self.options.splits_of else total
+        divided = (
+            sum(whole.split_counts[name] for name in self.options.splits.splits_of)
+            if self.options.splits.splits_of
+            else total
+        )
         names = written_splits(own, self.options)
-        made = self.options.splits or (() if own else names)
+        made = self.options.splits.splits or (() if own else names)
         counts = {name: divided if name in made else whole.split_counts[name] for name in names}
-        self.options.check_split_names(names)
+        self.options.shards.check_split_names(names)
         for name, count in counts.items():
-            if (requested := self.options.requested_shards(name)) is not None:
+            if (requested := self.options.shards.of_split(name)) is not None:
                 check_requested(name, count, requested)
         if whole.labels:
             classes = classes_of(sorted_names(whole.names), self.options, self.classes)
@@ -247,9 +251,9 @@ class ListingCheck:
                 refuse_stopping(with_accepted(found, self.options.accept))
         if self.existing is not None:
             self.existing.refuse(whole)
-        if self.options.group_by is not None and not whole.is_grouped:
-            compile_pattern(self.options.group_by)
-            error = pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+        if self.options.splits.group_by is not None and not whole.is_grouped:
+            compile_pattern(self.options.splits.group_by)
+            error = pattern_not_found(self.options.splits.group_by, whole.num_rows, whole.example)
             raise groups_refusal(error, self.options)
 
     def _refuse_all_rejected(self, whole: ListingSummary) -> None:

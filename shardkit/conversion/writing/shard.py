@@ -40,6 +40,7 @@ from shardkit.images.boxes import mask_orientation, move_objects, place_objects,
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
 from shardkit.images.traits import refuse_few_levels
+from shardkit.options.groups import Stored
 from shardkit.parallel.counting import count, measure
 from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
@@ -65,7 +66,7 @@ class WriteOptions:
     """
 
     classes: tuple[str, ...]
-    form: images.StoredForm
+    form: Stored
     max_file_bytes: int = MAX_FILE_BYTES
     takes_few_levels: bool = False
 
@@ -230,7 +231,7 @@ def _found(files: SourceFiles, row: PlannedRow, of_uri: str, of_path: str) -> tu
     return files_of(place.folder, files.max_file_bytes), row._replace(key=place.path, columns=columns)
 
 
-def _placed(row: PlannedRow, info: images.ImageInfo, form: images.StoredForm) -> tuple[dict[str, Any], list[Reject]]:
+def _placed(row: PlannedRow, info: images.ImageInfo, form: Stored) -> tuple[dict[str, Any], list[Reject]]:
     """Return a row's annotations with the boxes of the stored picture, and the boxes that are dropped."""
     if OBJECTS not in row.columns:
         return row.columns, []
@@ -243,9 +244,7 @@ def _placed(row: PlannedRow, info: images.ImageInfo, form: images.StoredForm) ->
     return {**row.columns, OBJECTS: objects}, rejected
 
 
-def _mask(
-    files: SourceFiles, row: PlannedRow, image: ReadImage, info: images.ImageInfo, form: images.StoredForm
-) -> bytes | None:
+def _mask(files: SourceFiles, row: PlannedRow, image: ReadImage, info: images.ImageInfo, form: Stored) -> bytes | None:
     """Return a row's mask in the form of its image; that of a record is stored as it is if nothing has to change."""
     data = read_mask(files, row, image)
     if data is None:

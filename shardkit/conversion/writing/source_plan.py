@@ -7,13 +7,13 @@ from functools import partial
 
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import Engine, InventoryTask, take_inventory_in_threads
 from shardkit.conversion.writing.refusals import ExistingDataset
 from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.options.call import Call
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import Guard, watched
 from shardkit.parallel.progress import ProgressListener
 from shardkit.parallel.reports import work_folder

@@ -21,7 +21,6 @@ from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.planning.planned_dataset import (
@@ -57,6 +56,7 @@ from shardkit.conversion.writing.taken_inventory import InventoryReader, plan_in
 from shardkit.errors import MachineError
 from shardkit.naming import MANIFEST, counted
 from shardkit.options.call import Call
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.counting import count
 from shardkit.parallel.detached import end_run
 from shardkit.parallel.for_each import JobEnd
@@ -218,10 +218,8 @@ class ConversionSteps:
         """Write a shard, unless it is finished; see `WriteJob.write`. Return its summary, unless writing failed."""
         task, plan_digest = planned
         facts = planned_facts(self.output, plan_digest)
-        form = replace(self.options.stored_form(), bit_depth=facts.bit_depth)
-        options = WriteOptions(
-            facts.classes, form, self.options.max_file_bytes, NARROW_BIT_DEPTH in self.options.accept
-        )
+        form = replace(self.options.stored, bit_depth=facts.bit_depth)
+        options = WriteOptions(facts.classes, form, self.options.max_file_size, NARROW_BIT_DEPTH in self.options.accept)
         written = WriteJob(self.source.folder, options).write(task, fence.of_plan(plan_digest))
         return [one.as_row() for one in written]
 

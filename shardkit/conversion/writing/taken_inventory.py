@@ -10,12 +10,12 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.merged_parts import read_inventory
 from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.conversion.planning.earlier_examples import EarlierExamples
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import Plan, make_plan
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.options.call import Call
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import ProgressListener
 from shardkit.sources import Source
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes

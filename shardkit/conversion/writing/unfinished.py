@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import MERGED
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import PlannedDataset, find_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.output.shard_reports import REPORTS, LateRejectsCount
 from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import untold_failure
 from shardkit.parallel.run_token import waiting_job
 from shardkit.storage import Folder

@@ -2,7 +2,6 @@
 
 | module | contents |
 |---|---|
-| `options` | `StoredForm`: the options |
 | `placement` | which part of an image is stored, at which size, and where in the stored picture |
 | `stripping` | remove metadata from a JPEG or PNG without decoding it |
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from shardkit.images.stored.options import StoredForm
+from shardkit.options.groups import Stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,7 +145,7 @@ class Placement:
         return float(min(x0, x1)), float(min(y0, y1)), float(max(x0, x1)), float(max(y0, y1))
 
 
-def place(width: int, height: int, form: StoredForm) -> Placement:
+def place(width: int, height: int, form: Stored) -> Placement:
     """Return the placement of an upright image.
 
     Args:
@@ -167,7 +167,7 @@ def place(width: int, height: int, form: StoredForm) -> Placement:
     return Placement(_cropped(width, across, scale), _cropped(height, down, scale))
 
 
-def _reduced(width: int, height: int, form: StoredForm) -> tuple[int, int]:
+def _reduced(width: int, height: int, form: Stored) -> tuple[int, int]:
     """Return the size to which `resize` and `max_side` reduce an image; the one that gives the smaller size counts."""
     shorter, longer = min(width, height), max(width, height)
     limits = [(form.resize, shorter), (form.max_side, longer)]

@@ -18,8 +18,8 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.parts import BLOCK_ROWS
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
 from shardkit.conversion.inventory.table import compact, concat_sorted, map_columns, release_unused
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
+from shardkit.options.groups import ConvertOptions
 
 KIB_IN_MIB = 1 << 10
 

@@ -7,9 +7,9 @@ import pytest
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, joined_mask_classes
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.errors import CallError
+from shardkit.options.groups import ConvertOptions
 from shardkit.testing import inventory_table
 
 HALVES = {"train": Fraction(1, 2), "test": Fraction(1, 2)}
@@ -21,7 +21,9 @@ def planned(earlier, *, contents=CONTENTS, own=None, **options):
     keys = [f"{i:02d}.png" for i in range(40)]
     table = inventory_table(["ant", "bee"] * 20, keys=keys, contents=contents, splits=own)
     plan = make_plan(
-        Inventory(table, "table", {}), ConvertOptions(**{"seed": 3, "appended_to": "0" * 64} | options), earlier=earlier
+        Inventory(table, "table", {}),
+        ConvertOptions.of({"seed": 3} | options, appended_to="0" * 64),
+        earlier=earlier,
     )
     written = plan.rows(0, plan.num_examples)["key"].to_pylist()
     names = [split.name for split in plan.splits for _ in range(split.num_examples)]

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 from shardkit import Selection, append, convert
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.images import check_mask
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.testing import encoded, plan_without_beam, write_tree
 
@@ -61,7 +61,7 @@ def test_classes_are_the_numbers(masks, names, tmp_path):
 def test_a_border_of_a_class_of_its_own_is_counted(tmp_path):
     root = str(source(tmp_path, [[[0, 1], [1, 0]]]))
     for border, names in ((0, ["0", "1"]), (3, ["0", "1", "2", "3"]), (255, ["0", "1"])):
-        options = ConvertOptions(size=(24, 32), fit="pad", mask_padding=border)
+        options = ConvertOptions.of({"size": (24, 32), "fit": "pad", "mask_padding": border})
         assert plan_without_beam(open_source(root), options).classes == names
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, Reject
 from shardkit.conversion.inventory.table import compact
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan, plan_schema
 from shardkit.errors import CallError, DataError
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.columns import GROUP
 from shardkit.testing import inventory_table
 
@@ -25,7 +25,7 @@ def whole(plan):
 
 
 def plan_of(table, *, skipped=None, layout="class folders", **options):
-    return make_plan(Inventory(table, layout, skipped or {}), ConvertOptions(**options))
+    return make_plan(Inventory(table, layout, skipped or {}), ConvertOptions.of(options))
 
 
 def shards_of(plan):
@@ -314,7 +314,7 @@ CHANGES = {
     "a name": {"name": "other"},
     "a seed": {"seed": 1},
     "shards": {"shards": 2},
-    "pipelines": {"pipelines": 2},
+    "pipelines": {"input_pipelines": 2},
     "shares": {"splits": {"train": Fraction(1, 2), "test": Fraction(1, 2)}},
     "a size": {"resize": 5},
     "a quality": {"quality": 5},

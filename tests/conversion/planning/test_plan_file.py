@@ -7,11 +7,11 @@ import pytest
 from shardkit import software
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.planning.planned_dataset import PlannedDataset, PlannedSplit
 from shardkit.errors import MachineError
 from shardkit.naming import ShardName
+from shardkit.options.groups import ConvertOptions
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_tree
 
@@ -19,7 +19,7 @@ from shardkit.testing import inventory_table, write_tree
 def small_plan(**options):
     table = inventory_table(["cat", "dog"] * 20)
     splits = {"train": Fraction(3, 4), "test": Fraction(1, 4)}
-    return make_plan(Inventory(table, "class folders", {}), ConvertOptions(splits=splits, **options))
+    return make_plan(Inventory(table, "class folders", {}), ConvertOptions.of({"splits": splits, **options}))
 
 
 def test_every_shard_has_its_name_and_its_row_group():

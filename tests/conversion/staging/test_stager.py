@@ -10,13 +10,13 @@ from shardkit.conversion.staging.staged_before import StagedBefore
 from shardkit.conversion.staging.staged_part import STAGED, StagingOptions, begin_staging
 from shardkit.conversion.staging.stager import OF_IMAGE, Stager
 from shardkit.errors import StaleRunError
-from shardkit.images import StoredForm
 from shardkit.naming import WORK_FOLDER
+from shardkit.options.groups import Stored
 from shardkit.sources.listing import Listing
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture
 
-OPTIONS = StagingOptions(StoredForm(resize=8), 1 << 20)
+OPTIONS = StagingOptions(Stored(resize=8), 1 << 20)
 ROWS = [
     {"key": f"{i:02d}.png", "image": picture(i, width=20, height=20, kind="PNG"), "label": "ab"[i % 2]}
     for i in range(20)
@@ -74,7 +74,7 @@ def test_a_rerun_in_other_bundles_decodes_and_stores_nothing(output, monkeypatch
 
 def test_images_in_another_form_are_staged_again(output):
     staged(output, ROWS)
-    other = StagingOptions(StoredForm(resize=10), 1 << 20)
+    other = StagingOptions(Stored(resize=10), 1 << 20)
     table = staged(output, ROWS, options=other, before=StagedBefore(output, other.folder, OF_IMAGE))
     assert set(table["stored_width"].to_pylist()) == {10}
     assert len(files(output)) == 2
@@ -89,7 +89,7 @@ def test_parts_of_another_conversion_hold_no_staged_images(output):
 
 def test_files_and_memory_are_bounded(output, monkeypatch):
     monkeypatch.setattr(staging, "FILE_BYTES", 2000)
-    stager, names = Stager(output, StagingOptions(StoredForm(), 1 << 20)), []
+    stager, names = Stager(output, StagingOptions(Stored(), 1 << 20)), []
     for row in ROWS:
         assert list(stager.add(row)) == []
         if stager.is_full:

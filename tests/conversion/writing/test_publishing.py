@@ -7,13 +7,13 @@ import pytest
 
 from shardkit import naming
 from shardkit.conversion.inventory.schema import Reject
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import PLAN_VERSION
 from shardkit.conversion.writing.publishing import check_finished_shards, publish
 from shardkit.dataset.index.file import parse_index, serialize_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.naming import ShardName
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, plan_without_beam, write_class_folders, write_tree
@@ -103,7 +103,9 @@ def test_class_names_with_line_breaks_keep_their_labels_in_tfds(tmp_path):
 
 def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
     output = open_folder(str(dataset))
-    plan = plan_without_beam(open_source(str(tmp_path / "source")), ConvertOptions(shards={"train": 2}, name="pets"))
+    plan = plan_without_beam(
+        open_source(str(tmp_path / "source")), ConvertOptions.of({"shards": {"train": 2}, "name": "pets"})
+    )
     before = files_of(output)
     written = []
     kind = type(output)
@@ -119,7 +121,9 @@ def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
 
 
 def test_late_rejects_are_counted_and_listed(dataset, tmp_path):
-    plan = plan_without_beam(open_source(str(tmp_path / "source")), ConvertOptions(shards={"train": 2}, name="pets"))
+    plan = plan_without_beam(
+        open_source(str(tmp_path / "source")), ConvertOptions.of({"shards": {"train": 2}, "name": "pets"})
+    )
     output = open_folder(str(dataset))
     manifest = publish(
         output, plan, check_finished_shards(output, NAMES, plan.digest), [Reject("a.png", "damaged", "it is", 3)]

@@ -5,9 +5,9 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.errors import CallError, DataError
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.columns import GROUP, LISTING_SCHEMA
 from shardkit.testing import inventory_table
 
@@ -48,7 +48,7 @@ REFUSED = [
 @pytest.mark.parametrize(("options", "parts", "said"), REFUSED)
 def test_a_listing_that_the_options_do_not_fit_is_refused(options, parts, said):
     with pytest.raises(CallError, match=said):
-        refuse(ConvertOptions(**options), *map(listing, parts))
+        refuse(ConvertOptions.of(options), *map(listing, parts))
 
 
 ALLOWED = [
@@ -65,13 +65,13 @@ ALLOWED = [
 
 @pytest.mark.parametrize(("options", "parts"), ALLOWED)
 def test_a_listing_that_the_options_fit_is_not(options, parts):
-    refuse(ConvertOptions(**options), *map(listing, parts))
+    refuse(ConvertOptions.of(options), *map(listing, parts))
 
 
 def test_rows_that_are_bad_as_listed_count_for_no_shard():
     table = inventory_table(["cat"] * 3, reasons=[None, None, "no_label"]).select(LISTING_SCHEMA.names)
     with pytest.raises(CallError, match="has only 2"):
-        refuse(ConvertOptions(shards=3), table)
+        refuse(ConvertOptions.of({"shards": 3}), table)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_classes_that_show_a_wrong_reading_are_refused_unless_the_reading_was_ch
 
 
 def test_a_column_of_groups_needs_no_regular_expression():
-    check = ListingCheck(ConvertOptions(group_by="patient ("), None)
+    check = ListingCheck(ConvertOptions.of({"group_by": "patient ("}), None)
     with pytest.raises(CallError, match="nor a regular expression"):
         check.check_options(LISTING_SCHEMA)
     check.check_options(pa.schema([*LISTING_SCHEMA, GROUP]))

@@ -8,11 +8,11 @@ import pytest
 from PIL import Image
 
 from shardkit.conversion.inventory.source_files import SourceFiles
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.source_plan import plan_source
 from shardkit.errors import DataError, MachineError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import SourceOptions
@@ -33,7 +33,7 @@ def convert(tmp_path, check, executor, limit="100%"):
 
 
 def outcome_of(tmp_path, check, executor, limit="100%"):
-    options = ConvertOptions(check=check, shards=2)
+    options = ConvertOptions.of({"check": check, "shards": 2})
     source, output = str(tmp_path / "photos"), str(tmp_path / "out")
     return Conversion(source, output, options, executor, limit=RejectLimit.parse(limit)).run()
 

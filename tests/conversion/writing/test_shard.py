@@ -11,13 +11,13 @@ from PIL import Image
 from shardkit import images, naming
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.output import finished_shards, shard_reports
 from shardkit.conversion.writing.output.shard_reports import ShardReport, error_path, rejects_path
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index.file import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel import run_token
 from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Run
@@ -46,7 +46,7 @@ class Job:
         chosen = SourceOptions(layout="class-folders" if is_one else None)
         self.source, self.output = open_source(str(self.source_path), chosen), open_folder(str(self.output_path))
         self.output.create()
-        self.plan = plan_without_beam(self.source, ConvertOptions(**options))
+        self.plan = plan_without_beam(self.source, ConvertOptions.of(options))
         plan_file.write_plan(self.output, self.plan)
         self.tasks = plan_file.shard_tasks(self.plan)
         self.token = Run(self.output).start(self.plan.digest)
@@ -434,7 +434,7 @@ def test_a_run_that_ends_while_a_shard_is_written_leaves_no_part_of_it(moment, e
 
 
 def test_a_plan_of_another_run_is_not_written_from(job):
-    other = plan_without_beam(job.source, ConvertOptions(shards=2, seed=1))
+    other = plan_without_beam(job.source, ConvertOptions.of({"shards": 2, "seed": 1}))
     plan_file.write_plan(job.output, other)
     job.write()
     assert job.shards() == {}

@@ -8,13 +8,13 @@ import pytest
 from PIL import Image
 
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.output import shard_reports
 from shardkit.dataset.example import decode
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index.file import parse_index
 from shardkit.images.masks import mask_values
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.run_token import Run
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
@@ -64,7 +64,7 @@ def written(path, root, **options):
     """The examples by key, the rows of the index, the summary and the late rejects of one shard."""
     source, output = open_source(path, SourceOptions()), open_folder(str(root / "out"))
     output.create()
-    plan = plan_without_beam(source, ConvertOptions(shards=1, **options))
+    plan = plan_without_beam(source, ConvertOptions.of({"shards": 1, **options}))
     plan_file.write_plan(output, plan)
     (task,) = plan_file.shard_tasks(plan)
     token = Run(output).start(plan.digest)

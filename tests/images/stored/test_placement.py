@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import place
+from shardkit.options.groups import Stored
 from shardkit.options.parsing import parse_image_size
 
 
@@ -41,7 +41,7 @@ from shardkit.options.parsing import parse_image_size
     ],
 )
 def test_the_stored_size_and_what_happens(form, size, stored, changes):
-    placement = place(*size, StoredForm(**form))
+    placement = place(*size, Stored(**form))
     assert (placement.stored, placement.changes) == (stored, changes)
 
 
@@ -50,7 +50,7 @@ SIDES = st.integers(1, 2000)
 
 @given(SIDES, SIDES, st.integers(1, 300), st.integers(1, 300), st.sampled_from(["crop", "pad"]))
 def test_the_exact_size_is_reached_and_the_shape_of_things_stays(width, height, down, across, fit):
-    placement = place(width, height, StoredForm(size=(down, across), fit=fit))
+    placement = place(width, height, Stored(size=(down, across), fit=fit))
     assert placement.stored == (across, down)
     for span in (placement.across, placement.down):
         assert 0 <= span.start <= span.start + span.length <= span.whole
@@ -75,7 +75,7 @@ def test_the_exact_size_is_reached_and_the_shape_of_things_stays(width, height, 
 )
 def test_a_box_lies_where_its_pixels_do(width, height, down, across, fit):
     """The mask of a box, moved by nearest neighbour, is that of the moved box to within a pixel."""
-    placement = place(width, height, StoredForm(size=(down, across), fit=fit))
+    placement = place(width, height, Stored(size=(down, across), fit=fit))
     box = (0.25, 0.3, 0.8, 0.9)
     rows, columns = placement.down.nearest(), placement.across.nearest()
     moved = placement.box(box)
@@ -102,7 +102,7 @@ def test_a_box_lies_where_its_pixels_do(width, height, down, across, fit):
     ],
 )
 def test_boxes_are_moved_clipped_or_dropped(form, box, moved):
-    assert place(200, 100, StoredForm(**form)).box(box) == (None if moved is None else pytest.approx(moved))
+    assert place(200, 100, Stored(**form)).box(box) == (None if moved is None else pytest.approx(moved))
 
 
 @pytest.mark.parametrize(("text", "size"), [("256x320", (256, 320)), (" 1X2 ", (1, 2)), ("8×9", (8, 9))])

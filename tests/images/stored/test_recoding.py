@@ -9,6 +9,7 @@ from PIL import Image, ImageCms
 from shardkit import images
 from shardkit.images.jpeg_header import read_jpeg_header
 from shardkit.images.normalising import recode_jpeg
+from shardkit.options.groups import Stored
 from tests.images.gps_making import exif_with_gps
 from tests.images.image_making import encode, picture
 
@@ -19,7 +20,7 @@ def smooth() -> Image.Image:
 
 
 def stored(data: bytes, **form: object) -> images.NormalisedImage:
-    return images.normalise(data, images.check(data), images.StoredForm(**form))
+    return images.normalise(data, images.check(data), Stored(**form))
 
 
 def pixels(data: bytes) -> np.ndarray:

@@ -12,6 +12,7 @@ from PIL import Image, ImageCms, PngImagePlugin
 from shardkit import images
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.stripping import strip_jpeg, strip_png
+from shardkit.options.groups import Stored
 from tests.images.gps_making import XMP_POSITION, exif_with_gps
 from tests.images.image_making import MAKERS, encode, exif, made, picture, segment
 
@@ -20,7 +21,7 @@ PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 
 
 def stored(data: bytes, **form: object) -> images.NormalisedImage:
-    return images.normalise(data, images.check(data), images.StoredForm(strip_metadata=True, **form))
+    return images.normalise(data, images.check(data), Stored(strip_metadata=True, **form))
 
 
 def pixels(data: bytes) -> np.ndarray:
@@ -112,7 +113,7 @@ def test_a_damaged_jpeg_whose_segments_cannot_be_told_from_its_data_is_not_store
     broken = broken[: at + 1] + b"\x12" + broken[at + 2 :]
     for header in (images.check, images.inspect):  # the latter with `--check header`
         with pytest.raises(images.BadImage, match="JPEG"):
-            images.normalise(broken, header(broken), images.StoredForm(strip_metadata=True))
+            images.normalise(broken, header(broken), Stored(strip_metadata=True))
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P"])
@@ -136,7 +137,7 @@ def test_a_png_loses_its_metadata_and_no_pixel(mode: str) -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_every_kind_of_image_has_the_same_pixels_without_metadata(name: str) -> None:
     data = made(name)
-    kept = images.normalise(data, images.check(data), images.StoredForm())
+    kept = images.normalise(data, images.check(data), Stored())
     assert np.array_equal(pixels(stored(data).data), pixels(kept.data))
     assert strip_png(kept.data) == stored(data).data if kept.data.startswith(b"\x89PNG") else True
 
@@ -151,8 +152,8 @@ def test_a_damaged_image_that_is_accepted_keeps_its_pixels(data: st.DataObject) 
         info = images.check(broken)
     except images.BadImage:
         return
-    found = images.normalise(broken, info, images.StoredForm(strip_metadata=True))
-    kept = images.normalise(broken, info, images.StoredForm())
+    found = images.normalise(broken, info, Stored(strip_metadata=True))
+    kept = images.normalise(broken, info, Stored())
     if info.changes or info.format == "PNG" or strip_jpeg(broken) is not None:
         assert np.array_equal(pixels(found.data), pixels(kept.data))
     else:

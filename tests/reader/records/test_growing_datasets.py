@@ -9,9 +9,9 @@ import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.errors import CallError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
 

@@ -14,9 +14,9 @@ import tensorflow as tf
 from PIL import Image
 
 from shardkit import read_manifest, reader
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.errors import DataError
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.testing import convert_without_beam, write_tree
 
@@ -58,7 +58,9 @@ def dataset(converted, tmp_path):
 
 def convert_again(folder, sources):
     """Other images, in another order, under the same names."""
-    Conversion(sources[1], str(folder), ConvertOptions(seed=1, shards=3), ThreadExecutor(1), overwrite=True).run()
+    Conversion(
+        sources[1], str(folder), ConvertOptions.of({"seed": 1, "shards": 3}), ThreadExecutor(1), overwrite=True
+    ).run()
 
 
 def remove_manifest(folder, _):

@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 
 from shardkit.conversion.inventory.columns import features_of
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, MachineError, SourceChangedError
 from shardkit.images import inspection, pillow
+from shardkit.options.groups import ConvertOptions
 from shardkit.records.sequence import Examples
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions

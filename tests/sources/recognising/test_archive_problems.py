@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from shardkit.archives.zip_folder import ZipFolder
-from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.detection.coco.layout import open_coco

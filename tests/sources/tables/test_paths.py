@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.naming import relative_path_problem
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.engine.table_paths import KeyBuilder
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.opening import open_source

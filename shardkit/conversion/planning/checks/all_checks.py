@@ -22,10 +22,10 @@ from shardkit.conversion.planning.checks.split_classes import (
 )
 from shardkit.conversion.planning.checks.turned import check_turned
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import own_splits
 from shardkit.dataset.features import CLASS_LABEL, LABEL
+from shardkit.options.groups import ConvertOptions
 
 
 def collect_findings(

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.planning.checks.finding import Finding, Keys, some
 from shardkit.conversion.planning.checks.misread_source import names_split
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.naming import counted
 from shardkit.options.call import Change
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 from shardkit.sources.columns import LAST_CLASS
 from shardkit.sources.recognising.folders.split_folders import is_left_behind
@@ -158,11 +158,11 @@ def check_mask_classes(good: Rows, classes: Sequence[str]) -> Iterator[Finding]:
 
 def _absent(split: str, what: str, absent: list[str], options: ConvertOptions) -> Finding:
     sentence = f"{what}: {some(absent)}"
-    if options.splits is None or split not in options.splits:
+    if options.splits.splits is None or split not in options.splits.splits:
         return Finding(
             "class_absent_from_split", "warns", sentence, names=absent, remedy="the source's own split lacks them"
         )
-    if options.split_by == "stratified":
+    if options.splits.split_by == "stratified":
         remedy = "they have too few images or groups for the split's share: add some, or raise the share"
         return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy)
     change = Change("every class gets its share, within one image", {"split_by": "stratified"})

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.splits.own_splits import USUAL_SHARES
 from shardkit.naming import counted, split_order
 from shardkit.options.call import Change
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.parsing import shares_text
 from shardkit.options.words import named
 from shardkit.reject_reasons import UNSUPPORTED_FORMAT
@@ -123,11 +123,11 @@ def check_own_splits(
     """
     listed = pc.value_counts(inventory["split"]).to_pylist()
     counts = {one["values"]: one["counts"] for one in listed if one["values"] is not None}
-    for name in split_order(set(counts).difference(names, options.splits_of)):
+    for name in split_order(set(counts).difference(names, options.splits.splits_of)):
         keys = inventory.filter(pc.equal(inventory["split"], name))["key"]
         if pc.all(pc.is_in(keys, rejected["key"])).as_py():  # else the dataset has images of the split
             yield Finding("split_without_image", "warns", _without_image(name, counts[name]))
-    if options.splits is None and "train" in names and "validation" not in names and num_examples > 1:
+    if options.splits.splits is None and "train" in names and "validation" not in names and num_examples > 1:
         own = {"splits_of": "train"} if counts else {}
         added = {**own, "splits": shares_text(USUAL_SHARES)}
         wanted = " ".join(named(option, value) for option, value in added.items())

@@ -17,13 +17,13 @@ from shardkit.conversion.inventory.staged_images import STORED_BYTES
 from shardkit.conversion.planning.checks.finding import Finding, Keys
 from shardkit.conversion.planning.checks.positions import num_stored
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.dataset.features import NO_LABEL
 from shardkit.images.info import LOSSY
 from shardkit.images.traits import FEW_LEVELS
 from shardkit.naming import counted, printable
 from shardkit.options.call import Change
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
 
@@ -123,7 +123,7 @@ def _encoded_again(good: Rows, meets: "Callable[[str], _Mask]", options: Convert
     turned = meets("orientation") | meets("cmyk") | meets("jpeg_process")
     is_jpeg: _Mask = pc.equal(good["format"].cast(pa.string()), "JPEG").to_numpy(zero_copy_only=False)
     # Transparent ones become PNG unless they are flattened.
-    becomes_jpeg = ~_is_valid(good, "is_transparent") | (options.background is not None)
+    becomes_jpeg = ~_is_valid(good, "is_transparent") | (options.stored.background is not None)
     is_lossy: _Mask = np.any([meets(code) for code in LOSSY], axis=0)
     return (turned & is_jpeg) | (is_lossy & becomes_jpeg)
 
@@ -143,7 +143,7 @@ def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Fin
     found = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}"
     others = "" if step.mask.all() else "; the others have 8 and are stored as they are"
     low, high = (_numbers(good[name]) for name in ("low", "high"))
-    scale = options.stored_form().scale
+    scale = options.stored.scale
     if not len(low):
         yield Finding("bit_depth", "warns", f"{found}: the high 8 bits are kept, and their range is not known{others}")
         return
@@ -201,9 +201,9 @@ def _cmyk(good: Rows, step: _Step, _: ConvertOptions) -> Iterator[Finding]:
 
 def _alpha(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
     found = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}"
-    if options.background is not None:
+    if options.stored.background is not None:
         yield Finding(
-            "alpha", "hints", f"{found}: flattened", remedy=f"as {named('background', options.background)} says"
+            "alpha", "hints", f"{found}: flattened", remedy=f"as {named('background', options.stored.background)} says"
         )
         return
     sentence = f"{found}: alpha is stored, and the reader drops it, so that it shows the colours that are hidden"
@@ -217,7 +217,7 @@ def _colour_profile(good: Rows, step: _Step, options: ConvertOptions) -> Iterato
     most = sorted(names, key=lambda one: (-one["counts"], one["values"]))[:_NAMES]
     shown = ", ".join(f"{one['counts']:,} {one['values']}" for one in most)
     more = ", …" if len(names) > _NAMES else ""
-    kept = num_stored(good.filter(step.mask), options.stored_form())
+    kept = num_stored(good.filter(step.mask), options.stored)
     sentence = f"{_have(step.mask)} {step.have} ({shown}{more}), {_such_as(good, step.mask)}"
     converted = int(np.count_nonzero(step.mask)) - kept
     if not kept:
@@ -231,7 +231,9 @@ def _colour_profile(good: Rows, step: _Step, options: ConvertOptions) -> Iterato
 def _encoded_again_said(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
     number = counted(int(np.count_nonzero(step.mask)), "lossy image")
     sentence = f"{number}, {_such_as(good, step.mask)}, turned upright or converted"
-    yield Finding("encoded_again", "hints", sentence, remedy=f"encoded again with {named('quality', options.quality)}")
+    yield Finding(
+        "encoded_again", "hints", sentence, remedy=f"encoded again with {named('quality', options.stored.quality)}"
+    )
 
 
 def _by_class(step: _Step, labels: ExampleLabels) -> Iterator[Finding]:

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.repeated import first_pairs
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import Relations, assign_splits
@@ -21,6 +20,7 @@ from shardkit.dataset.index.groups import block_names, last_numbers
 from shardkit.errors import CallError
 from shardkit.naming import counted
 from shardkit.options.call import Change
+from shardkit.options.groups import ConvertOptions
 
 _BLOCKS = (1000, 500, 200, 100, 50, 20, 10)  # numbers; the largest block that divides well
 _MAX_LEFT_OUT = 0.15  # of the images
@@ -43,7 +43,7 @@ def check_name_groups(
         split_of: int32[n], index of each row's split.
         options: Options of the conversion.
     """
-    if options.splits is None or relations.groups is not None or options.appended_to is not None:
+    if options.splits.splits is None or relations.groups is not None or options.appended_to is not None:
         return
     found = find_name_groups(good.lazy_column("key"), labels.strata)
     if found is None:
@@ -78,7 +78,7 @@ def _dividing(
     """Return the change that gives every split about its share, without dividing groups or at least their blocks."""
     wanted = np.bincount(split_of)
     groups = found.groups(good["key"])
-    by_name = replace(options, group_by=found.pattern)
+    by_name = options.changed({"group_by": found.pattern})
     if _fits(_tried(good, labels, relations, by_name, groups)[0], wanted):
         return Change(f"each of the {found.num_groups:,} groups is in one split", {"group_by": found.pattern})
     numbers = pc.fill_null(last_numbers(good["key"]), 0).to_numpy()
@@ -86,7 +86,7 @@ def _dividing(
         num_blocks = len(np.unique(found.codes * (int(numbers.max()) // block + 1) + numbers // block))
         if num_blocks * wanted.min() < _FACTOR * len(good):  # too few for the smallest split
             continue
-        in_blocks = replace(by_name, block=block)
+        in_blocks = by_name.changed({"block": block})
         counts, num_left_out = _tried(good, labels, relations, in_blocks, block_names(groups, good["key"], block))
         if _fits(counts, wanted) and num_left_out <= _MAX_LEFT_OUT * len(good):
             meaning = f"blocks of {block} numbers are in one split; {counted(num_left_out, 'image')} between blocks of "

@@ -9,11 +9,11 @@ from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.checks.repeated import copies_findings, first_pairs
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.near_duplicates import NearDuplicates
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.images.similar.similar_sets import alike_text
 from shardkit.naming import counted
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 
 

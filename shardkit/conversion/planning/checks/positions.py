@@ -7,12 +7,11 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.schema import HAS_GPS
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.images.info import ImageInfo
 from shardkit.images.normalising import keeps_pixels
-from shardkit.images.stored.options import StoredForm
 from shardkit.naming import counted
+from shardkit.options.groups import ConvertOptions, Stored
 from shardkit.options.words import named
 
 _DECIDING = ["format", "width", "height", "orientation", "changes"]
@@ -31,7 +30,7 @@ def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
     num_with = 0 if has_gps.null_count == len(has_gps) else pc.sum(has_gps).as_py() or 0
     if not num_with:
         return
-    form = options.stored_form()
+    form = options.stored
     have = "has a GPS position" if num_with == 1 else "have GPS positions"
     sentence = f"{num_with:,} of {counted(len(good), 'image')} {have} in the metadata"
     kept = 0 if form.strip_metadata else num_stored(good.filter(pc.fill_null(has_gps, False).to_numpy()), form)  # noqa: FBT003
@@ -51,7 +50,7 @@ def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
     )
 
 
-def num_stored(rows: Rows, form: StoredForm) -> int:
+def num_stored(rows: Rows, form: Stored) -> int:
     """Return the number of images whose pixels are stored as they are in the file, counted by kind and size."""
     kinds = pa.table({name: rows[name] for name in _DECIDING})
     kinds = kinds.group_by(_DECIDING).aggregate([([], "count_all")])

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 from shardkit.conversion.inventory.columns import TARGET
 from shardkit.conversion.planning.checks.finding import Finding, Keys
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import Relations
 from shardkit.naming import counted
 from shardkit.options.call import Change
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 
 _Ints = npt.NDArray[np.int64]
@@ -80,7 +80,7 @@ def copies_findings(
         fixed = options.dedupe == "drop" or options.appended_to is not None
         changes = [] if fixed else [Change("keep the first of each", {"dedupe": "drop"})]
         is_apart = is_exact and options.dedupe == "ignore"
-        if is_apart and options.splits is not None and not options.splits_of and not fixed:
+        if is_apart and options.splits.splits is not None and not options.splits.splits_of and not fixed:
             changes.append(Change("keep them in one split", {"dedupe": "group"}))
         yield Finding(
             f"{code}_in_several_splits",

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, forced_splits
 from shardkit.conversion.planning.labels import ExampleLabels
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.own_splits import check_splits, written_splits
@@ -19,6 +18,7 @@ from shardkit.dataset.index.groups import block_names
 from shardkit.hashing import hash64_column
 from shardkit.naming import split_order
 from shardkit.options.call import Change
+from shardkit.options.groups import ConvertOptions
 from shardkit.refusals import RefusalError
 from shardkit.sources.columns import GROUP
 
@@ -107,12 +107,12 @@ def groups_of(good: Rows, options: ConvertOptions) -> pa.ChunkedArray | None:
     groups = good[GROUP.name] if GROUP.name in good.column_names else None
     if groups is not None and groups.null_count == len(groups):
         groups = None
-    if groups is None and options.group_by is not None:
-        groups = grouping.groups_by_pattern(good["key"], options.group_by)
-    if options.block is not None:
+    if groups is None and options.splits.group_by is not None:
+        groups = grouping.groups_by_pattern(good["key"], options.splits.group_by)
+    if options.splits.block is not None:
         if groups is None:
-            raise grouping.no_groups(options.block)
-        groups = block_names(groups.cast(pa.string()), good["key"], options.block)
+            raise grouping.no_groups(options.splits.block)
+        groups = block_names(groups.cast(pa.string()), good["key"], options.splits.block)
     return groups
 
 
@@ -160,7 +160,9 @@ def _with_earlier(
     forced = forced_splits(good, earlier, relations.groups, atomic_groups, with_duplicates=group_duplicates)
     if own_splits(good):
         given = good["split"].cast(pa.string())
-        divided = set(np.flatnonzero(pc.is_in(given, pa.array(options.splits_of, pa.string())).to_numpy()).tolist())
+        divided = set(
+            np.flatnonzero(pc.is_in(given, pa.array(options.splits.splits_of, pa.string())).to_numpy()).tolist()
+        )
         forced = {row: name for row, name in forced.items() if row in divided}
     every = split_order({*names, *forced.values()})
     moved = np.array([every.index(name) for name in names], np.int32)[split_of]
@@ -181,21 +183,23 @@ def _assign(
     own = own_splits(good)
     check_splits(own, options)
     names = written_splits(own, options)
-    if options.splits is None:
+    if options.splits.splits is None:
         if not own:
             return np.zeros(len(good), np.int32), names
         return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
-    if not options.splits_of:
+    if not options.splits.splits_of:
         return _divide(good, labels, relations, options, may_be_empty=may_be_empty), names
     given = good["split"].cast(pa.string())
-    is_divided = pc.is_in(given, pa.array(options.splits_of)).to_numpy()
+    is_divided = pc.is_in(given, pa.array(options.splits.splits_of)).to_numpy()
     split_of = pc.fill_null(pc.index_in(given, pa.array(names)), 0).to_numpy().astype(np.int32)
     rows = np.flatnonzero(is_divided)
     # Only the divided rows decide, so the result is that of a source without the other splits.
     divided = _divide(
         good.filter(is_divided), labels.take(rows), relations.take(rows), options, may_be_empty=may_be_empty
     )
-    split_of[rows] = np.array([names.index(name) for name in split_order(set(options.splits))], np.int32)[divided]
+    split_of[rows] = np.array([names.index(name) for name in split_order(set(options.splits.splits))], np.int32)[
+        divided
+    ]
     return split_of, names
 
 
@@ -213,13 +217,13 @@ def _divide(
     may_be_empty: bool,
 ) -> npt.NDArray[np.int32]:
     """Return int32[n], each row's index into the wanted splits in their usual order."""
-    wanted = options.splits or {}
+    wanted = options.splits.splits or {}
     # A fixed order, not the user's: the plan's description has no order, and equal descriptions must give equal plans.
     names = split_order(set(wanted))
     ratios = {name: wanted[name] for name in names}
     group_duplicates = options.dedupe != "ignore"
     atomic_groups = relations.atomic_groups(with_duplicates=group_duplicates)
-    if options.split_by == "hash":
+    if options.splits.split_by == "hash":
         tokens = good.lazy_column("content_sha256" if contents_known(good) and group_duplicates else "key")
         hashes = grouping.atomic_group_hashes(atomic_groups, tokens, relations.groups, seed=options.seed)
         split_of = split_by_hash(hashes, ratios)
@@ -231,9 +235,9 @@ def _divide(
         empty = names[int(np.argmin(counts))]
         problem = f"split {empty!r} would get none of the {len(good)} examples"
         changes = []
-        if options.split_by == "hash":
+        if options.splits.split_by == "hash":
             changes.append(Change("every split gets its share", {"split_by": "stratified"}))
-        elif options.group_by is not None:
+        elif options.splits.group_by is not None:
             changes.append(Change("groups are divided", {"group_by": None}))
         raise RefusalError(problem, changes, remedy="raise its share or leave this split out")
     return split_of

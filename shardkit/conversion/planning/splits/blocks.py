@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.conversion.planning.earlier_examples import EarlierExamples
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import Relations
 from shardkit.dataset.index.groups import last_numbers
+from shardkit.options.groups import ConvertOptions
 
 _MARGIN = 20  # a block has so many margins
 
@@ -57,7 +57,7 @@ def between_blocks(
         earlier: The dataset that the images are appended to; None for a new one.
     """
     found = np.zeros(len(good), np.bool_)
-    groups, codes, block = relations.groups, relations.group_codes, options.block
+    groups, codes, block = relations.groups, relations.group_codes, options.splits.block
     if groups is None or codes is None or block is None:
         return found
     rows = np.flatnonzero(codes >= 0)
@@ -73,6 +73,6 @@ def between_blocks(
     number = last_numbers(good["key"]).fill_null(0).to_numpy()[rows] % block
     is_at_start, is_at_end = number < margin_of(block), number >= block - margin_of(block)
     found[rows] = (is_at_start & is_border[pair_of, 0]) | (is_at_end & is_border[pair_of, 1])
-    if options.splits_of:
-        found &= pc.is_in(good["split"].cast(pa.string()), pa.array(options.splits_of)).to_numpy()
+    if options.splits.splits_of:
+        found &= pc.is_in(good["split"].cast(pa.string()), pa.array(options.splits.splits_of)).to_numpy()
     return found

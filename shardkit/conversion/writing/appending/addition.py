@@ -14,7 +14,6 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.choosing import planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.conversion.planning.near_duplicates import compares_pixels
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.planned_dataset import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
@@ -33,6 +32,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
 from shardkit.layouts import DATASET_LAYOUT
 from shardkit.naming import counted, printable
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import named
 from shardkit.parallel.for_each import JobEnd
 from shardkit.sources import Source
@@ -275,9 +275,13 @@ class _Search:
         prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
         groups = groups_of(good, options)
         names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
-        if options.block is not None:
+        if options.splits.block is not None:
             names = pa.array([near for name in names.to_pylist() for near in (name, *neighbours(name))], pa.string())
-        rules = [GroupRule(options.group_by or "", options.block)] if has_group(options.group_by or "") else []
+        rules = (
+            [GroupRule(options.splits.group_by or "", options.splits.block)]
+            if has_group(options.splits.group_by or "")
+            else []
+        )
         old_images = OldImages(compares_pixels(options, good.column_names))
         return cls(np.sort(hashes), np.sort(prefixes), names, rules, old_images)
 

@@ -14,7 +14,6 @@ from shardkit import naming
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.checks.finding import Finding
 from shardkit.conversion.planning.choosing import NothingNewError
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
 from shardkit.conversion.writing.appending.merging import merged_manifest, moved_shards
 from shardkit.conversion.writing.conversion import Conversion
@@ -29,6 +28,7 @@ from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_mani
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
 from shardkit.options.call import Call, Change
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import shown
 from shardkit.parallel.progress import ProgressListener, Silent
 from shardkit.parallel.run_token import Run, claimed

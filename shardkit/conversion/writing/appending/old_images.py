@@ -9,7 +9,6 @@ import pyarrow as pa
 from shardkit import images
 from shardkit.conversion.inventory.parts import Thumbnails
 from shardkit.conversion.planning.near_duplicates import counts_near, first_hashes
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known
@@ -19,6 +18,7 @@ from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.images.similar.near_pairs import RADIUS, distances
 from shardkit.images.similar.similar_sets import similar_sets
 from shardkit.images.thumbnails import are_copies
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.columns import PERCEPTUAL_HASH
 from shardkit.storage import Folder
 

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.conversion.planning.options_text import reads_written_options
 from shardkit.conversion.planning.rules import rules_of
-from shardkit.conversion.planning.written_options import reads_written_options
 from shardkit.dataset.manifest import Manifest
 from shardkit.options.definition import written_options
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources import SourceOptions
 
-# Fields of ConvertOptions that may differ for appended examples.
+# Options that may differ for appended examples.
 OVERRULED = (
-    *(name for name, one in written_options().items() if one.rule == "changeable" or name == "shards"),
+    *(one.name for one in written_options().values() if one.rule == "changeable" or one.name == "shards"),
     "accept",
 )
 
@@ -24,13 +24,13 @@ def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> Conver
 
     Args:
         manifest: The dataset's current manifest. Its options are those of its first conversion.
-        changed: Options that the user overrules, by their names in ConvertOptions.
+        changed: Options that the user overrules, by name.
 
     Raises:
         CallError: The options do not go together.
     """
-    made = {**rules_of(manifest.options), "name": manifest.name, "appended_to": manifest.digest, **changed}
-    return ConvertOptions(**made, overruled=frozenset(changed))
+    values = {**rules_of(manifest.options), "name": manifest.name, **changed}
+    return ConvertOptions.of(values, appended_to=manifest.digest, overruled=frozenset(changed))
 
 
 def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manifest: Manifest) -> SourceOptions:
@@ -44,7 +44,7 @@ def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manife
         options: See generation_options.
         manifest: The dataset's manifest.
     """
-    source_options = replace(source_options, group_by=options.group_by)
+    source_options = replace(source_options, group_by=options.splits.group_by)
     if not manifest.classes or all(name.removeprefix("-").isdecimal() for name in manifest.classes):
         return source_options
     return replace(source_options, classes=tuple(manifest.classes))

@@ -10,8 +10,8 @@ import pytest
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import checks
 from shardkit.conversion.planning.checks.finding import findings_text, refuse_stopping
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import written_as
 from shardkit.refusals import RefusalError
 from shardkit.testing import inventory_table
@@ -23,7 +23,7 @@ SHARES = {"train": Fraction(4, 5), "validation": Fraction(1, 5)}
 
 def plan_of(table, *, is_explicit=False, skipped=None, layout="class folders", classes=None, **options):
     return make_plan(
-        Inventory(table, layout, skipped or {}, classes), ConvertOptions(**options), is_explicit=is_explicit
+        Inventory(table, layout, skipped or {}, classes), ConvertOptions.of(options), is_explicit=is_explicit
     )
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.checks.finding import findings_text
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
+from shardkit.options.groups import ConvertOptions
 from shardkit.testing import inventory_table
 
 
@@ -16,7 +16,7 @@ def found(has_gps, changes=None, **options):
     for name, values in (("has_gps", has_gps), ("changes", changes or [""] * len(has_gps))):
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
-    plan = make_plan(Inventory(table, "class folders", {}), ConvertOptions(**options))
+    plan = make_plan(Inventory(table, "class folders", {}), ConvertOptions.of(options))
     findings = [finding for finding in plan.findings if finding.code == "gps_positions"]
     assert len(findings) < 2
     return findings[0] if findings else None

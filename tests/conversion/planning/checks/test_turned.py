@@ -10,8 +10,8 @@ from PIL import Image
 
 import shardkit
 from shardkit.conversion.planning.checks.finding import findings_text
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.errors import CallError
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.testing import encoded, plan_without_beam, write_tree
 
@@ -44,7 +44,7 @@ def coco(root, pictures, num_boxes=1):
 
 
 def findings(root, **options):
-    plan = plan_without_beam(open_source(str(root)), ConvertOptions(**options))
+    plan = plan_without_beam(open_source(str(root)), ConvertOptions.of(options))
     return [one for one in plan.findings if one.code == "turned_images"]
 
 

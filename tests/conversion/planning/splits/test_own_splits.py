@@ -8,10 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.errors import CallError
 from shardkit.options.call import Call
+from shardkit.options.groups import ConvertOptions
 from shardkit.options.words import written_as
 from shardkit.testing import inventory_table
 
@@ -29,7 +29,7 @@ def splits_of(plan):
 
 
 def plan_of(table, **options):
-    return make_plan(Inventory(table, "split and class folders", {}), ConvertOptions(**options))
+    return make_plan(Inventory(table, "split and class folders", {}), ConvertOptions.of(options))
 
 
 @st.composite
@@ -165,11 +165,11 @@ OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
     ],
 )
 def test_splits_that_do_not_fit_the_sources_are_refused_with_the_commands_that_do(table, options, sentence, commands):
-    given = ConvertOptions(**options)
+    given = ConvertOptions.of(options)
     with pytest.raises(CallError) as raised:
         make_plan(Inventory(table, "split and class folders", {}), given)
     assert str(raised.value).startswith(sentence)
-    call = Call("convert", ("s",), None, {name: getattr(given, name) for name in options})
+    call = Call("convert", ("s",), None, {name: given.value(name) for name in options})
     offered = raised.value.refusal.changes if commands else ()
     with written_as("command"):
         assert [call.changed(change).line for change in offered] == commands

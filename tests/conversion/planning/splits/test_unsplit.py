@@ -6,7 +6,7 @@ import tarfile
 
 import pytest
 
-from shardkit.conversion.planning.options import ConvertOptions
+from shardkit.options.groups import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.testing import picture, plan_without_beam, write_tree

@@ -9,13 +9,13 @@ from fractions import Fraction
 import pytest
 
 import shardkit
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.exporting import export_dataset
 from shardkit.exporting.dataset_card import dataset_card
 from shardkit.exporting.facts import Facts
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.refusals import RefusalError

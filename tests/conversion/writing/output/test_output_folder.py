@@ -6,12 +6,12 @@ import pytest
 from shardkit import software
 from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.planning.options import ConvertOptions
 from shardkit.conversion.planning.plan import known_description, make_plan
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.shard_reports import ShardReport, rejects_path
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.naming import RUN_LOG, ShardName
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.run_file import RunToken
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
@@ -188,7 +188,7 @@ def test_a_damaged_manifest_is_neither_overwritten_nor_taken_for_none(output):
 
 
 def test_the_manifest_describes_the_conversion_as_its_plan_does(source, output):
-    options = ConvertOptions(seed=3, resize=6, shards=2)
+    options = ConvertOptions.of({"seed": 3, "resize": 6, "shards": 2})
     manifest = convert_without_beam(source, output.url, options)
     plan = plan_without_beam(open_source(source), options)
     assert outputs.description(manifest) == json.loads(json.dumps(plan.description()))
@@ -201,7 +201,7 @@ def test_the_plan_in_the_work_folder_describes_it_too(source, output):
 
 
 def described(labels=("cat", "dog"), layout="class folders", **options):
-    return make_plan(Inventory(inventory_table(labels), layout, {}), ConvertOptions(**options)).description()
+    return make_plan(Inventory(inventory_table(labels), layout, {}), ConvertOptions.of(options)).description()
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_an_encoder_that_writes_other_bytes_is_said_in_words():
     [({"seed": 1}, "seed was 0 and is 1"), ({}, ""), ({"name": "pets"}, "name was dataset and is pets")],
 )
 def test_only_what_is_known_is_compared(known, said):
-    wanted = known_description(ConvertOptions(**known), "class folders", None)
+    wanted = known_description(ConvertOptions.of(known), "class folders", None)
     assert outputs.difference(described(), wanted) == said
 
 
