@@ -3,14 +3,16 @@
     /data/pets/cats/1.jpg                      s3://bucket/pets/cats/1.jpg
     zip://cats/1.jpg::/data/pets.zip           tar://cats/1.jpg::s3://bucket/pets.tar
     /data/train-00000.tar#bytes=512-20991
+    /data/train-00000-of-00002.tfrecord#bytes=12-20991&feature=mask
 
 A member is written as fsspec writes it, so `fsspec.open(uri)` opens it, too. A range names its first and last byte, as
-HTTP does (RFC 9110, 14.1.2).
+HTTP does (RFC 9110, 14.1.2); of a tf.train.Example in that range, a feature names one value.
 """
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
+from urllib.parse import quote, unquote
 
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.archives.mounted_folder import MountedFolder
@@ -20,7 +22,8 @@ from shardkit.storage import Folder, WrappedFolder, open_folder
 
 _ARCHIVES: dict[str, type[ArchiveFolder]] = {"zip": ZipFolder, "tar": TarFolder}
 _MEMBER = re.compile(r"(?P<kind>zip|tar)://(?P<path>.+?)::(?P<archive>.+)", re.DOTALL)
-_RANGE = re.compile(r"(?P<file>.+)#bytes=(?P<first>\d{1,18})-(?P<last>\d{1,18})", re.DOTALL)
+_BYTES = r"(?P<file>.+)#bytes=(?P<first>\d{1,18})-(?P<last>\d{1,18})"
+_RANGE = re.compile(_BYTES + r"(?:&feature=(?P<feature>.+))?", re.DOTALL)
 
 
 class Place(NamedTuple):
@@ -31,16 +34,18 @@ class Place(NamedTuple):
         path: The file in it; '' if the URI names none.
         start: Offset of the first byte; None for the whole file.
         num_bytes: Number of bytes from there.
+        feature: Feature of the tf.train.Example in this range that has the bytes; None if they are the range itself.
     """
 
     folder: Folder
     path: str
     start: int | None = None
     num_bytes: int = 0
+    feature: str | None = None
 
 
-def uri_of(folder: Folder, path: str, start: int | None = None, num_bytes: int = 0) -> str:
-    """Return the URI of a file, or of `num_bytes` of it from `start` on."""
+def uri_of(folder: Folder, path: str, start: int | None = None, num_bytes: int = 0, feature: str | None = None) -> str:
+    """Return the URI of a file, of `num_bytes` of it from `start` on, or of a feature of the example there."""
     while isinstance(folder, WrappedFolder | MountedFolder):
         folder, path = (folder.inner, path) if isinstance(folder, WrappedFolder) else folder.place_of(path)
     if isinstance(folder, ArchiveFolder):
@@ -49,7 +54,10 @@ def uri_of(folder: Folder, path: str, start: int | None = None, num_bytes: int =
         uri = f"{kind}://{member}::{folder.archive}"
     else:
         uri = f"{folder.url.rstrip('/')}/{path}"
-    return uri if start is None else f"{uri}#bytes={start}-{start + num_bytes - 1}"
+    if start is None:
+        return uri
+    part = f"{uri}#bytes={start}-{start + num_bytes - 1}"
+    return part if feature is None else f"{part}&feature={quote(feature)}"
 
 
 def place_of(uri: str) -> Place:
@@ -62,7 +70,8 @@ def place_of(uri: str) -> Place:
     part = _RANGE.fullmatch(uri)
     if part is not None:
         first, last = int(part["first"]), int(part["last"])
-        return place_of(part["file"])._replace(start=first, num_bytes=last + 1 - first)
+        feature = None if part["feature"] is None else unquote(part["feature"])
+        return place_of(part["file"])._replace(start=first, num_bytes=last + 1 - first, feature=feature)
     member = _MEMBER.fullmatch(uri)
     if member is not None:
         return Place(_archive(member["kind"], member["archive"]), member["path"])

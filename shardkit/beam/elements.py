@@ -1,6 +1,6 @@
 """The elements of shardkit's transforms, with coders that every Beam SDK reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from apache_beam import coders
@@ -61,10 +61,12 @@ class Example(NamedTuple):
         boxes_width: Width in pixels of the picture that the boxes were drawn in, after its orientation; 0 for that of
             the image itself. None if sides are fractions.
         boxes_height: Its height, likewise.
-        mask_uri: Where the mask is, in place of its bytes; see `uri`.
+        mask_uri: Where the mask is, in place of its bytes; see `uri`. Of a mask in a record of a dataset, the range of
+            the record and the feature: ``train-00000-of-00002.tfrecord#bytes=12-20991&feature=mask``.
         mask_colours: Six hexadecimal digits for the colour of each class of the mask, by number; None if its pixels are
             the numbers of classes.
-        number: The number that the source gives the class of `label`; None if it gives none.
+        number: The number that the source gives the class of `label`; None if it gives none. -1: the image has no label
+            on purpose, among images with a label or with labels, and is stored with the label -1.
         features: Further values, as the text of a JSON object: numbers, texts, and lists of these.
         format: Of a checked image: ``JPEG``, ``PNG``, ….
         width: Of a checked image: its width in pixels as it is stored in the file, before its orientation.
@@ -105,9 +107,9 @@ class Example(NamedTuple):
 class Outputs(dict[str, Any]):
     """PCollections by name, as attributes and as a dict, which Beam YAML takes."""
 
-    def __init__(self, **outputs: Any) -> None:
-        super().__init__(outputs)
-        vars(self).update(outputs)
+    def __init__(self, outputs: Iterable[tuple[str, Any]] = (), **more: Any) -> None:  # Beam copies it by pairs
+        super().__init__(outputs, **more)
+        vars(self).update(self)
 
 
 class CheckedExamples(Outputs):

@@ -17,26 +17,29 @@ from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.parts import ListingTotals
-from shardkit.conversion.inventory.source_files import are_records, image_path, image_start, mask_path
+from shardkit.conversion.inventory.source_files import are_records, image_path, image_start
 from shardkit.conversion.option_values import absolute_location, conversion_values, source_locations, source_texts
 from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS, PartGroup, list_parts, part_groups
 from shardkit.conversion.writing.source_plan import chooses_reading
-from shardkit.errors import CallError, DataError
+from shardkit.dataset.features import MASK, NO_LABEL
+from shardkit.dataset.tfrecord import HEADER_BYTES
+from shardkit.errors import CallError
 from shardkit.options.definition import OPTIONS
 from shardkit.parallel.driver_view import DriverView, check_worker
-from shardkit.reject_reasons import NO_LABEL
+from shardkit.record_sources.datasets.columns import RECORD_BYTES, STORED_MASK
 from shardkit.sources import Listing, Source, SourceOptions
 from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
     FEATURE_PREFIX,
     GROUP,
+    IS_UNLABELLED,
     LABEL_NAMES,
     MASK_COLOURS,
     OBJECTS,
     OFFSET,
-    UNLABELLED,
+    PATH,
 )
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder
@@ -213,12 +216,6 @@ class _Settle:
         if work is not None:
             work.create()
         source = open_source(url, source_options, work=work)
-        if are_records(source.schema) and MASK_PATH in source.schema.names:
-            msg = (
-                f"{url}: the masks of this dataset are in its records, where they have no URI; read them by "
-                "ReadDataset, or convert the dataset by shardkit.convert"
-            )
-            raise DataError(msg)
         groups = [group for _, group in part_groups(source, is_remote=True)]
         is_explicit = chooses_reading(source_options, options)
         return Settled(number, prefix, source, DriverView.of([source.folder]), groups, is_explicit)
@@ -304,9 +301,6 @@ def examples_of(source: Source, listing: Listing, totals: ListingTotals, prefix:
     own = {"label_name", GROUP.name, *annotation_columns(table.schema)} & {*table.column_names}
     for row in table.to_pylist():
         key = prefix + row["key"]
-        if row["reason"] is None and _has_no_label(row):
-            message = "the source says that the image has no label; WriteDataset takes such images with `unlabelled`"
-            row |= {"reason": NO_LABEL, "message": message}
         if row["reason"] is not None:
             facts = {name: row[name] for name in own if row[name] is not None}
             text = json.dumps(facts, ensure_ascii=False) if facts else None
@@ -317,20 +311,11 @@ def examples_of(source: Source, listing: Listing, totals: ListingTotals, prefix:
         yield _example(source.folder, row, key, numbers, is_record=are_records(table.schema))
 
 
-def _has_no_label(row: Mapping[str, Any]) -> bool:
-    if UNLABELLED.name in row:
-        return False
-    return row["label_name"] is None and all(row.get(name) is None for name in _LABELS)
-
-
-_LABELS = (LABEL_NAMES.name, TARGET, OBJECTS, MASK_PATH)
-
-
 def _example(
     folder: Folder, row: Mapping[str, Any], key: str, numbers: Mapping[str, int], *, is_record: bool
 ) -> Example:
     start = image_start(row) if is_record or row.get(OFFSET.name) is not None else None
-    targets, mask = row.get(TARGET), mask_path(row)
+    targets = row.get(TARGET)
     features = {
         name.removeprefix(FEATURE_PREFIX): value for name, value in row.items() if name.startswith(FEATURE_PREFIX)
     }
@@ -341,11 +326,11 @@ def _example(
         labels=row.get(LABEL_NAMES.name),
         target=targets[0] if targets is not None and len(targets) == 1 else None,
         targets=targets if targets is not None and len(targets) > 1 else None,
-        mask_uri=None if mask is None else uri_of(folder, mask),
+        mask_uri=_mask_uri(folder, row, is_record=is_record),
         mask_colours=row.get(MASK_COLOURS.name),
         split=row["split"],
         group=row.get(GROUP.name),
-        number=numbers.get(row["label_name"]),
+        number=NO_LABEL if row.get(IS_UNLABELLED.name) else numbers.get(row["label_name"]),
         features=json.dumps(features, ensure_ascii=False) if features else None,
         num_bytes=row["source_bytes"],
     )
@@ -355,6 +340,15 @@ def _example(
     # A listing's 0 is for fractions, its None for pixels of the image itself.
     width, height = (0 if side is None else side or None for side in sides)
     return example._replace(boxes=[_box(one) for one in row[OBJECTS]], boxes_width=width, boxes_height=height)
+
+
+def _mask_uri(folder: Folder, row: Mapping[str, Any], *, is_record: bool) -> str | None:
+    if row.get(MASK_PATH) is None:
+        return None
+    if not is_record:
+        return uri_of(folder, row[MASK_PATH])
+    start, feature = row[OFFSET.name] + HEADER_BYTES, row.get(STORED_MASK.name) or MASK
+    return uri_of(folder, row[PATH.name], start, row[RECORD_BYTES.name], feature)
 
 
 def _box(found: Mapping[str, Any]) -> Box:

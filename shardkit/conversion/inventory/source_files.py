@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from shardkit.archives.uris import Place, place_of
 from shardkit.conversion.inventory.columns import MASK_PATH
+from shardkit.conversion.inventory.staged_images import MASK_URI, URI
 from shardkit.dataset import example
 from shardkit.dataset.features import IMAGE, MASK
 from shardkit.dataset.tfrecord import HEADER_BYTES, read_record
@@ -85,7 +87,7 @@ class SourceFiles:
         self._records = OpenFiles(folder)
 
     def image(self, row: Row) -> ReadImage:
-        """Read a row's image; transient errors are retried.
+        """Read a row's image, where its URI leads if it has one; transient errors are retried.
 
         Raises:
             BadImage: "unreadable" or "decompression_bomb", caused by an OSError; "damaged": the record is damaged, or
@@ -93,6 +95,8 @@ class SourceFiles:
             StoreError: The store fails for all files.
             MachineError: The disk or the network fails, or this host does not see the folder of the file.
         """
+        if (uri := row.get(URI.name)) is not None:
+            return ReadImage(read_place(place_of(uri), self.max_file_bytes))
         try:
             return retried(lambda: self._image(row))
         except OSError as error:
@@ -139,6 +143,8 @@ class SourceFiles:
         """
         if MASK_PATH not in row:
             return None
+        if (uri := row.get(MASK_URI.name)) is not None:
+            return read_place(place_of(uri), self.max_file_bytes)
         if image.record is not None:
             return _stored_mask(row, image.record)
         path = row[MASK_PATH]
@@ -179,6 +185,20 @@ class SourceFiles:
 def files_of(folder: Folder, max_file_bytes: int) -> SourceFiles:
     """Return the files of a folder, the same for the next images of it."""
     return SourceFiles(folder, max_file_bytes)
+
+
+def read_place(place: Place, max_file_bytes: int) -> bytes:
+    """Return the bytes at a place.
+
+    Raises:
+        BadImage: See `SourceFiles.image`; "damaged": there is no such feature.
+        MachineError: The disk or the network fails.
+    """
+    row = {"key": place.path, OFFSET.name: place.start, "source_bytes": place.num_bytes}
+    data = files_of(place.folder, max_file_bytes).image(row).data
+    if place.feature is None:
+        return data
+    return _stored_mask({PATH.name: place.path, OFFSET.name: place.start, STORED_MASK.name: place.feature}, data)
 
 
 def _where(row: Row) -> str:

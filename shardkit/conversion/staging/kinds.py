@@ -25,6 +25,7 @@ from shardkit.sources.columns import (
 
 Kind = str  # a field with an annotation, with the number of several targets before it, or "unlabelled"; then extras
 SEVERAL_TARGETS = " targets"
+ON_PURPOSE = "no label"  # of single rows among those with `label` or `labels`
 _OBJECT_PREFIX = "object:"  # of the further fields of objects, among the extras
 _OF_OBJECTS = {"bbox", "label_name", "name"}
 _PLAIN: dict[type, str] = {bool: "bool", int: "int64", float: "float32", str: "string", type(None): "null"}
@@ -42,6 +43,7 @@ _COLUMNS_OF: dict[str, list[pa.Field]] = {
     "target": [target_field(1)],
     "mask": [pa.field(MASK_PATH, pa.string())],
     "unlabelled": [UNLABELLED],
+    ON_PURPOSE: [],
 }
 
 
@@ -106,6 +108,8 @@ def merged_kind(kinds: Mapping[Kind, str]) -> Kind | None:
         for name, type_ in extras.items():
             known = types.setdefault(name, (type_, key))
             types[name] = (_common(known[0], type_) or _refuse_types(name, known, (type_, key)), known[1])
+    if not bases.keys().isdisjoint({"label", "labels"}):
+        bases.pop(ON_PURPOSE, None)
     if len(bases) > 1:
         (one, key), (other, other_key) = sorted(bases.items())[:2]
         said = f"the row {printable(key)!r} has {one}, and {printable(other_key)!r} has {other}"

@@ -17,9 +17,10 @@ import numpy as np
 from shardkit.archives.uris import place_of
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET
 from shardkit.conversion.inventory.schema import Reject
-from shardkit.conversion.inventory.source_files import files_of
+from shardkit.conversion.inventory.source_files import read_place
 from shardkit.conversion.staging.checked import checked_of_text
-from shardkit.conversion.staging.kinds import SEVERAL_TARGETS, Kind, feature_types, with_extras
+from shardkit.conversion.staging.kinds import ON_PURPOSE, SEVERAL_TARGETS, Kind, feature_types, with_extras
+from shardkit.dataset.features import NO_LABEL as NO_LABEL_NUMBER
 from shardkit.dataset.foreign.box_features import refuse_pixels
 from shardkit.errors import CallError, RecordError
 from shardkit.images.info import too_many_bytes
@@ -30,12 +31,11 @@ from shardkit.sources.columns import (
     ANNOTATED_WIDTH,
     FEATURE_PREFIX,
     GROUP,
+    IS_UNLABELLED,
     LABEL_NAMES,
     MASK_COLOURS,
     MAX_OBJECTS,
     OBJECTS,
-    OFFSET,
-    PATH,
 )
 from shardkit.sources.file_names import encodable_path
 from shardkit.sources.formats.column_names import split_of_text
@@ -170,6 +170,8 @@ class RowReader:
         for name, value in _json_object(key, values.get("features")).items():
             columns[FEATURE_PREFIX + name] = extras[FEATURE_PREFIX + name] = value
         mask = None
+        if kind == ON_PURPOSE:
+            columns[IS_UNLABELLED.name] = extras[IS_UNLABELLED.name] = True
         if kind == "mask":
             if "mask_colours" in values:
                 columns[MASK_COLOURS.name] = extras[MASK_COLOURS.name] = values["mask_colours"]
@@ -186,6 +188,8 @@ class RowReader:
         if self.is_unlabelled:
             return "unlabelled"
         given = [name for name in _ANNOTATIONS if name in values]
+        if not given and values.get("number") == NO_LABEL_NUMBER:
+            return ON_PURPOSE
         if len(given) > 1:
             msg = (
                 f"{printable(key)}: the row has {' and '.join(given)}; an example has one of {', '.join(_ANNOTATIONS)}"
@@ -219,7 +223,7 @@ class RowReader:
             return {OBJECTS: objects, ANNOTATED_WIDTH.name: width, ANNOTATED_HEIGHT.name: height}
         if kind == "mask":
             return {MASK_PATH: key}
-        return {} if kind == "unlabelled" else {TARGET: _targets(key, values)}
+        return {} if kind in {"unlabelled", ON_PURPOSE} else {TARGET: _targets(key, values)}
 
     def _image(self, key: str, values: Mapping[str, Any]) -> bytes:
         if "image" in values and "uri" in values:
@@ -250,9 +254,7 @@ class RowReader:
         num_bytes = found.num_bytes if place.start is None else place.num_bytes
         if num_bytes > self.max_file_bytes:
             raise too_many_bytes(f"The {what}", num_bytes, self.max_file_bytes)
-        files = files_of(place.folder, self.max_file_bytes)
-        row = {"key": place.path, PATH.name: place.path, OFFSET.name: place.start, "source_bytes": num_bytes}
-        return files.image(row).data
+        return read_place(place, self.max_file_bytes)
 
 
 def _absolute(uri: str) -> str:

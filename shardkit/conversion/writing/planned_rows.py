@@ -11,6 +11,7 @@ from shardkit import images
 from shardkit.conversion.inventory.columns import MASK_PATH
 from shardkit.conversion.inventory.schema import HAS_GPS, MASK_SHA256
 from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
+from shardkit.conversion.inventory.staged_images import MASK_URI, URI
 from shardkit.errors import ShardkitError, SourceChangedError, SpecialFileError
 from shardkit.options.words import convert_again
 from shardkit.record_sources.datasets.columns import RAW_SHA256
@@ -76,7 +77,7 @@ def read_image(files: SourceFiles, row: PlannedRow) -> tuple[ReadImage, bytes]:
         SourceChangedError: It is another file than the one that was checked.
         MachineError: The disk or the network fails.
     """
-    where = files.folder.url_of(row.key)
+    where = row.columns.get(URI.name) or files.folder.url_of(row.key)
     try:
         image = files.image(row.located)
     except images.BadImage as error:
@@ -101,7 +102,8 @@ def read_mask(files: SourceFiles, row: PlannedRow, image: ReadImage) -> bytes | 
     """
     if MASK_PATH not in row.columns:
         return None
-    where, wanted = files.folder.url_of(row.columns[MASK_PATH]), row.columns.get(MASK_SHA256.name)
+    where = row.columns.get(MASK_URI.name) or files.folder.url_of(row.columns[MASK_PATH])
+    wanted = row.columns.get(MASK_SHA256.name)
     try:
         mask = files.mask(row.located, image)
     except images.BadImage as error:

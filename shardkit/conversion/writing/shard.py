@@ -12,12 +12,11 @@ from typing import Any, BinaryIO, NamedTuple
 import pyarrow as pa
 
 from shardkit import images
-from shardkit.archives.uris import place_of
-from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
+from shardkit.conversion.inventory.columns import OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.conversion.inventory.row_boxes import annotated_size, reject_box
 from shardkit.conversion.inventory.schema import Reject
-from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles, files_of
-from shardkit.conversion.inventory.staged_images import MASK_URI, URI, is_staged, read_staged
+from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
+from shardkit.conversion.inventory.staged_images import is_staged, read_staged
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.conversion.writing.output.finished_shards import is_done
 from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
@@ -46,7 +45,7 @@ from shardkit.parallel.for_each import with_host
 from shardkit.parallel.run_token import Fence
 from shardkit.record_sources.datasets.columns import RAW_CHANGES, STORED_MASK
 from shardkit.reject_reasons import OUTSIDE_CROP
-from shardkit.sources.columns import MASK_COLOURS, OFFSET, PATH
+from shardkit.sources.columns import MASK_COLOURS
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 
@@ -205,7 +204,7 @@ def _stored(files: SourceFiles, row: PlannedRow, options: WriteOptions) -> _Stor
     if row.info is not None and row.content_sha256 is not None and is_staged(row.columns):
         staged = read_staged(files.ranges, row.columns)
         return _Stored(*staged, row.info, row.source_bytes, row.content_sha256)
-    raw, content_sha256 = read_image(*_found(files, row, URI.name, PATH.name))
+    raw, content_sha256 = read_image(files, row)
     info = row.info or images.inspect(raw.data)
     if row.info is None and form.scale is None and not options.takes_few_levels:
         refuse_few_levels(raw.data, info)
@@ -214,21 +213,11 @@ def _stored(files: SourceFiles, row: PlannedRow, options: WriteOptions) -> _Stor
         images.check(raw.data)  # an image that is encoded anew would show no more that it was damaged
     return _Stored(
         image,
-        _mask(*_found(files, row, MASK_URI.name, MASK_PATH), raw, info, form),
+        _mask(files, row, raw, info, form),
         info,
         len(raw.data),
         content_sha256,
     )
-
-
-def _found(files: SourceFiles, row: PlannedRow, of_uri: str, of_path: str) -> tuple[SourceFiles, PlannedRow]:
-    """Return where a row's image or mask is read: in the source's folder, or by the URI in a column."""
-    uri = row.columns.get(of_uri)
-    if uri is None:
-        return files, row
-    place = place_of(uri)
-    columns = {**row.columns, of_path: place.path, OFFSET.name: place.start}
-    return files_of(place.folder, files.max_file_bytes), row._replace(key=place.path, columns=columns)
 
 
 def _placed(row: PlannedRow, info: images.ImageInfo, form: Stored) -> tuple[dict[str, Any], list[Reject]]:
