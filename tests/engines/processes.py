@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -94,6 +95,26 @@ class Processes:
         """Kill the newest of Beam's worker processes as `kill -9` does: those of earlier jobs may still be there."""
         os.kill(max((pid for pid in below(os.getpid()) if is_worker(pid)), key=start_time), signal.SIGKILL)
 
+    def kill_busy_worker(self):
+        """Kill a worker that is in the middle of a bundle as `kill -9` does; the seconds of CPU that it had used.
+
+        Beam's Java waits for ever for a worker that dies before it has called back, so one that starts is left alone: a
+        worker has connections for its log, for control and, from its first bundle on, for data.
+        """
+        killed = []
+
+        def kill():
+            before = {pid: cpu_seconds(pid) for pid in below(os.getpid()) if is_worker(pid) and connections(pid) >= 3}
+            time.sleep(0.2)
+            busy = [pid for pid, seconds in before.items() if cpu_seconds(pid) > seconds + 0.05]
+            if busy:
+                killed.append(cpu_seconds(victim := random.choice(busy)))  # noqa: S311 - no secret
+                os.kill(victim, signal.SIGKILL)
+            return killed
+
+        self.wait(kill)
+        return killed[0]
+
     def end(self):
         """End every process that was started."""
         workers = [pid for pid in below(os.getpid()) if is_worker(pid)]
@@ -154,6 +175,24 @@ def start_time(pid):
     """When a process has started, in ticks; 0 if it has ended. See proc_pid_stat(5)."""
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    return 0
+
+
+def cpu_seconds(pid):
+    """The CPU that a process has used; 0 if it has ended. See proc_pid_stat(5)."""
+    with contextlib.suppress(OSError):
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+    return 0
+
+
+def connections(pid):
+    """The number of TCP connections of a process. See proc_pid_net(5)."""
+    with contextlib.suppress(OSError):
+        sockets = {os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir()}
+        texts = [Path(f"/proc/{pid}/net/{name}").read_text() for name in ("tcp", "tcp6")]
+        rows = [line.split() for text in texts for line in text.splitlines()]
+        return sum(row[3] == "01" and f"socket:[{row[9]}]" in sockets for row in rows)  # 01: established
     return 0
 
 

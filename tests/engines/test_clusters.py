@@ -183,6 +183,24 @@ def test_what_is_read_and_written_has_the_bytes_of_a_conversion(cluster, large, 
     check(tmp_path / "out", wanted[200])
 
 
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_what_is_read_and_written_survives_kill_9_of_a_worker_in_a_bundle(number, cluster, large, wanted, tmp_path):
+    output, failures, chance = tmp_path / "out", cluster.failures(), np.random.default_rng(number)
+    shards, seconds = chance.integers(1, SHARDS // 2), chance.uniform(0, 5)
+    words = [sys.executable, Path(__file__).with_name("read_and_write.py"), large, output, SHARDS, 200]
+    with subprocess.Popen([*map(str, words), *cluster.options], env=environment()) as driver:
+        begun = output / ".shardkit" / ("staged/begun" if number % 2 else "planned.parquet")
+        cluster.wait(lambda: driver.poll() is None and begun.exists() and finished(output) >= (number + 1) % 2 * shards)
+        time.sleep(seconds * (number % 2))  # checking leaves no files meanwhile
+        used, step = cluster.kill_busy_worker(), "checked" if number % 2 else f"written, {finished(output)} shards"
+        killed = time.monotonic()
+        assert driver.wait(JOB_SECONDS) == 0
+    digest = json.loads((output / "manifest.json").read_bytes())["digest"]
+    print(f"killed after {used:.1f} s of CPU while {step}; ended {time.monotonic() - killed:.1f} s later: {digest}")
+    assert cluster.failures() > failures, "the job ended before it could notice"
+    check(output, wanted[200])
+
+
 @pytest.mark.parametrize("command", ["doctor", "convert"])
 def test_a_worker_that_does_not_see_the_source_is_named_within_a_minute(command, cluster, source, tmp_path):
     # /proc/self/cwd is another folder for the workers, as a path below a mount is on a host without it.
