@@ -82,6 +82,11 @@ class _RefusedError(ShardkitError):
     def __str__(self) -> str:
         return self.refusal.text(self.call)
 
+    @property
+    def args(self) -> tuple[str]:  # type: ignore[override] # Beam makes an error with the step's name of these
+        """The whole text."""
+        return (str(self),)
+
 
 class RefusalError(_RefusedError, CallError):
     """A call is refused; `refusal` says why and which changes help, as values.

@@ -8,23 +8,16 @@ from typing import Any
 
 import apache_beam as beam
 
+from shardkit.beam.arguments import read_given
 from shardkit.beam.conversion import convert_task
 from shardkit.beam.executor import BeamExecutor
 from shardkit.beam.options import RunnerConfig
 from shardkit.beam.write_dataset import written_dataset
-from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import absolute_location, conversion_values, location, source_locations
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.job import ConversionTask
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
-from shardkit.errors import CallError
 from shardkit.parallel.progress import Logged
-
-_OF_THE_PIPELINE = {
-    "workers": "the pipeline's runner has the workers",
-    "beam_options": "the pipeline has the options of Beam",
-    "listener": "the steps run on workers, which log what they say",
-}
 
 
 class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
@@ -58,14 +51,10 @@ class ConvertImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        for name, why in _OF_THE_PIPELINE.items():
-            if options.pop(name, None) is not None:
-                msg = f"ConvertImages has no argument {name!r}: {why}"
-                raise CallError(msg)
         self._begin = _Begin(
             tuple(map(absolute_location, source_locations(source))),
             absolute_location(location("output", output)),
-            read_arguments("convert", grouped(options)),
+            read_given("ConvertImages", options),
             secrets.token_hex(8),
         )
 

@@ -3,17 +3,17 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 from apache_beam.metrics import Metrics
 
 from shardkit.archives.uris import uri_of
+from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import NAMESPACE
 from shardkit.beam.elements import Box, Example, ReadExamples, Reject
 from shardkit.beam.staging import REJECTS, same, tagged_rejects
-from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.inventory.columns import MASK_PATH, TARGET, annotation_columns
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.parts import ListingTotals
@@ -25,10 +25,9 @@ from shardkit.conversion.writing.source_plan import chooses_reading
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.errors import CallError
-from shardkit.options.definition import OPTIONS
 from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.record_sources.datasets.columns import RECORD_BYTES, STORED_MASK
-from shardkit.sources import Listing, Source, SourceOptions
+from shardkit.sources import Listing, Source
 from shardkit.sources.columns import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
@@ -46,7 +45,6 @@ from shardkit.storage import Folder, open_folder
 
 _NO_LIMIT = 1 << 62  # who checks the images knows how large they may be
 _OF_BOXES = {"bbox", "label_name", "name"}
-_OF_SOURCE = {one.name for one in fields(SourceOptions)}
 _Path = str | os.PathLike[str]
 
 
@@ -92,7 +90,7 @@ class ReadImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        self._sources, self._options = source_texts(source), _source_options(options)
+        self._sources, self._options = source_texts(source), read_given("ReadImages", options)
         self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
         self._has_rejects = False
 
@@ -132,7 +130,7 @@ class ReadAllImages(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             CallError: An argument is wrong.
         """
         super().__init__()
-        self._options = _source_options(options)
+        self._options = read_given("ReadImages", options)
         self._temp_location = None if temp_location is None else absolute_location(os.fspath(temp_location))
 
     def expand(self, folders: Any) -> Any:
@@ -185,20 +183,6 @@ def _read(settled: Any) -> ReadExamples:
         rejects=examples[REJECTS] | "TypeRejects" >> beam.Map(same).with_output_types(Reject),
         source=proved | "ReadSource" >> beam.Values(),
     )
-
-
-def _source_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of options that say how a source is read.
-
-    Raises:
-        CallError: There is another one, or a value is wrong.
-    """
-    given = read_arguments("plan", grouped(options))
-    for name in given:
-        if OPTIONS[name].heading not in {"Source", "Reading"} and name not in _OF_SOURCE:
-            msg = f"{name} does not say how a source is read; give it to WriteDataset"
-            raise CallError(msg)
-    return given
 
 
 @dataclass(frozen=True, slots=True)

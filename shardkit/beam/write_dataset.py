@@ -10,10 +10,10 @@ from apache_beam.transforms.error_handling import ErrorHandler
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 
+from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
 from shardkit.beam.staging import REJECTS, GatherParts, StageImages, same
-from shardkit.conversion.arguments import grouped, read_arguments
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import StagedConversion
@@ -27,15 +27,6 @@ from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
-from shardkit.options.definition import refuse_unknown
-from shardkit.options.values import AUTO_SCALE
-from shardkit.options.words import named
-
-OPTIONS = [
-    *("splits", "shards", "stored", "tfrecord", "dedupe", "seed", "classes", "unlabelled", "name", "accept"),
-    *("max_file_size", "max_rejected", "overwrite"),
-]
-"""The options and groups of `shardkit.convert` that `WriteDataset` takes."""
 
 _SHARDS = "shards"  # tag of an output
 
@@ -67,7 +58,8 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             source: What `ReadImages` says of the source, a PCollection: then every file is that of `shardkit.convert`.
             rejects: What `ReadImages` has rejected, a PCollection: then it is part of the dataset's rejects.
             **options: Those of `shardkit.convert` that do not say how a source is read, by their names or in their
-                groups: ``splits="80/20"``, ``resize=256``, ``stored=Stored(resize=256)``; see `OPTIONS`.
+                groups: ``splits="80/20"``, ``resize=256``, ``stored=Stored(resize=256)``. ``check="header"`` is
+                refused, and ``bit_depth="scale=auto"`` needs images with a URI.
 
         Raises:
             CallError: One is wrong, or two do not go together.
@@ -81,15 +73,10 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         refuse_pinned("output", url)
         # Workers may have other working directories.
         self._output_url = url if "://" in url else os.path.abspath(os.path.expanduser(url))
-        given = grouped(options)
-        refuse_unknown("WriteDataset", given, OPTIONS)
-        read = read_arguments("convert", given)
+        read = read_given("WriteDataset", options)
         self._overwrite, unlabelled = read.get("overwrite", False), read.get("unlabelled", False)
         self._limit = RejectLimit.parse(read.get("max_rejected", DEFAULT_MAX_REJECTED))
         source_options, self._options = option_values(read)
-        if self._options.stored.has_open_scale:
-            msg = f"{named('bit_depth', AUTO_SCALE)} needs all images, and WriteDataset stores each before it plans"
-            raise CallError(f"{msg}; give the range, such as {named('bit_depth', 'scale=0:4095')}")
         self._staging = StagingOptions(
             self._options.stored,
             self._options.max_file_size,

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import apache_beam as beam
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
+from PIL import Image
 
 import shardkit
 from shardkit import images
@@ -15,7 +17,7 @@ from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.stager import Stager
 from shardkit.errors import CallError
 from shardkit.options.groups import Stored
-from shardkit.testing import digests_of, picture, write_class_folders
+from shardkit.testing import digests_of, encoded, picture, write_class_folders, write_tree
 
 from ..cli.calling import SAMPLE_DATA
 from .transforms import RUNNER, collected
@@ -188,10 +190,30 @@ def test_nothing_leaves_before_every_file_is_accounted_for(tmp_path):
     assert not seen
 
 
+def test_a_source_that_is_not_recognised_fails_the_pipeline_with_the_options_that_help(tmp_path):
+    (tmp_path / "1.png").write_bytes(picture(1))
+    with pytest.raises(
+        CallError, match=r"there are no label folders, .* pass:\n.*unlabelled=True  # images without lab"
+    ):
+        read(tmp_path)
+
+
 def test_options_of_writing_and_unknown_ones_are_refused_when_the_transform_is_made(tmp_path):
     for options, said in (({"shards": 2}, "shards does not say how"), ({"lable": "path:0"}, "did you mean")):
         with pytest.raises(CallError, match=said):
             ReadImages(tmp_path, **options)
+
+
+def test_the_range_of_16_bits_is_found_as_by_convert(tmp_path):
+    arrays = [np.random.default_rng(i).integers(0, 4096, (16, 16)).astype(np.uint16) for i in range(6)]
+    files = {f"{'ab'[i % 2]}/{i}.png": encoded(Image.fromarray(one)) for i, one in enumerate(arrays)}
+    source, options = write_tree(tmp_path / "photos", files), {"stored": Stored(bit_depth="scale=auto")}
+    with pytest.raises(Exception, match="would keep 16 levels of 256") as stopped:
+        write(source, tmp_path / "written")
+    assert "bit_depth='scale=auto'" in str(stopped.value)
+    write(source, tmp_path / "written", check="decode", **options)
+    shardkit.convert(source, tmp_path / "converted", **options)
+    assert digests_of(tmp_path / "written") == digests_of(tmp_path / "converted")
 
 
 def test_several_folders_are_read_in_one_way_and_keys_begin_with_their_names(tmp_path):

@@ -1,5 +1,6 @@
 """`WriteDataset` on Beam's runner for one process: the bytes of `convert`, and what is refused."""
 
+import contextlib
 import io
 import json
 import re
@@ -19,8 +20,7 @@ from PIL import Image
 
 import shardkit
 from shardkit import images, testing
-from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, write_dataset
-from shardkit.conversion.arguments import argument_names
+from shardkit.beam import Box, ConvertImages, Example, PublishedDataset, WriteDataset, WrittenShard, arguments
 from shardkit.conversion.inventory import merged_parts
 from shardkit.conversion.staging import stager
 from shardkit.conversion.staging.staged_conversion import StagedConversion
@@ -28,6 +28,7 @@ from shardkit.conversion.staging.staged_part import begin_staging
 from shardkit.conversion.staging.stager import Stager
 from shardkit.dataset import tfrecord
 from shardkit.errors import CallError, DataError
+from shardkit.options.definition import OPTIONS as OPTIONS_OF_CONVERT
 from shardkit.options.groups import Shards, Splits, Stored, Table
 from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder
@@ -371,6 +372,8 @@ def test_a_narrow_range_of_16_bits_fails_the_pipeline_until_it_is_mapped(tmp_pat
     with pytest.raises(Exception, match=r"the high 8 bits would keep 16 levels of 256") as stopped:
         write(tmp_path / "out", rows)
     assert "scale=auto" not in str(stopped.value)  # each image is stored before the range is known
+    with pytest.raises(Exception, match=r"bit_depth='scale=auto' needs all images, .*; give `uri` in place of `image`"):
+        write(tmp_path / "out", rows, bit_depth="scale=auto")
     write(tmp_path / "out", rows, stored=Stored(bit_depth="scale=0:4095"))
     stored = shardkit.open(tmp_path / "out", "train")["0.png"]["image"]
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(stored))), np.rint(arrays[0] * 255.0 / 4095))
@@ -382,26 +385,46 @@ def test_no_rows_are_refused(tmp_path):
         write(tmp_path / "out", [])
 
 
-def test_the_options_are_those_of_convert():
-    names = set(write_dataset.OPTIONS)
-    assert names < set(argument_names("convert"))
-    # The others say how a source is listed, which images of a dataset are taken, and how the work runs.
-    assert set(argument_names("convert")) - names == {
-        *("layout", "root", "ignore", "readmit", "table", "folders", "selection", "facts", "reading"),
-        *("without_annotation", "drop_repeated_boxes"),
-        *("check", "workers", "beam_options", "listener"),
+OF_SOURCES = {
+    *("layout", "root", "ignore", "without_annotation", "drop_repeated_boxes", "readmit", "reading"),
+    *("label", "split", "group", "boxes", "mask", "features", "images", "match", "keep_truncated"),
+    *("image_column", "label_columns", "label_separator", "label_type", "uncertain", "path_prefix", "split_column"),
+    *("label_pattern", "class_level", "where", "drop", "labels", "key_prefix"),
+}
+OF_BOTH = {"classes", "unlabelled", "group_by", "image_feature", "label_feature"}
+
+
+def test_each_option_of_convert_belongs_to_reading_to_writing_to_both_or_to_the_pipeline(monkeypatch):
+    # Any value: what a transform does not take is told before.
+    monkeypatch.setattr(arguments, "read_arguments", lambda _, given: given)
+    monkeypatch.setattr(arguments, "grouped", dict)
+    monkeypatch.setattr(arguments, "refuse_unknown", lambda *_: None)
+    names = {name for name, one in OPTIONS_OF_CONVERT.items() if "convert" in one.commands} | {
+        "beam_options",
+        "listener",
     }
+
+    def taken(transform):
+        for name in names:
+            with contextlib.suppress(CallError):
+                yield from arguments.read_given(transform, {name: "decode"})
+
+    assert names - set(taken("ConvertImages")) == {"workers", "beam_options", "listener"}
+    assert set(taken("ReadImages")) == OF_SOURCES | OF_BOTH
+    assert names - set(taken("WriteDataset")) == OF_SOURCES | {"workers", "beam_options", "listener"}
 
 
 def test_wrong_calls_are_refused_when_the_pipeline_is_made(rows, tmp_path):
-    with pytest.raises(CallError, match=r"bit_depth='scale=auto' needs all images, .*; give the range"):
-        WriteDataset(tmp_path, stored=Stored(bit_depth="scale=auto"))
+    with pytest.raises(CallError, match=r"check='header' leaves images unread, and WriteDataset decodes each .*; l"):
+        WriteDataset(tmp_path, check="header")
     with pytest.raises(CallError, match=r"max_rejected is a count"):
         WriteDataset(tmp_path, max_rejected="many")
     with pytest.raises(CallError, match=r"resize"):
         WriteDataset(tmp_path, resize=0)
-    with pytest.raises(CallError, match=r"WriteDataset\(\) has no argument 'layout'; it takes splits, "):
+    with pytest.raises(CallError, match=r"layout says how a source is read; give it to ReadImages"):
         WriteDataset(tmp_path, layout="coco")
+    with pytest.raises(CallError, match=r"WriteDataset\(\) has no argument 'shard'; did you mean 'shards'"):
+        WriteDataset(tmp_path, shard=2)
     pipeline = beam.Pipeline(RUNNER)
     with pytest.raises(CallError, match=r"unbounded; .* shardkit.append\(DATASET, FOLDER\)"):
         pipeline | PeriodicImpulse() | WriteDataset(tmp_path / "out")

@@ -161,7 +161,8 @@ def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Fin
         yield Finding("bit_depth", "warns", sentence, remedy="check that both look alike" if others else "")
         return
     changes = [Change("the same: the range that the images of SOURCE use", {"bit_depth": AUTO_SCALE})]
-    if STORED_BYTES.name in good.column_names:  # stored before the range is known
+    is_staged = STORED_BYTES.name in good.column_names and len(good[STORED_BYTES.name].drop_null())
+    if is_staged:  # stored before the range is known
         changes = []
     if wide:  # by a few images, or each image uses another part
         least, most, changes = int(np.percentile(low, _EDGE)), int(np.percentile(high, 100 - _EDGE)), []
