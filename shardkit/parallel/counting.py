@@ -5,44 +5,24 @@ count an element twice that they work on twice.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+Counting = Callable[[str, int], None]
 
-def _nothing(name: str, value: int) -> None:
-    del name, value
-
-
-@dataclass(slots=True)
-class _Counting:
-    """Where this process counts."""
-
-    count: Callable[[str, int], None] = _nothing
-    measure: Callable[[str, int], None] = _nothing
-
-
-_counting = _Counting()
+_functions: dict[str, Counting] = {}  # of this process
 
 
 def count(name: str, number: int = 1) -> None:
-    """Add to a counter.
-
-    Args:
-        name: Name of the counter, such as ``shards_written``.
-        number: What is added.
-    """
-    _counting.count(name, number)
+    """Add to a counter, such as ``shards_written``."""
+    if "count" in _functions:
+        _functions["count"](name, number)
 
 
 def measure(name: str, value: int) -> None:
-    """Add a value to a distribution.
-
-    Args:
-        name: Name of the distribution, such as ``shard_bytes``.
-        value: The value.
-    """
-    _counting.measure(name, value)
+    """Add a value to a distribution, such as ``shard_bytes``."""
+    if "measure" in _functions:
+        _functions["measure"](name, value)
 
 
-def count_with(count_by: Callable[[str, int], None], measure_by: Callable[[str, int], None]) -> None:
+def count_with(count_by: Counting, measure_by: Counting) -> None:
     """Count by these functions in this process, from now on."""
-    _counting.count, _counting.measure = count_by, measure_by
+    _functions.update(count=count_by, measure=measure_by)

@@ -90,13 +90,7 @@ def renew(folder: Folder, token: RunToken) -> None:
 
 
 def end_run(fence: Fence, *, keeps_work: bool) -> None:
-    """End the run of a job without a driver: its other workers stop.
-
-    Args:
-        fence: A worker's fence.
-        keeps_work: Whether the next run goes on with what is there, after a failure; otherwise the work folder is
-            removed.
-    """
+    """End the run of a job without a driver: its other workers stop. After a failure, the next run goes on."""
     run = Run(fence.folder, fence.token.value)
     run.end() if keeps_work else run.finish()
 

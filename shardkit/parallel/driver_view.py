@@ -33,11 +33,7 @@ class DriverView:
 
     @classmethod
     def of(cls, folders: Sequence[Folder]) -> "DriverView":
-        """Return the view of this process.
-
-        Args:
-            folders: Folders that workers read. Object stores are the same on every host and are not compared.
-        """
+        """Return the view of this process. Object stores are the same on every host and are not compared."""
         plain = [one for folder in folders for one in _parts(unfiltered(folder))]
         seen = [(folder, view_folder(folder)) for folder in plain]
         return cls(
@@ -54,14 +50,7 @@ _compared: dict[DriverView, str] = {}  # the problem found by this process; '' f
 
 
 def check_worker(driver: DriverView | None) -> None:
-    """Refuse to work in a process that differs from the driver; the comparison is made once per process.
-
-    Args:
-        driver: The driver's view; None if workers are threads of the driver.
-
-    Raises:
-        MachineError: Versions or folders differ; the message names this host.
-    """
+    """Refuse to work in a process that differs from the driver, None for the driver's own; it is compared once."""
     if driver is None:
         return
     if driver not in _compared:

@@ -34,10 +34,10 @@ _ERRORS = {kind.exit_code: kind for kind in (CallError, DataError, MachineError)
 class JobEnd(Exception):  # noqa: N818 - no error
     """Raised by a worker to end a job that has nothing left to do; the driver raises it again."""
 
-    _kinds: ClassVar[dict[str, type["JobEnd"]]] = {}
+    kinds: ClassVar[dict[str, type["JobEnd"]]] = {}
 
     def __init_subclass__(cls) -> None:
-        cls._kinds[cls.__name__] = cls
+        cls.kinds[cls.__name__] = cls
 
     def as_json(self) -> dict[str, Any]:
         """Return the arguments of `from_json` as JSON values."""
@@ -47,11 +47,6 @@ class JobEnd(Exception):  # noqa: N818 - no error
     def from_json(cls, written: dict[str, Any]) -> "JobEnd":
         """Return what `as_json` gave."""
         return cls(**written)
-
-    @classmethod
-    def of_kind(cls, kind: str, written: dict[str, Any]) -> "JobEnd":
-        """Return the end that a worker reported."""
-        return cls._kinds[kind].from_json(written)
 
 
 # `for_each` calls the function with an item and a Fence, an executor with an item.
@@ -72,17 +67,7 @@ class Executor(Protocol):
         ...
 
     def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
-        """Do the work for each item, spread over the workers evenly.
-
-        Args:
-            name: Name of the work on an engine, such as "WriteShards".
-            items: The items, in the order in which to start them.
-            work: The work, without guard; see the function `for_each`.
-            phase: The phase, for the progress.
-
-        Raises:
-            MachineError: The engine failed.
-        """
+        """Do the work for each item, begun in their order and spread over the workers; `name` is for an engine."""
         ...
 
 
@@ -96,7 +81,7 @@ def for_each(
     *,
     reads: Sequence[Folder] = (),
 ) -> None:
-    """Do the work for each item, and wait for its end.
+    """Do the work for each item, and wait for its end; raise what a worker raised.
 
     The work may be done several times for one item, also at the same time: engines repeat what has failed, and what is
     slow. So it writes the same files each time, with names that follow from the item, through its fence.
@@ -105,20 +90,13 @@ def for_each(
         executor: Runs the work.
         run: The run of the folder that receives the results; its workers stop when it ends, and after a failure.
         name: Name of the work on an engine, such as "WriteShards".
-        items: The items, in the order in which to start them. They are part of the job, and so at most some hundred
-            thousand, of some bytes each.
-        work: Function of an item and a Fence, or several of them; pickled.
+        items: The items: part of the job, and so at most some hundred thousand, of some bytes each.
+        work: Function of an item and a Fence; pickled.
         phase: The phase, for the progress.
         reads: Folders that workers read; each worker process compares what it sees in them with the driver first.
-
-    Raises:
-        CallError: A worker found that the options do not fit.
-        DataError: A worker found that the data are at fault.
-        MachineError: A worker's host or the engine failed, or it differs from the driver.
-        StaleRunError: Another run has taken over.
     """
     guard = Guard.of(run, executor, reads)
-    watched(run, phase, lambda shown: executor.for_each(name, items, GuardedWork(work, guard), shown))
+    watched(run, phase, lambda shown: executor.for_each(name, items, partial(guard.call, work), shown))
 
 
 def watched(
@@ -129,7 +107,7 @@ def watched(
     watch: Callable[[], None] = lambda: None,
     is_done: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Let workers of a run act, stop them after the failure of one, and raise that failure.
+    """Let workers of a run act, stop them after the failure of one, and raise that failure, or the job's end.
 
     Args:
         run: The run.
@@ -137,10 +115,6 @@ def watched(
         act: Function of the phase in which the workers act.
         watch: Called every second or so meanwhile.
         is_done: Function that looks whether the results are there, for engines that forget jobs that have ended.
-
-    Raises:
-        JobEnd: A worker has ended the job.
-        ShardkitError: See `for_each`.
     """
     run.folder.remove(FAILURE)  # of an earlier run
 
@@ -162,21 +136,13 @@ def watched(
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What each call of a worker begins and ends with; small and pickled into the job.
+    """What each call of a worker begins and ends with; small and pickled into the job."""
 
-    Attributes:
-        folder: The folder that receives results and failures.
-        run: The run that the workers belong to.
-        driver: What the driver runs and sees; None if workers are threads of the driver.
-        style: How the driver writes options in messages; the worker's messages are for the same user.
-        is_detached: Whether the driver has left; see `detached`.
-    """
-
-    folder: Folder
+    folder: Folder  # receives results and failures
     run: RunToken
-    driver: DriverView | None = None
-    style: Style = field(default_factory=message_style)
-    is_detached: bool = False
+    driver: DriverView | None = None  # None if workers are threads of the driver
+    style: Style = field(default_factory=message_style)  # the driver's; the worker's messages are for the same user
+    is_detached: bool = False  # the driver has left; see `detached`
 
     @classmethod
     def of(cls, run: Run, executor: Executor, reads: Sequence[Folder], *, is_detached: bool = False) -> "Guard":
@@ -192,11 +158,7 @@ class Guard:
         return self._guarded(partial(function, item), is_of_one=False)
 
     def call_once(self, function: Callable[[Fence], None]) -> bool:
-        """Call a function of a Fence, once for all workers, unless a step before has failed; see `call`.
-
-        Returns:
-            Whether the job goes on.
-        """
+        """Call a function of a Fence for all workers, unless a step has failed; return whether the job goes on."""
         if not has_failed(self.folder):  # otherwise results are missing, and an error would hide the first one
             deque(self._guarded(function, is_of_one=True), maxlen=0)
         return not has_failed(self.folder)
@@ -220,18 +182,6 @@ class Guard:
                     end_run(fence, keeps_work=not isinstance(error, JobEnd))
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedWork:
-    """A function of an item and a Fence, as a function of the item."""
-
-    function: Callable[..., Iterable[Any] | None]
-    guard: Guard
-
-    def __call__(self, item: Any) -> Iterator[Any]:
-        """Yield the function's results."""
-        return self.guard.call(self.function, item)
-
-
 def report_failure(error: Exception, fence: Fence, *, names_host: bool = True, is_untold: bool = False) -> None:
     """Write an error, or the end of the job, into the work folder; the driver then stops all workers.
 
@@ -241,16 +191,17 @@ def report_failure(error: Exception, fence: Fence, *, names_host: bool = True, i
         names_host: Whether the worker's host is named, except by an error of the call.
         is_untold: Whether there is no driver that tells the user.
     """
+    failure: dict[str, Any]
     if isinstance(error, JobEnd):
-        fence.write(FAILURE, json.dumps({"end": type(error).__name__, "written": error.as_json()}).encode())
-        return
-    exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
-    names_host = names_host and exit_code != CallError.exit_code
-    found = with_host(str(error), fence) if names_host else str(error)
+        failure = {"end": type(error).__name__, "written": error.as_json()}
+    else:
+        exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
+        names_host = names_host and exit_code != CallError.exit_code
+        found = with_host(str(error), fence) if names_host else str(error)
+        failure = {"error": found, "exit_code": exit_code, "is_untold": is_untold}
+    if isinstance(error, RefusalError | RefusedDataError):
+        failure["refusal"] = error.refusal.as_json()
     with os_errors_as("report an error", f"{fence.folder.url}/{naming.WORK_FOLDER}"):
-        failure: dict[str, Any] = {"error": found, "exit_code": exit_code, "is_untold": is_untold}
-        if isinstance(error, RefusalError | RefusedDataError):
-            failure["refusal"] = error.refusal.as_json()
         fence.write(FAILURE, json.dumps(failure).encode())
 
 
@@ -277,21 +228,15 @@ def untold_failure(folder: Folder) -> str | None:
 
 
 def raise_failure(folder: Folder) -> None:
-    """Raise the failure that a worker reported, if any.
-
-    Raises:
-        JobEnd: The worker ended the job.
-        CallError: The options do not fit the source.
-        DataError: The source is at fault.
-        MachineError: A worker's host is.
-    """
-    if has_failed(folder):
-        failure = json.loads(folder.read(FAILURE))
-        if "end" in failure:
-            raise JobEnd.of_kind(failure["end"], failure["written"])
-        if "refusal" in failure:
-            is_of_call = failure["exit_code"] == CallError.exit_code
-            refused = (RefusalError if is_of_call else RefusedDataError)(failure["error"])
-            refused.refusal = Refusal.from_json(failure["refusal"])
-            raise refused
-        raise _ERRORS[failure["exit_code"]](failure["error"])
+    """Raise the failure or the job's end that a worker reported, if any."""
+    if not has_failed(folder):
+        return
+    failure = json.loads(folder.read(FAILURE))
+    if "end" in failure:
+        raise JobEnd.kinds[failure["end"]].from_json(failure["written"])
+    if "refusal" in failure:
+        is_of_call = failure["exit_code"] == CallError.exit_code
+        refused = (RefusalError if is_of_call else RefusedDataError)(failure["error"])
+        refused.refusal = Refusal.from_json(failure["refusal"])
+        raise refused
+    raise _ERRORS[failure["exit_code"]](failure["error"])

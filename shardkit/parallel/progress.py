@@ -1,9 +1,12 @@
-"""The progress of a job: its phases, and the interface of what shows them."""
+"""The progress of a job: its phases, and the interface of what shows them.
+
+The driver finds the stage of a job on an engine by the files that workers have written.
+"""
 
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
@@ -80,30 +83,19 @@ def ignore_progress(done: int, total: int | None = None, rejected: int | None = 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One phase of a job and how its progress is measured.
-
-    Attributes:
-        listener: Receives the progress.
-        name: Name of the phase.
-        total: Number of images of the phase; None if unknown.
-        count: Returns the number of images done so far. It reads the work folder, so workers report nothing.
-        count_total: Returns the total known so far, or None if it is unknown; None if `total` is known.
-        count_rejected: Returns the number of images rejected so far; None if the phase rejects none.
-        watch: Called every second or so, so that the driver can end the phase; None for nothing.
-        stop: Makes the workers stop by themselves; called before the engine is asked to end the job, which may take
-            longer than the driver is given to live after SIGTERM. None for nothing.
-        seconds: Time after which a job on an engine is stopped; None to wait.
-    """
+    """One phase of a job and how its progress is measured: by the work folder, so that workers report nothing."""
 
     listener: ProgressListener
     name: str
-    total: int | None
-    count: Callable[[], int]
-    count_total: Callable[[], int | None] | None = None
-    count_rejected: Callable[[], int] | None = None
-    watch: Callable[[], None] | None = None
+    total: int | None  # number of images of the phase
+    count: Callable[[], int]  # images done so far
+    count_total: Callable[[], int | None] | None = None  # known so far, if `total` is not known
+    count_rejected: Callable[[], int] | None = None  # so far; None if the phase rejects none
+    watch: Callable[[], None] | None = None  # called every second or so, so that the driver can end the phase
+    # Makes the workers stop by themselves, before the engine is asked to end the job: that may take longer than the
+    # driver is given to live after SIGTERM.
     stop: Callable[[], None] | None = None
-    seconds: float | None = None
+    seconds: float | None = None  # after which a job on an engine is stopped
 
     def poll(self, show: Show) -> None:
         """Show the progress once."""
@@ -112,12 +104,9 @@ class Phase:
 
 
 def show_while(goes_on: Callable[[float], bool], show: Show, phase: Phase) -> None:
-    """Show the progress of a phase until it ends.
+    """Show the progress of a phase while `goes_on`, which waits for as many seconds at most, is true.
 
-    Args:
-        goes_on: Waits for as many seconds at most, and returns whether the phase goes on.
-        show: Receives the progress.
-        phase: The phase. What its functions raise is ignored: a listing may fail where the job does not.
+    What the phase's functions raise is ignored: a listing may fail where the job does not.
     """
     next_poll = 0.0
     while goes_on(POLL_SECONDS):
@@ -134,3 +123,63 @@ def show_once(show: Show, phase: Phase) -> None:
     """Show the progress of a phase; what its functions raise is ignored."""
     with contextlib.suppress(Exception):
         phase.poll(show)
+
+
+@dataclass(frozen=True, slots=True)
+class StagePhase:
+    """The phase of a stage, made once the files of the job show that the stage has begun."""
+
+    has_begun: Callable[[], bool]
+    make: Callable[[], Phase]
+
+
+def job_phase(phases: Sequence[StagePhase]) -> Phase:
+    """Return one phase for a whole job, which shows the phases of its stages in turn; the first has begun."""
+    shown = _Stages(phases)
+    return Phase(shown, "", None, shown.count)
+
+
+class _Stages:
+    """A listener for the phase of a whole job: it begins a phase of the real listener for each stage."""
+
+    def __init__(self, phases: Sequence[StagePhase]) -> None:
+        self._left = list(phases)
+        self._phase = self._left.pop(0).make()
+        self._listener: ProgressListener = self._phase.listener
+        self._before = 0  # images of the stages before
+        self._done = 0
+        self._open: contextlib.ExitStack = contextlib.ExitStack()
+
+    def say(self, text: str, level: Level = "info") -> None:
+        self._listener.say(text, level)
+
+    def count(self) -> int:
+        """Return a number that changes with the progress of any stage."""
+        return self._before + self._done
+
+    def phase(self, name: str, total: int | None) -> AbstractContextManager[Show]:
+        del name, total
+        return self._all_phases()
+
+    @contextlib.contextmanager
+    def _all_phases(self) -> Iterator[Show]:
+        with contextlib.ExitStack() as self._open:
+            self._begin()
+            yield self._show
+
+    def _begin(self) -> None:
+        self._shown = self._open.enter_context(self._listener.phase(self._phase.name, self._phase.total))
+
+    def _show(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
+        del done, total, rejected
+        while self._left and self._left[0].has_begun():
+            self._phase.poll(self._note)
+            self._open.close()
+            self._before += self._done + 1
+            self._phase = self._left.pop(0).make()
+            self._begin()
+        self._phase.poll(self._note)
+
+    def _note(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
+        self._done = done
+        self._shown(done, total, rejected)

@@ -23,13 +23,7 @@ _ENDING = ".report"
 
 
 class Report(NamedTuple):
-    """A report that is there.
-
-    Attributes:
-        path: Its path in the folder.
-        item: Number of its item.
-        numbers: What `Reports.write` was given.
-    """
+    """A report that is there: its path in the folder, the number of its item, and its numbers."""
 
     path: str
     item: int
@@ -54,14 +48,7 @@ class Reports:
         return f"{WORK_FOLDER}/{self.kind}"
 
     def write(self, fence: Fence, item: int, *numbers: int, data: bytes = b"") -> None:
-        """Write the report of an item, unless the run has ended.
-
-        Args:
-            fence: The worker's fence.
-            item: Number of the item.
-            *numbers: Numbers for the progress, at least 0.
-            data: Content of the report.
-        """
+        """Write the report of an item, with numbers for the progress, unless the run has ended."""
         name = "-".join([f"{item:08d}", *map(str, numbers)])
         fence.write(f"{self.path}/{name}{_ENDING}", data)
 
@@ -77,11 +64,7 @@ class Reports:
         return sum(report.numbers[0] for report in self.found())
 
     def complete(self, num_items: int) -> list[Report]:
-        """Return the reports of all items, in their order.
-
-        Raises:
-            MachineError: Some are missing.
-        """
+        """Return the reports of all items, in their order; raise MachineError if some are missing."""
         found = self.found()
         if len(found) < num_items:
             msg = (
@@ -92,11 +75,7 @@ class Reports:
         return found
 
     def read(self, num_items: int) -> list[bytes]:
-        """Return the content of the reports of all items, in their order.
-
-        Raises:
-            MachineError: Some are missing.
-        """
+        """Return the content of the reports of all items, in their order; see `complete`."""
         paths = [report.path for report in self.complete(num_items)]
         return list(read_many(lambda path: retried(lambda: self.folder.read(path)), paths))
 
@@ -107,11 +86,7 @@ class Reports:
 
 @contextlib.contextmanager
 def work_folder(location: str | None) -> Iterator[Folder]:
-    """Make a folder for the results of a command that has no output; it is removed at the end.
-
-    Args:
-        location: A folder that all workers reach, Beam's --temp_location; None for a local one.
-    """
+    """Make a folder for the results of a command without an output, at Beam's --temp_location or a local one."""
     if location is None:
         folder = open_folder(tempfile.mkdtemp(prefix="shardkit-"))
     else:

@@ -12,15 +12,10 @@ WAITING = "is_waiting"  # a field of the file of a job without a driver, none of
 
 @dataclass(frozen=True, slots=True)
 class RunToken:
-    """What each worker carries.
+    """What each worker carries."""
 
-    Attributes:
-        value: Random; another one for each run.
-        plan_digest: Of the plan that is written; '' while the inventory is taken.
-    """
-
-    value: str
-    plan_digest: str = ""
+    value: str  # random; another one for each run
+    plan_digest: str = ""  # of the plan that is written; '' while the inventory is taken
 
     def is_of(self, found: "RunToken") -> bool:
         """Return whether a worker with this token may work while `found` is in the output.
@@ -32,21 +27,13 @@ class RunToken:
 
 @dataclass(frozen=True, slots=True)
 class RunFile:
-    """The content of a run's file.
-
-    Attributes:
-        token: What the run's workers carry.
-        host: The driver's host.
-        process: Id of the driver's process.
-        is_detached: Whether the job goes on without a driver.
-        is_waiting: Whether none of its tasks has begun.
-    """
+    """The content of a run's file."""
 
     token: RunToken
-    host: str = "unknown"
+    host: str = "unknown"  # of the driver, as its process
     process: int = 0
-    is_detached: bool = False
-    is_waiting: bool = False
+    is_detached: bool = False  # the job goes on without a driver
+    is_waiting: bool = False  # none of its tasks has begun
 
     def to_bytes(self) -> bytes:
         """Return the content."""

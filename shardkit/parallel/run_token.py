@@ -36,16 +36,12 @@ _ENDED = "ended"  # in place of a plan's digest: the dataset is published and th
 
 
 class Fence:
-    """Compares a worker's token with the one in the output."""
+    """Compares a worker's token with the one in the folder that its run writes into.
+
+    A remote worker may be on another host than the driver.
+    """
 
     def __init__(self, folder: Folder, token: RunToken, *, is_remote: bool = False) -> None:
-        """Make a fence; the first call of `check_sometimes` compares.
-
-        Args:
-            folder: The folder that the run writes into.
-            token: What the worker carries.
-            is_remote: Whether the worker may be on another host than the driver.
-        """
         self.folder, self.token, self.is_remote = folder, token, is_remote
         self._next = 0.0
 
@@ -54,12 +50,7 @@ class Fence:
         return Fence(self.folder, replace(self.token, plan_digest=plan_digest), is_remote=self.is_remote)
 
     def check(self) -> None:
-        """Compare now.
-
-        Raises:
-            StaleRunError: The run has ended or was replaced.
-            MachineError: This host does not see the output.
-        """
+        """Raise StaleRunError if the run has ended or was replaced, MachineError if this host lacks the output."""
         found = retried(lambda: read_run_file(self.folder))
         is_there = found is not None or self.folder.stat(naming.WORK_FOLDER) is not None
         if not is_there and self.folder.stat(naming.MANIFEST) is None:
@@ -79,11 +70,7 @@ class Fence:
             self.check()
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a small file, unless the run has ended; see Folder.atomic_write.
-
-        Raises:
-            StaleRunError: The run has ended.
-        """
+        """Write a small file; raise StaleRunError if the run has ended."""
         self.check()  # before the work folder would be made again, in a dataset that is published
 
         def write() -> None:
@@ -97,12 +84,7 @@ class Run:
     """The driver's side of the fence; see `claimed`."""
 
     def __init__(self, folder: Folder, value: str | None = None) -> None:
-        """Write nothing yet.
-
-        Args:
-            folder: The folder that the run writes into.
-            value: Value of the token, if several tasks of a job are the driver, one after the other; None to choose it.
-        """
+        """Write nothing yet. Several tasks of a job are the driver, one after the other, by the value of its token."""
         self.folder = folder
         self._writing, self._stopped = threading.Lock(), threading.Event()
         self.token = RunToken(value or secrets.token_hex(16))
@@ -110,10 +92,7 @@ class Run:
         self._is_left = False
 
     def start(self, plan_digest: str = "") -> RunToken:
-        """Write the token, with the digest of the plan once there is one, and return it for the workers.
-
-        From now on workers that carry anything else stop.
-        """
+        """Write the token and return it for the workers: those that carry another one stop."""
         with self._writing:
             self.token = replace(self.token, plan_digest=plan_digest)
             self._write()
@@ -121,10 +100,7 @@ class Run:
 
     @contextlib.contextmanager
     def left(self) -> Iterator[None]:
-        """Begin a job that goes on when this process ends, unless the block fails; see `detached`.
-
-        The job may wait for hours in a queue. Until its first task begins, the file has no age.
-        """
+        """Begin a job that goes on when this process ends, unless the block fails; see `detached`."""
         self.is_detached = self.is_waiting = True
         self.start()
         yield
@@ -138,11 +114,7 @@ class Run:
 
     @contextlib.contextmanager
     def checked(self) -> Iterator[None]:
-        """Check at the end of a block, also if it fails: the workers of a replaced run stop without a report.
-
-        Raises:
-            StaleRunError: See `check`.
-        """
+        """Check at the end of a block, also if it fails: the workers of a replaced run stop without a report."""
         try:
             yield
         except MachineError:
@@ -156,11 +128,7 @@ class Run:
         self.check()
 
     def check(self) -> None:
-        """Make sure that no other run has taken over.
-
-        Raises:
-            StaleRunError: One has, or the run's file was removed.
-        """
+        """Raise StaleRunError if another run has taken over, or the run's file was removed."""
         found = retried(lambda: read_run_file(self.folder))
         if found is not None and found.token == self.token:
             return
@@ -215,12 +183,7 @@ class Run:
 def claimed(output: Folder, value: str | None = None) -> Iterator[Run]:
     """Claim an output for one run; at its end, also after an exception or Ctrl-C, stop its workers.
 
-    Args:
-        output: The folder.
-        value: Value of its token; None to choose it.
-
-    Raises:
-        MachineError: Another run claims it. Hold the lock of a local folder: a token found there is of a dead run.
+    Hold the lock of a local folder: a token found there is of a dead run.
     """
     is_local = isinstance(output, LocalFolder)
     there = read_run_file(output)
@@ -238,15 +201,10 @@ def claimed(output: Folder, value: str | None = None) -> Iterator[Run]:
 
 
 def refuse_live(output: Folder, value: str | None = None) -> None:
-    """Refuse an object store's folder that another run writes into, or any folder that a job without a driver does.
+    """Refuse an output where another run was alive less than STALE_SECONDS ago, or waits to begin.
 
-    Args:
-        output: The folder.
-        value: Value of the own token, which may be there; None if it cannot be. What stands before its "-", if it has
-            one, names a pipeline, whose runs take over from each other: engines begin a failed job again.
-
-    Raises:
-        MachineError: Another run was alive less than STALE_SECONDS ago, or waits to begin.
+    The own token, of this value, may be there. What stands before its "-", if it has one, names a pipeline, whose runs
+    take over from each other: engines begin a failed job again.
     """
     found = output.stat(PATH)
     described = read_run_file(output)

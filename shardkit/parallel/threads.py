@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from shardkit.errors import MachineError, ShardkitError
 from shardkit.parallel.for_each import Work
@@ -21,32 +21,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ThreadExecutor:
-    """Works in threads; see `for_each.Executor`. Codecs, hashes and files run without the interpreter's lock.
+    """Works in threads; see `for_each.Executor`. Codecs, hashes and files run without the interpreter's lock."""
 
-    Attributes:
-        num_threads: Number of threads, at least 1.
-    """
-
-    num_threads: int
-
-    @property
-    def is_remote(self) -> bool:
-        """See Executor."""
-        return False
-
-    @property
-    def temp_location(self) -> None:
-        """See Executor."""
-        return
+    num_threads: int  # at least 1
+    is_remote: ClassVar[bool] = False
+    temp_location: ClassVar[None] = None
 
     def for_each(self, name: str, items: Sequence[Any], work: Work, phase: Phase) -> None:
-        """See Executor. After an error or Ctrl-C, no further item is begun.
-
-        Raises:
-            ShardkitError: Raised by the work; items that were begun are finished before.
-            OSError: Likewise.
-            MachineError: Another exception, which is the cause, was raised by the work.
-        """
+        """See Executor. After an error or Ctrl-C no item is begun, and those that were begun are finished."""
         del name
         with self.working(phase) as each:
             each(work, items)

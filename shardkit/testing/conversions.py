@@ -16,7 +16,7 @@ from shardkit.conversion.writing.source_plan import take_inventory
 from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.options.groups import ConvertOptions
-from shardkit.parallel.for_each import Guard, GuardedWork
+from shardkit.parallel.for_each import Guard
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.reports import work_folder
 from shardkit.parallel.run_file import RunToken
@@ -78,7 +78,7 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
 
 def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken) -> list[Any]:
     """Return what some work gives for an item as a worker does it: silent if the run has ended, failures as files."""
-    return list(GuardedWork(work, Guard(folder, token))(item))
+    return list(Guard(folder, token).call(work, item))
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:

@@ -1,5 +1,7 @@
 """Jobs are submitted as Beam submits them, to a stand-in for Dataflow's API: nobody here has run one on Dataflow."""
 
+from functools import partial
+
 import pytest
 
 from shardkit.beam.executor import BeamExecutor
@@ -11,7 +13,7 @@ from shardkit.conversion.writing.job import InventoryTask
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
-from shardkit.parallel.for_each import Guard, GuardedWork
+from shardkit.parallel.for_each import Guard
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.run_file import RunToken
 from shardkit.sources.opening import open_source
@@ -95,7 +97,7 @@ def test_the_writing_of_many_shards_is_a_job_that_names_no_image(dataflow):
     inventory = inventory_table([f"class-{i % 7}" for i in range(NUM_SHARDS)])
     plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions.of({"shards": NUM_SHARDS}))
     output = open_folder(f"gs://{BUCKET}/out")
-    work = GuardedWork(WriteJob(output, write_options(plan)).write, Guard(output, RunToken("x", plan.digest)))
+    work = partial(Guard(output, RunToken("x", plan.digest)).call, WriteJob(output, write_options(plan)).write)
     executor.for_each("WriteShards", plan_file.shard_tasks(plan), work, phase(Silent()))
     pipeline, sent = graph(server)
     assert len(pipeline) < MAX_WRITING_GRAPH

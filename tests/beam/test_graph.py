@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections import Counter
+from functools import partial
 
 import apache_beam as beam
 import pyarrow as pa
@@ -29,7 +30,7 @@ from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
-from shardkit.parallel.for_each import Guard, GuardedWork
+from shardkit.parallel.for_each import Guard
 from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Run
 from shardkit.sources.opening import open_source
@@ -126,7 +127,7 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     shards = list(enumerate(shard for _, shard in manifest.shards()))
     folder = open_folder(str(tmp_path))
     job = CheckJob(folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
-    check = GuardedWork(job.check, Guard(folder, RunToken("x"), DriverView.of([folder])))
+    check = partial(Guard(folder, RunToken("x"), DriverView.of([folder])).call, job.check)
     created = beam.Pipeline(FnApiRunner()) | beam.Create(shards, reshuffle=False)
     assert graph_bytes(work_on_each(created, "VerifyShards", check)) < 30_000
 
@@ -165,7 +166,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(tasks, reshuffle=False)
         work = WriteJob(source.folder, write_options(plan)).write
-        written = work_on_each(created, "WriteShards", GuardedWork(work, Guard(output, run)))
+        written = work_on_each(created, "WriteShards", partial(Guard(output, run).call, work))
         rows = written | beam.Map(FinishedShard.as_row)
         assert_that(rows, _are_three_times_the_same)
     assert sorted(entry.name for entry in output.scan()) == sorted(

@@ -2,6 +2,7 @@
 
 import pickle
 import platform
+from functools import partial
 
 import pytest
 
@@ -9,7 +10,7 @@ from shardkit.errors import CallError, DataError, MachineError, StaleRunError
 from shardkit.options.words import named, written_as
 from shardkit.parallel import driver_view
 from shardkit.parallel.driver_view import DriverView
-from shardkit.parallel.for_each import Guard, GuardedWork, for_each, raise_failure, report_failure, watched
+from shardkit.parallel.for_each import Guard, for_each, raise_failure, report_failure, watched
 from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.reports import Report, Reports
 from shardkit.parallel.run_token import Fence, claimed
@@ -110,7 +111,7 @@ def test_a_failure_is_reported_by_host_and_stops_the_workers(folder):
 def test_a_worker_that_differs_from_the_driver_does_nothing_in_a_process_of_its_own(folder, monkeypatch):
     monkeypatch.setattr(driver_view, "_compared", {})
     with claimed(folder) as run:
-        worker = pickle.loads(pickle.dumps(GuardedWork(Work(), Guard(folder, run.token, OTHER_PILLOW))))  # noqa: S301
+        worker = pickle.loads(pickle.dumps(partial(Guard(folder, run.token, OTHER_PILLOW).call, Work())))  # noqa: S301
         assert list(worker(1)) == []
         assert Reports(folder, "squares").found() == []
         with pytest.raises(MachineError, match="would write other bytes than the driver"):
@@ -127,7 +128,7 @@ def test_a_worker_in_a_process_of_its_own_writes_options_as_the_driver_does(fold
     with claimed(folder) as run:
         for style in ("command", "python"):
             with written_as(style):
-                pickled = pickle.dumps(GuardedWork(names_an_option, Guard(folder, run.token, this_host)))
+                pickled = pickle.dumps(partial(Guard(folder, run.token, this_host).call, names_an_option))
             with written_as("python"):
                 found = list(pickle.loads(pickled)(1))  # noqa: S301
             assert found == ["1: --max-side 256" if style == "command" else "1: max_side=256"]

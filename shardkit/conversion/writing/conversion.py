@@ -42,8 +42,7 @@ from shardkit.naming import MANIFEST
 from shardkit.options.call import Call
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import FAILURE, Guard, untold_failure, watched
-from shardkit.parallel.job_progress import StagePhase, job_phase
-from shardkit.parallel.progress import Phase, ProgressListener, Silent
+from shardkit.parallel.progress import Phase, ProgressListener, Silent, StagePhase, job_phase
 from shardkit.parallel.run_token import Fence, Run, claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.sources import Source, SourceOptions
