@@ -130,7 +130,7 @@ class Handler(MotoRequestHandler):
 
 def main():
     server = make_server("127.0.0.1", 0, FaultyApplication(), threaded=True, request_handler=Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(f"http://127.0.0.1:{server.server_port}\n")
     sys.stdout.flush()
     sys.stdin.read()
