@@ -137,3 +137,36 @@ def browser():
         browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_ARGUMENTS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def _only_tab(browser):
+    return browser.new_context().new_page()
+
+
+@pytest.fixture
+def show(_only_tab):
+    """Return a function that shows a URL in Chromium: the tab is one for all tests, as another costs three page loads.
+
+    Args:
+        url: The page's address.
+        width: Width of the window.
+        scheme: "light" or "dark".
+        listeners: Functions by the event of the page that they are called with, during the test.
+    """
+    listening = []
+
+    def show_url(url, width, scheme, **listeners):
+        for event, listener in listeners.items():
+            _only_tab.on(event, listener)
+            listening.append((event, listener))
+        _only_tab.set_viewport_size({"width": width, "height": 900})
+        _only_tab.emulate_media(color_scheme=scheme)
+        _only_tab.goto(url)
+        return _only_tab
+
+    _only_tab.context.clear_cookies()
+    yield show_url
+    for event, listener in listening:
+        _only_tab.remove_listener(event, listener)
+    _only_tab.goto("about:blank")

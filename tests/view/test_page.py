@@ -43,20 +43,20 @@ def served(dataset, tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser):
+def opened(show):
     """Return the page in a window of some width; at the end nothing foreign was asked for, and no script failed."""
     said = []
 
     def open_page(served, width=1400, scheme="light"):
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
-        page = context.new_page()
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("console", lambda message: "400 (Bad Request)" in message.text or said.append(message.text))
-        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
         origin = getattr(served, "origin", served.address.partition("?")[0])
         known = (origin, "data:", served.address)
-        page.on("request", lambda request: request.url.startswith(known) or said.append(request.url))
-        page.goto(served.address)
+        listeners = {
+            "pageerror": lambda error: said.append(str(error)),
+            "console": lambda message: "400 (Bad Request)" in message.text or said.append(message.text),
+            "dialog": lambda dialog: (said.append(dialog.message), dialog.dismiss()),
+            "request": lambda request: request.url.startswith(known) or said.append(request.url),
+        }
+        page = show(served.address, width, scheme, **listeners)
         page.wait_for_selector("#grid [role=option] img")
         return page
 
