@@ -16,7 +16,7 @@ import pyarrow as pa
 from shardkit import naming, software
 from shardkit.adoption.merging import Merged
 from shardkit.adoption.scanning import Scan
-from shardkit.conversion.writing.output.shard_summaries import CountedShard
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.publishing import summarise_split
 from shardkit.dataset.foreign.files import ForeignFile
 from shardkit.dataset.index.file import SCHEMA, ShardSummary, key_hashes, serialize_index
@@ -69,7 +69,7 @@ def publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
 
 def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
     root, digest = adoption.root, adoption.digest
-    shards: dict[str, list[CountedShard]] = {}
+    shards: dict[str, list[FinishedShard]] = {}
     contents = []
     for file, scan in zip(adoption.files, scans(), strict=True):
         shards.setdefault(adoption.splits[file.path], []).append(_write_index(adoption, file, scan, digest))
@@ -127,7 +127,7 @@ def _remove_others(root: Folder, folder: str, kept: Collection[str]) -> None:
             _remove_others(root, path, kept)
 
 
-def _write_index(adoption: Adoption, file: ForeignFile, scan: Scan, digest: str) -> CountedShard:
+def _write_index(adoption: Adoption, file: ForeignFile, scan: Scan, digest: str) -> FinishedShard:
     table, found = _index_of(file, scan.rows, adoption.merged.key, adoption.classes), scan.found
     facts: dict[str, Any] = {"num_examples": len(table), "num_bytes": found.num_bytes, "sha256": found.sha256}
     facts["num_with_gps"] = found.num_with_gps
@@ -135,7 +135,7 @@ def _write_index(adoption: Adoption, file: ForeignFile, scan: Scan, digest: str)
     path = f"{naming.INDEXES}/{naming.index_folder(digest)}/{file.path}{naming.INDEX_ENDING}"
     _write_unless_there(adoption.root, path, raw)
     records = file.path if adoption.records_root is None else f"{adoption.records_root}/{file.path}"
-    return CountedShard.of(Shard(path=records, index=Index(path=path, sha256=sha256_hex(raw)), **facts), table)
+    return FinishedShard.of(Shard(path=records, index=Index(path=path, sha256=sha256_hex(raw)), **facts), table, raw)
 
 
 def _index_of(file: ForeignFile, rows: pa.Table, key: str | None, classes: Sequence[str]) -> pa.Table:

@@ -8,11 +8,11 @@ import apache_beam as beam
 from apache_beam.transforms.combiners import ToListCombineFn
 
 from shardkit.beam.counters import count_in_beam
+from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing.inventory_tasks import Batch, NamedPart, PartGroup
 from shardkit.conversion.writing.job import ConversionTask, InventoryTask
-from shardkit.conversion.writing.output.shard_summaries import SummaryRow
+from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ListingSummary
-from shardkit.conversion.writing.steps import PlannedShard
 
 
 def convert_task(tasks: Any) -> Any:
@@ -20,8 +20,8 @@ def convert_task(tasks: Any) -> Any:
     taken, task = take_inventory(tasks)
     return (
         taken
-        | "PlanShards" >> beam.FlatMap(_plan, task)  # PlannedShard
-        | "SpreadShards" >> beam.Reshuffle()  # PlannedShard
+        | "PlanShards" >> beam.FlatMap(_plan, task)  # ShardTask
+        | "SpreadShards" >> beam.Reshuffle()  # ShardTask
         | "WriteShards" >> beam.FlatMap(_write, task)  # SummaryRow
         | "GatherShards" >> beam.CombineGlobally(ToListCombineFn())  # [SummaryRow]
         | "Publish" >> beam.Map(_publish, task)  # None
@@ -99,11 +99,11 @@ def _merge(run: list[str], task: InventoryTask) -> Iterator[None]:
     return task.merge(run)
 
 
-def _plan(_: int, task: ConversionTask) -> list[PlannedShard]:
+def _plan(_: int, task: ConversionTask) -> list[ShardTask]:
     return task.plan()
 
 
-def _write(shard: PlannedShard, task: ConversionTask) -> Iterator[SummaryRow]:
+def _write(shard: ShardTask, task: ConversionTask) -> Iterator[SummaryRow]:
     count_in_beam()
     return task.write(shard)
 

@@ -15,12 +15,12 @@ from shardkit.beam.counters import count_in_beam
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
 from shardkit.beam.staging import REJECTS, GatherParts, StageImages, same
 from shardkit.conversion.option_values import location, option_values
+from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
 from shardkit.conversion.staging.staged_conversion import StagedConversion
 from shardkit.conversion.staging.staged_part import StagedPart, StagingOptions
 from shardkit.conversion.staging.staged_source import ReadSource
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
-from shardkit.conversion.writing.steps import PlannedShard
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import read_manifest
 from shardkit.dataset.manifest.pinning import refuse_pinned
@@ -143,8 +143,8 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
         after_merging = beam.pvalue.AsSingleton(merged)
         written = (
             parts
-            | "PlanShards" >> beam.FlatMap(_plan, job, token, after_merging, *read)  # (PlannedShard, run)
-            | "SpreadShards" >> beam.Reshuffle()  # (PlannedShard, run)
+            | "PlanShards" >> beam.FlatMap(_plan, job, token, after_merging, *read)  # (ShardTask, run)
+            | "SpreadShards" >> beam.Reshuffle()  # (ShardTask, run)
             | "WriteShards" >> beam.ParDo(_WriteShard(job))  # True
             | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
         )
@@ -232,9 +232,9 @@ class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         """Count in this step."""
         count_in_beam()
 
-    def process(self, planned: tuple[PlannedShard, str]) -> Iterator[bool]:
+    def process(self, shard: tuple[ShardTask, str]) -> Iterator[bool]:
         """Write a shard, unless it is finished."""
-        self._job.write(*planned)
+        self._job.write(*shard)
         yield True
 
 

@@ -217,7 +217,7 @@ def _hashed(options: "SourceOptions", manifests: "Sequence[Manifest]") -> dict[s
 
 def _remembered(output: str) -> "tuple[Reading, Remembered] | None":
     """Return how the source of a finished or unfinished conversion in a folder is read; None if it is not known."""
-    from shardkit.conversion.planning.planned_dataset import planned_source
+    from shardkit.conversion.planning.plan_file import find_planned
     from shardkit.dataset.manifest import find_dataset
     from shardkit.sources.options import Remembered
     from shardkit.sources.readings.text import from_data
@@ -228,12 +228,12 @@ def _remembered(output: str) -> "tuple[Reading, Remembered] | None":
         if manifest is not None:
             # What was appended later may have been read in another way.
             return _recalled(manifest.history[0].source, manifest.root.url, is_continued=True)
-        found = planned_source(open_folder(output))
+        planned = find_planned(open_folder(output))
     except ShardkitError:  # who writes into the folder says what is wrong with it
         return None
-    if found is None or found.reading is None:
+    if planned is None or planned.source.reading is None:
         return None
-    return from_data(found.reading, output), Remembered(output, found.layout, is_continued=True)
+    return from_data(planned.source.reading, output), Remembered(output, planned.source.layout, is_continued=True)
 
 
 def _recalled(source: "Source", url: str, *, is_continued: bool) -> "tuple[Reading, Remembered] | None":

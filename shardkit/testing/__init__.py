@@ -12,6 +12,7 @@ from shardkit.testing.conversions import (
     plan_without_beam,
     work_on,
     write_options,
+    write_plan,
 )
 from shardkit.testing.files import (
     digests_of,
@@ -43,5 +44,6 @@ __all__ = [
     "write_archive",
     "write_class_folders",
     "write_options",
+    "write_plan",
     "write_tree",
 ]

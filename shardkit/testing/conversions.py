@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
+from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import Plan
 from shardkit.conversion.writing import shard
 from shardkit.conversion.writing.appending.append import Append, AppendOutcome
@@ -79,6 +80,13 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
 def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken) -> list[Any]:
     """Return what some work gives for an item as a worker does it: silent if the run has ended, failures as files."""
     return list(Guard(folder, token).call(work, item))
+
+
+def write_plan(output: Folder, plan: Plan) -> None:
+    """Write a plan into the work folder, as a run that planned."""
+    plan_file.write_rows(output, plan)
+    with output.atomic_write(plan_file.PATH) as file:
+        file.write(plan_file.PlannedDataset.of(output, "run", plan).to_bytes())
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:

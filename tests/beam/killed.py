@@ -105,7 +105,7 @@ def state_of(output):
         return "published"
     if any(output.glob("*.index.parquet")):
         return "writing"
-    return "planned" if (work / "planned.parquet").exists() else "staging" if work.exists() else "nothing"
+    return "planned" if (work / "plan.parquet").exists() else "staging" if work.exists() else "nothing"
 
 
 def main():

@@ -24,7 +24,7 @@ from shardkit.conversion.planning import plan_file
 from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
 from shardkit.conversion.writing.job import InventoryTask
-from shardkit.conversion.writing.output.shard_summaries import FinishedShard
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.shard import WriteJob
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
@@ -161,7 +161,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     source, output = open_source(str(photographs)), open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(source, ConvertOptions.of({"shards": 2}))
     output.create()
-    plan_file.write_plan(output, plan)
+    plan_file.write_rows(output, plan)
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(tasks, reshuffle=False)
@@ -182,7 +182,7 @@ def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path, monke
     output = open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(open_source(str(photographs)), ConvertOptions.of({"shards": 7}))
     output.create()
-    plan_file.write_plan(output, plan)
+    plan_file.write_rows(output, plan)
     paths = sorted((tmp_path / "out" / plan_file.FOLDER).iterdir())
     groups = [[file.row_group(i).num_rows for i in range(file.num_row_groups)] for file in map(pq.read_metadata, paths)]
     assert [len(counts) for counts in groups] == [3, 3, 1]

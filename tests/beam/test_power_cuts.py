@@ -151,15 +151,15 @@ def test_a_file_that_was_mended_unseen_is_good_in_the_next_run(tmp_path):
 
 def test_a_file_that_changes_between_its_check_and_its_writing_is_never_written(tmp_path, monkeypatch):
     source = write_class_folders(tmp_path / "source", {"ant": 5, "bee": 1})
-    write_plan = plan_file.write_plan
+    write_rows = plan_file.write_rows
 
     def changing(output, plan):
-        write_plan(output, plan)
+        write_rows(output, plan)
         path = source / "ant" / "002.png"
         path.write_bytes(path.read_bytes()[:-1] + b"!")
 
     with monkeypatch.context() as patched:
-        patched.setattr("shardkit.conversion.planning.plan_file.write_plan", changing)
+        patched.setattr("shardkit.conversion.planning.plan_file.write_rows", changing)
         said = convert(source, tmp_path / "out", exit_code=1)
     assert "ant/002.png: the file has changed since it was checked" in said
     assert not (tmp_path / "out" / "manifest.json").exists()

@@ -11,13 +11,13 @@ from .calling import call, is_one_sentence
 
 def test_a_source_that_vanishes_meanwhile_is_said_so(tmp_path, monkeypatch):
     source = write_class_folders(tmp_path / "source", {"ant": 4, "bee": 1})
-    write_plan = plan_file.write_plan
+    write_rows = plan_file.write_rows
 
     def vanishing(output, plan):
-        write_plan(output, plan)
+        write_rows(output, plan)
         shutil.rmtree(source)
 
-    monkeypatch.setattr(plan_file, "write_plan", vanishing)
+    monkeypatch.setattr(plan_file, "write_rows", vanishing)
     result = call("convert", source, tmp_path / "out")
     assert result.exit_code == 3
     assert f"{source}/ant: host {platform.node()} sees no file in this folder, the driver did; mount" in result.stderr

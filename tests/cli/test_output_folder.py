@@ -209,7 +209,7 @@ def test_swapped_paths_are_told_from_a_wrong_output(is_dataset, source, tmp_path
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "7"], ids=["nested too deeply", "cut short", "a number"])
-@pytest.mark.parametrize("name", ["plan.json", "run", "removing.json", "failure.json"])
+@pytest.mark.parametrize("name", ["plan.parquet", "run", "removing.json", "failure.json"])
 def test_a_damaged_file_of_an_earlier_run_stops_nobody(name, text, source, tmp_path):
     write_tree(tmp_path / "out", {f".shardkit/{name}": text.encode()})
     assert call("info", tmp_path / "out").exit_code == 1

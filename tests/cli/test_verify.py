@@ -5,11 +5,10 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
-from shardkit.conversion.planning import plan_file
 from shardkit.options.groups import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import digests_of, plan_without_beam, write_class_folders
+from shardkit.testing import digests_of, plan_without_beam, write_class_folders, write_plan
 
 from .calling import call, convert, run
 
@@ -122,7 +121,7 @@ def test_a_damaged_record_costs_itself_only_and_its_key_is_named(dataset, tmp_pa
 def test_an_interrupted_conversion_is_no_dataset_yet(source, tmp_path):
     output = open_folder(str(tmp_path / "out"))
     output.create()
-    plan_file.write_plan(output, plan_without_beam(open_source(str(source)), ConvertOptions()))
+    write_plan(output, plan_without_beam(open_source(str(source)), ConvertOptions()))
     result = call("verify", tmp_path / "out")
     assert result.exit_code == 1
     assert result.stdout == f"{tmp_path}/out/manifest.json: the conversion was interrupted; run it again to finish it\n"

@@ -122,7 +122,7 @@ def some_time(output, number):
         if number % 3 == 1:
             return finished(output) >= shards
         # Writing begins with the plan.
-        has_plan = (output / ".shardkit" / "planned.parquet").exists()
+        has_plan = (output / ".shardkit" / "plan.parquet").exists()
         return has_plan and not time.sleep(seconds / 4)
 
     return is_time

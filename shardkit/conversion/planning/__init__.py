@@ -2,7 +2,7 @@
 
 | module | decides |
 |---|---|
-| `options` | the options that change the bytes of a dataset |
+| `rules`, `options_text` | the options that a dataset's later life keeps, and those in a manifest as text |
 | `duplicates` | which examples with repeated keys or contents are rejected |
 | `labels` | class names in label order, and the labels of each example |
 | `splits` | the split of each example, and which examples must share one |

@@ -3,7 +3,6 @@
 It is a pure function of the inventory, the options and the versions of libraries.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ from shardkit import software
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.digests import Column, decisive_columns, fingerprint, rows_digest
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
+from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA
 from shardkit.conversion.inventory.table import plain_type
 from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
 from shardkit.conversion.planning.checks.all_checks import collect_findings
@@ -189,17 +188,6 @@ class Plan:
         decides = {**self.description(), "source": self.examples_digest}
         del decides["layout"]
         return sha256_hex(canonical_json(decides))
-
-    def with_late(self, late: Iterable[Reject]) -> pa.Table:
-        """Return the rejected rows of the plan and of the writers, sorted by key."""
-        return with_late(self.rejected, late)
-
-
-def with_late(rejected: pa.Table, late: Iterable[Reject]) -> pa.Table:
-    """Return the rejected rows of a plan and of the writers, sorted by key."""
-    rows = [one._asdict() for one in late]
-    table = pa.concat_tables([rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
-    return table.take(pc.sort_indices(table, [("key", "ascending")]))
 
 
 def known_description(options: ConvertOptions, layout: str, classes: list[str] | None) -> dict[str, Any]:

@@ -1,64 +1,259 @@
-"""The plan on disk: Parquet files with one row group per shard, so that a worker reads only its own rows.
+"""The plan on disk: what writing and publishing need, which may run on other hosts than planning.
 
-Rows are not part of the pipeline's graph, which protobuf limits to 2 GB and Dataflow to far less. Each file holds
-SHARDS_PER_FILE shards: a worker reads a file's whole footer for each shard, about a kilobyte a row group, so that one
-file of 8,000 shards would cost 8 MB a task and 63 GB in all. A small JSON file, written last, describes the plan.
+`PATH` holds the rejected rows and, in its footer, all that is not a row. It is written last and by each run, because
+another run may have rejected other images. The rows are in Parquet files with one row group per shard, so that a worker
+reads only its own rows; a run with an equal plan keeps them. Each file holds SHARDS_PER_FILE shards: a worker reads a
+file's whole footer for each shard, about a kilobyte a row group, so that one file of 8,000 shards would cost 8 MB a
+task and 63 GB in all.
 """
 
+import io
 import json
-from collections.abc import Iterator
+import platform
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shardkit import naming, software
+from shardkit.conversion.inventory.columns import features_of
+from shardkit.conversion.inventory.schema import REJECTED_SCHEMA, Reject
 from shardkit.conversion.planning.plan import Plan
+from shardkit.dataset.features import Feature
+from shardkit.dataset.manifest import Source
 from shardkit.errors import MachineError, StaleRunError
 from shardkit.hashing import canonical_json
+from shardkit.naming import ShardName
 from shardkit.storage import Folder
+from shardkit.storage.retry import retried
 
-PATH = f"{naming.WORK_FOLDER}/plan.json"
+PATH = f"{naming.WORK_FOLDER}/plan.parquet"
 FOLDER = f"{naming.WORK_FOLDER}/plan"
 SHARDS_PER_FILE = 64
+_KEY = b"shardkit.plan"
 _DIGEST_KEY = b"shardkit.plan_digest"
 _SOFTWARE_KEY = b"shardkit.software"
 
 
 @dataclass(frozen=True, slots=True)
 class ShardTask:
-    """One element of the write pipeline: a shard, and the number of its row group in the plan, over all files."""
+    """One element of the write pipeline: a shard, the number of its row group over all files, and its plan's digest."""
 
-    name: naming.ShardName
+    name: ShardName
     row_group: int
+    plan_digest: str
 
 
-def shard_tasks(plan: Plan) -> list[ShardTask]:
+def shard_tasks(plan: "Plan | PlannedDataset") -> list[ShardTask]:
     """Return the tasks of all shards, in the order of their row groups."""
-    names = _shard_names({split.name: split.num_shards for split in plan.splits})
-    return [ShardTask(name, row_group) for row_group, name in enumerate(names)]
+    digest = plan.digest
+    return [ShardTask(name, number, digest) for number, name in enumerate(_shard_names(plan.splits))]
 
 
-def _shard_names(num_shards: dict[str, int]) -> list[naming.ShardName]:
-    return [naming.ShardName(split, i, num) for split, num in num_shards.items() for i in range(num)]
+def _shard_names(splits: Iterable[Any]) -> list[ShardName]:
+    counts = [(split.name, len(split.shard_counts)) for split in splits]
+    return [ShardName(split, number, count) for split, count in counts for number in range(count)]
+
+
+class PlannedSplit(NamedTuple):
+    """A split of a plan.
+
+    Attributes:
+        name: Its name.
+        num_bytes: Size of the raw files in bytes.
+        shard_counts: Number of examples of each shard.
+    """
+
+    name: str
+    num_bytes: int
+    shard_counts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDataset:
+    """A plan without its rows.
+
+    Attributes:
+        output: The folder that holds the work folder.
+        run: Value of the token of the run that planned.
+        digest: The plan's digest.
+        description: Plan.description().
+        features: The features of the examples.
+        source: The source, as the manifest describes it.
+        splits: The splits, in the order in which they are written.
+        rejected: Rejected rows, with REJECTED_SCHEMA, sorted by key.
+        num_listed: Number of rows of the inventory.
+        finished_before: Number of shards that were finished when the run planned.
+    """
+
+    output: Folder
+    run: str
+    digest: str
+    description: dict[str, Any]
+    features: dict[str, Feature]
+    source: Source
+    splits: list[PlannedSplit]
+    rejected: pa.Table
+    num_listed: int = 0
+    finished_before: int = 0
+
+    @classmethod
+    def of(cls, output: Folder, run: str, plan: Plan) -> "PlannedDataset":
+        """Return a plan without its rows; see PlannedDataset."""
+        splits = [PlannedSplit(split.name, split.num_bytes, split.shard_counts) for split in plan.splits]
+        features = features_of(plan.schema)
+        return cls(output, run, plan.digest, plan.description(), features, plan.source, splits, plan.rejected)
+
+    @property
+    def classes(self) -> list[str]:
+        """Class names in label order."""
+        return list(self.description["classes"])
+
+    @property
+    def bit_depth(self) -> str:
+        """The value of `bit_depth`, which planning may have found."""
+        return str(self.description["options"]["bit_depth"])
+
+    @property
+    def shard_counts(self) -> dict[ShardName, int]:
+        """Number of examples of each shard."""
+        counts = (count for split in self.splits for count in split.shard_counts)
+        return dict(zip(_shard_names(self.splits), counts, strict=True))
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples of all splits."""
+        return sum(sum(split.shard_counts) for split in self.splits)
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of the raw files of all splits in bytes."""
+        return sum(split.num_bytes for split in self.splits)
+
+    def blocks(self) -> Iterator[pa.Table]:
+        """Yield the rows of the plan, in the order in which they are written."""
+        num_shards = len(_shard_names(self.splits))
+        for first in range(0, num_shards, SHARDS_PER_FILE):
+            with self.output.open(rows_path(first)) as file:
+                plan = pq.ParquetFile(file)
+                for row_group in range(plan.num_row_groups):
+                    yield plan.read_row_group(row_group)
+
+    def with_late(self, late: Iterable[Reject]) -> pa.Table:
+        """Return the rejected rows of the plan and of the writers, sorted by key."""
+        rows = pa.Table.from_pylist([one._asdict() for one in late], REJECTED_SCHEMA)
+        table = pa.concat_tables([self.rejected, rows])
+        return table.take(pc.sort_indices(table, [("key", "ascending")]))
+
+    def unfinished(self, finished: Iterable[ShardName]) -> list[ShardTask]:
+        """Return the tasks of the other shards in the order in which to start them.
+
+        No worker begins a large shard when others are done. The shards of one split have the same size, nearly.
+        """
+        mean_bytes = {split.name: split.num_bytes / len(split.shard_counts) for split in self.splits}
+        done = set(finished)
+        left = [task for task in shard_tasks(self) if task.name not in done]
+        return sorted(left, key=lambda task: -mean_bytes[task.name.split])
+
+    def to_bytes(self) -> bytes:
+        """Return the content of `PATH`."""
+        written = {
+            "run": self.run,
+            "digest": self.digest,
+            "description": self.description,
+            "features": {name: one.model_dump(mode="json") for name, one in self.features.items()},
+            "source": self.source.model_dump(mode="json"),
+            "splits": self.splits,
+            "num_listed": self.num_listed,
+            "finished_before": self.finished_before,
+        }
+        out = io.BytesIO()
+        pq.write_table(self.rejected.replace_schema_metadata({_KEY: json.dumps(written).encode()}), out)
+        return out.getvalue()
+
+
+def find_planned(output: Folder) -> PlannedDataset | None:
+    """Return what the last run that planned wrote; None if there is no plan, or it is damaged."""
+    if output.stat(PATH) is None:
+        return None
+    raw = retried(lambda: output.read(PATH))
+    try:
+        # Not `pq.read_table`, which imports pyarrow.dataset at the start of every conversion.
+        rejected = pq.ParquetFile(io.BytesIO(raw)).read()
+        written: dict[str, Any] = json.loads(rejected.schema.metadata[_KEY])
+        written["features"] = {name: Feature(**one) for name, one in written["features"].items()}
+        written["source"] = Source(**written["source"])
+        written["splits"] = [PlannedSplit(*split) for split in written["splits"]]
+        rejected = rejected.cast(REJECTED_SCHEMA).replace_schema_metadata()
+        return PlannedDataset(output, rejected=rejected, **written)
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):  # like shards without a plan
+        return None
+
+
+def read_planned(output: Folder) -> PlannedDataset:
+    """Return what the last run that planned wrote.
+
+    Raises:
+        MachineError: There is no plan.
+    """
+    planned = find_planned(output)
+    if planned is None:
+        msg = (
+            f"{output.url}/{PATH}: host {platform.node()} does not see the plan; every worker must reach OUTPUT under "
+            "the same path"
+        )
+        raise MachineError(msg)
+    return planned
+
+
+class PlannedFacts(NamedTuple):
+    """What planning found and writing needs: the classes in label order, and the value of `bit_depth`."""
+
+    classes: tuple[str, ...]
+    bit_depth: str
+
+
+_facts: dict[str, PlannedFacts] = {}  # by the plan's digest, which says what they are
+
+
+def planned_facts(output: Folder, plan_digest: str) -> PlannedFacts:
+    """Return the facts of a plan; each worker process reads them once."""
+    if plan_digest not in _facts:
+        planned = read_planned(output)
+        _facts[planned.digest] = PlannedFacts(tuple(planned.classes), planned.bit_depth)
+    return _facts[plan_digest]
+
+
+def planned_shard_names(output: Folder) -> list[ShardName]:
+    """Return the shards of the plan in the work folder; empty if there is no plan."""
+    planned = find_planned(output)
+    return [] if planned is None else _shard_names(planned.splits)
 
 
 def rows_path(row_group: int) -> str:
-    """Return the path of the file that holds a shard's rows.
-
-    Args:
-        row_group: Number of the shard's row group, counted over all files.
-    """
+    """Return the path of the file that holds a shard's rows, by the number of its row group over all files."""
     return f"{FOLDER}/{row_group // SHARDS_PER_FILE:06d}.parquet"
 
 
-def write_plan(output: Folder, plan: Plan) -> None:
-    """Write the plan into the work folder."""
+def write_rows(output: Folder, plan: Plan) -> None:
+    """Write the rows of a plan into the work folder."""
     metadata = {_DIGEST_KEY: plan.digest.encode(), _SOFTWARE_KEY: canonical_json(software.versions())}
     schema = plan.schema.with_metadata(metadata)
-    slices = _slices(plan)
+    counts = [count for split in plan.splits for count in split.shard_counts]
+    slices = iter(zip([0, *np.cumsum(counts).tolist()], counts, strict=False))
     for first in range(0, plan.num_shards, SHARDS_PER_FILE):
         with (
             output.atomic_write(rows_path(first)) as file,
@@ -66,70 +261,37 @@ def write_plan(output: Folder, plan: Plan) -> None:
         ):
             for start, count in islice(slices, SHARDS_PER_FILE):
                 writer.write_table(plan.rows(start, count), row_group_size=count)
-    num_shards = {split.name: split.num_shards for split in plan.splits}
-    with output.atomic_write(PATH) as file:
-        file.write(canonical_json({"description": plan.description(), "num_shards": list(num_shards.items())}))
-
-
-def _slices(plan: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the number of rows of each shard."""
-    start = 0
-    for split in plan.splits:
-        for count in split.shard_counts:
-            yield start, count
-            start += count
 
 
 def remove_plan(output: Folder) -> None:
-    """Remove the plan; its description first, so that a partial plan never looks complete."""
+    """Remove the plan; its rows last, so that a partial plan never looks complete."""
     output.remove(PATH)
     output.remove_tree(FOLDER)
 
 
-def read_description(output: Folder) -> dict[str, Any] | None:
-    """Return Plan.description() of the plan in the work folder, or None if there is no plan."""
-    written = _read(output)
-    return None if written is None else dict(written["description"])
-
-
-def read_shard_names(output: Folder) -> list[naming.ShardName]:
-    """Return the shards of the plan in the work folder; empty if there is no plan."""
-    written = _read(output)
-    return [] if written is None else _shard_names(dict(written["num_shards"]))
-
-
-def _read(output: Folder) -> dict[str, Any] | None:
-    if output.stat(PATH) is None:
-        return None
-    try:
-        written = json.loads(output.read(PATH))
-        return {"description": dict(written["description"]), "num_shards": dict(written["num_shards"])}
-    except (ValueError, KeyError, TypeError, RecursionError):  # damaged: like shards without a plan
-        return None
-
-
-def read_shard_rows(output: Folder, row_group: int, plan_digest: str) -> pa.Table:
+def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
     """Return the rows of one shard, in the order in which they are written.
 
     Args:
         output: The folder that holds the work folder.
-        row_group: Number of the shard's row group, counted over all files.
-        plan_digest: Digest of this run's plan.
+        task: The shard.
 
     Raises:
         StaleRunError: The plan in the work folder has another digest.
         MachineError: This worker has other library versions and would write other bytes.
     """
-    path = rows_path(row_group)
+    path = rows_path(task.row_group)
     with output.open(path) as file:
         plan = pq.ParquetFile(file)
         metadata = plan.schema_arrow.metadata
         found = metadata[_DIGEST_KEY].decode()
-        if found != plan_digest:
-            msg = f"{output.url}/{path}: has digest {found}, this run's plan has {plan_digest}; another run wrote it"
+        if found != task.plan_digest:
+            msg = (
+                f"{output.url}/{path}: has digest {found}, this run's plan has {task.plan_digest}; another run wrote it"
+            )
             raise StaleRunError(msg)
         _refuse_other_software(json.loads(metadata[_SOFTWARE_KEY]))
-        return plan.read_row_group(row_group % SHARDS_PER_FILE)
+        return plan.read_row_group(task.row_group % SHARDS_PER_FILE)
 
 
 def _refuse_other_software(planned: dict[str, str]) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
+from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.staged_inventory import StagedInventory, part_names
 from shardkit.conversion.staging.staged_part import StagedPart, refuse_ended
 from shardkit.conversion.staging.staged_source import ReadSource, StagedSource
@@ -16,7 +17,7 @@ from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
 from shardkit.conversion.writing.step_notes import Notes
-from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps, PlannedShard
+from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps
 from shardkit.errors import ShardkitError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import MANIFEST
@@ -73,7 +74,7 @@ class StagedConversion:
         with os_errors_as("write the inventory", output.url):
             retried(partial(merge_parts, output, run, partial(refuse_ended, output)))
 
-    def plan(self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None) -> list[PlannedShard]:
+    def plan(self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None) -> list[ShardTask]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
         Args:
@@ -109,7 +110,7 @@ class StagedConversion:
                     run.finish()  # keep an existing dataset as it was
                 raise
 
-    def _planned(self, run: Run, inventory: StagedInventory) -> list[PlannedShard]:
+    def _planned(self, run: Run, inventory: StagedInventory) -> list[ShardTask]:
         output = run.folder
         is_there = output.stat(MANIFEST) is not None
         if is_there and not self.overwrite and not parts.part_names(output):  # refused and tried again by the engine
@@ -130,16 +131,16 @@ class StagedConversion:
             notes=Notes(Logged()),
         )
 
-    def write(self, planned: PlannedShard, run: str) -> None:
+    def write(self, shard: ShardTask, run: str) -> None:
         """Write a shard, unless it is finished; see `WriteJob.write`.
 
         Args:
-            planned: The shard.
+            shard: The shard.
             run: See `run_of`.
         """
         inventory = StagedInventory(open_folder(self.output_url), self.options, ())
         fence = Fence(inventory.output, RunToken(run), is_remote=True)
-        self._steps(inventory.source, inventory).write(planned, fence)
+        self._steps(inventory.source, inventory).write(shard, fence)
 
     def publish(self, run: str, read: ReadSource | None = None) -> None:
         """Check the finished shards, write the manifest, and remove what was staged.

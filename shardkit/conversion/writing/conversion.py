@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.parts import PARTS
-from shardkit.conversion.planning import plan_file, planned_dataset
+from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.checks.finding import Finding
-from shardkit.conversion.planning.planned_dataset import find_planned, read_planned
+from shardkit.conversion.planning.plan_file import find_planned, read_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.job import (
@@ -186,7 +186,7 @@ class Conversion:
                 task = self._task(source, output, run, notes)
                 take_inventory_in_threads(task, self.executor, run, self.listener)
                 write_in_threads(task, self.executor, run, partial(self._writing, output))
-            num_finished, is_unchanged = read_planned(output, self.options).finished_before, False
+            num_finished, is_unchanged = read_planned(output).finished_before, False
         except AlreadyConvertedError as there:
             num_finished, is_unchanged = there.num_shards, True
         finally:
@@ -199,15 +199,19 @@ class Conversion:
 
     def _run_on_engine(self, engine: Engine, task: ConversionTask, run: Run, workers_notes: WorkersNotes) -> None:
         output = run.folder
+
+        def is_planned() -> bool:
+            planned = find_planned(output)  # of this run, written after an earlier dataset is removed
+            return planned is not None and planned.run == run.token.value
+
         phases = [
             StagePhase(lambda: True, lambda: task.phase(self.listener)),
             StagePhase(partial(inventory_tasks.is_taken, output), lambda: Phase(self.listener, "planning", None, int)),
-            StagePhase(lambda: output.stat(planned_dataset.PATH) is not None, lambda: self._writing(output)),
+            StagePhase(is_planned, lambda: self._writing(output)),
         ]
 
         def is_published() -> bool:
-            planned = find_planned(output, self.options)  # written after an earlier dataset is removed
-            return planned is not None and planned.run == run.token.value and output.stat(MANIFEST) is not None
+            return output.stat(MANIFEST) is not None and is_planned()
 
         watched(
             run, job_phase(phases), partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published
@@ -229,7 +233,6 @@ class Conversion:
         """Remove what an earlier run has left of its results, except what this one goes on with."""
         self.listener.say(source.describe())
         output.remove(REJECTED_IN_WORK)
-        output.remove(planned_dataset.PATH)
         return WorkersNotes(output, notes, self.call)
 
     def _task(
@@ -256,7 +259,7 @@ class Conversion:
 
     def _writing(self, output: Folder) -> Phase:
         """Return the phase in which the writing of the shards is shown."""
-        planned = read_planned(output, self.options)
+        planned = read_planned(output)
         counts, late = planned.shard_counts, LateRejectsCount(output, planned.digest)
         bytes_per_image = None
         if self.options.stored.keeps_sizes:  # otherwise the size of the images that are written is unknown

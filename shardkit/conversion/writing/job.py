@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
 from shardkit.conversion.planning.near_duplicates import compares_pixels
+from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.inventory_tasks import (
     Batch,
@@ -22,9 +23,9 @@ from shardkit.conversion.writing.inventory_tasks import (
     read_part_names,
     writing_inventory,
 )
-from shardkit.conversion.writing.output.shard_summaries import SummaryRow
+from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
-from shardkit.conversion.writing.steps import ConversionSteps, PlannedShard
+from shardkit.conversion.writing.steps import ConversionSteps
 from shardkit.conversion.writing.taken_inventory import TakenInventory
 from shardkit.errors import CallError
 from shardkit.options.groups import ConvertOptions
@@ -130,15 +131,15 @@ class ConversionTask(InventoryTask):
 
     steps: ConversionSteps
 
-    def plan(self) -> list[PlannedShard]:
+    def plan(self) -> list[ShardTask]:
         """Decide where every example goes, and return the shards to write."""
-        shards: list[PlannedShard] = []
+        shards: list[ShardTask] = []
         self.guard.call_once(lambda fence: shards.extend(self.steps.plan(fence)))
         return shards
 
-    def write(self, planned: PlannedShard) -> Iterator[SummaryRow]:
+    def write(self, shard: ShardTask) -> Iterator[SummaryRow]:
         """Write a shard, and yield its summary unless that failed."""
-        return self.guard.call(self.steps.write, planned)
+        return self.guard.call(self.steps.write, shard)
 
     def publish(self, summaries: Iterable[SummaryRow]) -> None:
         """Publish the dataset.

@@ -7,63 +7,27 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit import naming, software
-from shardkit.conversion.inventory import columns
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.choosing import nothing_left
 from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
-from shardkit.conversion.planning.plan import PLAN_VERSION, Plan
-from shardkit.conversion.planning.planned_dataset import PlannedDataset
-from shardkit.conversion.writing.output.shard_summaries import CountedShard, FinishedShard, summarised_shards
+from shardkit.conversion.planning.plan_file import PlannedDataset
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.rejected import rejected_parquet
 from shardkit.dataset.features import NO_LABEL
-from shardkit.dataset.index.file import parse_index
 from shardkit.dataset.manifest import Balance, File, Manifest, Rejected, Split, seal_manifest, write_shard_tables
 from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
-from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName
-from shardkit.options.words import convert_again, named
+from shardkit.options.words import named
 from shardkit.storage import Folder
-from shardkit.storage.concurrent_reads import read_many
 
 COPIES_SHOWN = 10  # keys in a sentence
 
 
-def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
-    """Check without reading the shards that each is of this plan and is there with its index.
-
-    The proof of a shard that a run of this plan has written is that both files have the sizes in its writer's summary.
-    For any other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
-
-    Raises:
-        DataError: A check failed; the message names the file.
-    """
-    num_bytes = {entry.name: entry.num_bytes for entry in output.scan()}
-    known = summarised_shards(output, names, plan_digest, num_bytes)
-    return list(read_many(lambda name: known.get(name) or check_finished_shard(output, name, plan_digest), names))
-
-
-def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
-    """Check one shard by its index; see check_finished_shards."""
-    where = f"{output.url}/{name.index}"
-    raw = output.read(name.index)
-    table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
-    if summary.plan_digest != plan_digest:
-        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}"
-        raise DataError(msg)
-    found = output.stat(name.records)
-    if found is None or found.num_bytes != summary.num_bytes:
-        size = "is missing" if found is None else f"has {found.num_bytes} bytes"
-        where = f"{output.url}/{name.records}"
-        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}"
-        raise DataError(msg)
-    return FinishedShard.of(name, summary, table, raw)
-
-
 def publish(
     output: Folder,
-    plan: Plan | PlannedDataset,
+    plan: PlannedDataset,
     shards: list[FinishedShard],
     late: Iterable[Reject],
     withdrawn: pa.Table | None = None,
@@ -81,27 +45,28 @@ def publish(
         DataError: There is no example; with ``check=header``, only writing finds that all images are bad.
     """
     rejected = plan.with_late(late)
-    if not any(one.counted.shard.num_examples for one in shards):
+    if not any(one.shard.num_examples for one in shards):
         raise nothing_left(rejected, plan.source.skipped)
-    splits = {
-        split.name: summarise_split([one.counted for one in shards if one.name.split == split.name], len(plan.classes))
-        for split in plan.splits
-    }
+    of_splits: dict[str, list[FinishedShard]] = {split.name: [] for split in plan.splits}
+    for one in shards:
+        of_splits[ShardName.parse(one.shard.path).split].append(one)
+    splits = {split: summarise_split(of_split, len(plan.classes)) for split, of_split in of_splits.items()}
+    name, options = plan.description["name"], plan.description["options"]
     metadata = {
         naming.REJECTED: rejected_parquet(rejected),
-        **tfds_files(plan.options.name, columns.features_of(plan.schema), plan.classes, splits),
+        **tfds_files(name, plan.features, plan.classes, splits),
     }
     if withdrawn is not None:
         metadata[naming.WITHDRAWN] = withdrawn_parquet(withdrawn)
     files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in metadata.items()]
     manifest = seal_manifest(
         {
-            "name": plan.options.name,
-            "features": columns.features_of(plan.schema),
+            "name": name,
+            "features": plan.features,
             "classes": plan.classes,
             "splits": splits,
             "source": plan.source,
-            "options": {PLAN_VERSION_KEY: PLAN_VERSION, **plan.options.as_json()},
+            "options": {PLAN_VERSION_KEY: plan.description[PLAN_VERSION_KEY], **options},
             "plan_digest": plan.digest,
             "rejected": Rejected(
                 num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))
@@ -140,7 +105,7 @@ def copies_of_removed(plan: PlannedDataset, withdrawn: pa.Table) -> str | None:
     return f"{what} the bytes of a removed one: {shown}; remove copies with {named('drop')}, too"
 
 
-def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:
+def summarise_split(shards: Sequence[FinishedShard], num_classes: int) -> Split:
     """Return the counts and the balance of the shards of a split.
 
     Args:

@@ -18,11 +18,9 @@ from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.inventory.source_files import ReadImage, SourceFiles
 from shardkit.conversion.inventory.staged_images import is_staged, read_staged
 from shardkit.conversion.planning.plan_file import ShardTask, read_shard_rows
-from shardkit.conversion.writing.output.finished_shards import is_done
+from shardkit.conversion.writing.output.finished_shards import FinishedShard, find_finished_shard
 from shardkit.conversion.writing.output.shard_reports import rejects_path, report_error, report_rejects
-from shardkit.conversion.writing.output.shard_summaries import FinishedShard
 from shardkit.conversion.writing.planned_rows import PlannedRow, planned_rows, read_image, read_mask
-from shardkit.conversion.writing.publishing import check_finished_shard
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK, NO_LABEL
 from shardkit.dataset.index.file import SCHEMA as INDEX_SCHEMA
@@ -107,17 +105,15 @@ class WriteJob:
         return []
 
     def _write_unless_done(self, task: ShardTask, fence: Fence) -> FinishedShard:
-        plan_digest = fence.token.plan_digest
-        if is_done(fence.folder, task.name, plan_digest):
-            return check_finished_shard(fence.folder, task.name, plan_digest)
-        return _write(self.source, fence.folder, task, self.options, fence)
+        found = find_finished_shard(fence.folder, task.name, task.plan_digest)
+        return found or _write(self.source, fence.folder, task, self.options, fence)
 
 
 def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> FinishedShard:
     late: list[Reject] = []
     indexed: list[dict[str, Any]] = []
     num_with_gps = 0
-    table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
+    table = read_shard_rows(output, task)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
     files = SourceFiles(source, options.max_file_bytes, is_planned=True)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
@@ -176,8 +172,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     indexed_columns: dict[str, Any] = {field.name: [row.get(field.name) for row in indexed] for field in INDEX_SCHEMA}
     indexed_columns["key_hash"] = key_hashes(indexed_columns["key"])
-    digest = fence.token.plan_digest
-    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, digest, num_with_gps=num_with_gps)
+    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, task.plan_digest, num_with_gps=num_with_gps)
     index = pa.table(indexed_columns, INDEX_SCHEMA)
     raw = serialize_index(index, summary)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
@@ -187,7 +182,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     measure("shard_bytes", shard.num_bytes)
     for reason, number in Counter(one.reason for one in late).items():
         count(f"rejected_{reason}", number)
-    return FinishedShard.of(task.name, summary, index, raw)
+    return FinishedShard.written(task.name, summary, index, raw)
 
 
 class _Stored(NamedTuple):

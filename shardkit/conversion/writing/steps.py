@@ -22,18 +22,24 @@ from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.planning.earlier_examples import LEFT_OUT
 from shardkit.conversion.planning.plan import Plan
-from shardkit.conversion.planning.plan_file import ShardTask
-from shardkit.conversion.planning.planned_dataset import (
+from shardkit.conversion.planning.plan_file import (
     PlannedDataset,
-    PlannedSplit,
+    ShardTask,
     find_planned,
     planned_facts,
     read_planned,
+    shard_tasks,
 )
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.appending.addition import Addition
 from shardkit.conversion.writing.output import output_folder as outputs
-from shardkit.conversion.writing.output.finished_shards import finished_shards
+from shardkit.conversion.writing.output.finished_shards import (
+    FinishedShard,
+    SummaryRow,
+    check_finished_shards,
+    finished_shards,
+    write_summaries,
+)
 from shardkit.conversion.writing.output.shard_reports import (
     forget_shards_with_rejects,
     late_rejects,
@@ -41,8 +47,7 @@ from shardkit.conversion.writing.output.shard_reports import (
     remove_stale_reports,
     shards_with_rejects,
 )
-from shardkit.conversion.writing.output.shard_summaries import FinishedShard, SummaryRow, write_summaries
-from shardkit.conversion.writing.publishing import check_finished_shards, copies_of_removed, publish
+from shardkit.conversion.writing.publishing import copies_of_removed, publish
 from shardkit.conversion.writing.reject_limit import RejectLimit
 from shardkit.conversion.writing.rejected import enforce_limit
 from shardkit.conversion.writing.seen_rejects import (
@@ -65,9 +70,6 @@ from shardkit.parallel.run_token import Fence
 from shardkit.reject_reasons import NARROW_BIT_DEPTH, UNREADABLE
 from shardkit.sources import Source
 from shardkit.storage import Folder, os_errors_as, remove_temporaries
-
-PlannedShard = tuple[ShardTask, str]
-"""A shard to write, and the digest of its plan."""
 
 
 class AlreadyConvertedError(JobEnd):
@@ -116,7 +118,7 @@ class ConversionSteps:
     notes: Notes | None = None
     is_detached: bool = False
 
-    def plan(self, fence: Fence) -> Iterator[PlannedShard]:
+    def plan(self, fence: Fence) -> Iterator[ShardTask]:
         """Decide the split, shard and position of every example, and write the plan; yield the shards to write.
 
         Raises:
@@ -127,13 +129,11 @@ class ConversionSteps:
             DataError: Too many images are bad, there is nothing to convert, or the output holds a different conversion.
             MachineError: The disk or the network failed, or images were rejected that can be read here.
         """
-        planned = find_planned(self.output, self.options)
+        planned = find_planned(self.output)
         if planned is None or planned.run != fence.token.value:
             with self._notes(fence, 0) as notes, self._errors():
                 planned = self._plan(fence, notes)
-        finished = finished_shards(self.output, (task.name for task in planned.tasks), planned.digest)
-        for task in planned.unfinished(finished):
-            yield task, planned.digest
+        yield from planned.unfinished(finished_shards(self.output, planned.shard_counts, planned.digest))
 
     def _notes(self, fence: Fence, step: int) -> AbstractContextManager[Notes]:
         return worker_notes(fence, step) if self.notes is None else contextlib.nullcontext(self.notes)
@@ -155,31 +155,19 @@ class ConversionSteps:
             count(f"rejected_{reason}", number)
         enforce_limit(self.output, self.limit, num_listed, plan.rejected)
         fence.check()
-        self._write_plan(plan, notes)
+        self._write_rows(plan, notes)
         zlib = software.zlib_version()  # may differ between runs that write the same bytes
         notes.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
         forget_shards_with_rejects(self.output, UNREADABLE)  # the disk, the mount or the permission may be repaired now
         if NARROW_BIT_DEPTH in self.options.accept:
             forget_shards_with_rejects(self.output, NARROW_BIT_DEPTH)
-        names = [task.name for task in plan_file.shard_tasks(plan)]
-        finished = finished_shards(self.output, names, plan.digest)
+        planned = PlannedDataset.of(self.output, fence.token.value, plan)
+        finished = finished_shards(self.output, planned.shard_counts, planned.digest)
         if finished:
-            notes.listener.say(f"resuming: {len(finished)} of {len(names)} shards are already finished")
+            notes.listener.say(f"resuming: {len(finished)} of {plan.num_shards} shards are already finished")
         remove_stale_reports(self.output, finished)
-        splits = [PlannedSplit(split.name, split.num_bytes, split.shard_counts) for split in plan.splits]
-        planned = PlannedDataset(
-            self.output,
-            fence.token.value,
-            plan.digest,
-            plan.classes,
-            plan.source,
-            splits,
-            plan.rejected,
-            num_listed,
-            len(finished),
-            plan.options,
-        )
-        planned.write(fence)
+        planned = replace(planned, num_listed=num_listed, finished_before=len(finished))
+        fence.write(plan_file.PATH, planned.to_bytes())
         return planned
 
     def _planned(self, inventory: Inventory, notes: Notes) -> tuple[Plan, int]:
@@ -196,37 +184,36 @@ class ConversionSteps:
         notes.findings = plan.findings
         return plan, num_listed
 
-    def _write_plan(self, plan: Plan, notes: Notes) -> None:
-        """Write the plan, unless an interrupted run has written the same; clear or refuse what else is there."""
+    def _write_rows(self, plan: Plan, notes: Notes) -> None:
+        """Write the rows of the plan, unless an earlier run wrote the same; clear or refuse what else is there."""
         wanted = plan.description()
         recovered = inventory_tasks.recovered_rows(self.output)
         has_recovered = recovered.total() > 0
         if not self.overwrite and outputs.refuse_different(self.output, wanted, has_recovered=has_recovered):
             raise AlreadyConvertedError(plan.num_shards)
-        pending = None if self.output.stat(MANIFEST) else plan_file.read_description(self.output)
-        if pending is None or outputs.difference(pending, wanted):
+        pending = None if self.output.stat(MANIFEST) else find_planned(self.output)
+        if pending is None or outputs.difference(pending.description, wanted):
             if pending is not None and (number := recovered.total()):
                 recovered_images = counted(number, "image")
                 notes.listener.say(
                     f"{recovered_images} that an earlier run rejected can be used now; writing all shards"
                 )
             outputs.clear(self.output)
-            plan_file.write_plan(self.output, plan)
+            plan_file.write_rows(self.output, plan)
         recovered.remove()
 
-    def write(self, planned: PlannedShard, fence: Fence) -> list[SummaryRow]:
+    def write(self, task: ShardTask, fence: Fence) -> list[SummaryRow]:
         """Write a shard, unless it is finished; see `WriteJob.write`. Return its summary, unless writing failed."""
-        task, plan_digest = planned
-        facts = planned_facts(self.output, plan_digest)
+        facts = planned_facts(self.output, task.plan_digest)
         form = replace(self.options.stored, bit_depth=facts.bit_depth)
         options = WriteOptions(facts.classes, form, self.options.max_file_size, NARROW_BIT_DEPTH in self.options.accept)
-        written = WriteJob(self.source.folder, options).write(task, fence.of_plan(plan_digest))
+        written = WriteJob(self.source.folder, options).write(task, fence.of_plan(task.plan_digest))
         return [one.as_row() for one in written]
 
     def write_summaries(self, rows: Iterable[SummaryRow], fence: Fence) -> None:
         """Store the summaries of the shards for publishing."""
         with self._errors():
-            write_summaries(rows, read_planned(self.output, self.options).digest, fence)
+            write_summaries(rows, read_planned(self.output).digest, fence)
 
     def refuse_seen(self, names: Sequence[str], fence: Fence) -> None:
         """Look at what workers could not read, on the driver, once they have published.
@@ -238,7 +225,7 @@ class ConversionSteps:
         Raises:
             MachineError: The driver reads such an image; the dataset is not published any more.
         """
-        planned = read_planned(self.output, self.options)
+        planned = read_planned(self.output)
         try:
             refuse_rejects_of_workers(self.source, self.output, names, planned.rejected)
             self._refuse_seen(planned, late_rejects(self.output, planned.digest), fence)
@@ -254,7 +241,7 @@ class ConversionSteps:
             DataError: A writer failed because of the source, the source has changed, or too many images are bad.
             MachineError: A shard is missing, or the disk or the network failed.
         """
-        planned = read_planned(self.output, self.options)
+        planned = read_planned(self.output)
         with self._notes(fence, 1) as notes, notes.listener.phase("publishing", None), self._errors():
             self._publish(planned, fence, notes)
         if self.is_detached:
@@ -263,16 +250,16 @@ class ConversionSteps:
                 end_run(fence, keeps_work=False)
 
     def _publish(self, planned: PlannedDataset, fence: Fence, notes: Notes) -> None:
-        tasks = planned.tasks
+        names = list(planned.shard_counts)
         run = RunToken(fence.token.value, planned.digest)
-        raise_failures(self.output, [task.name for task in tasks], run)
-        notes.log.add("write", num_shards=len(tasks) - planned.finished_before, finished_before=planned.finished_before)
+        raise_failures(self.output, names, run)
+        notes.log.add("write", num_shards=len(names) - planned.finished_before, finished_before=planned.finished_before)
         late = late_rejects(self.output, planned.digest)
         self._refuse_seen(planned, late, fence)
         enforce_limit(self.output, self.limit, planned.num_listed, planned.with_late(late))
         remove_temporaries(self.output)  # left by workers that died and by superfluous copies of tasks
         self.source.refuse_changed()
-        shards = check_finished_shards(self.output, [task.name for task in tasks], planned.digest)
+        shards = check_finished_shards(self.output, names, planned.digest)
         fence.check()
         if self.addition is not None:
             self._refuse_nothing_new(planned, shards, late)
@@ -292,8 +279,8 @@ class ConversionSteps:
         if not any(one.reason == UNREADABLE for one in late):
             return
         rejecting = shards_with_rejects(self.output, UNREADABLE)
-        tasks = [task for task in planned.tasks if task.name.stem in rejecting]
-        rows = [plan_file.read_shard_rows(self.output, task.row_group, planned.digest) for task in tasks]
+        tasks = [task for task in shard_tasks(planned) if task.name.stem in rejecting]
+        rows = [plan_file.read_shard_rows(self.output, task) for task in tasks]
         refuse_seen_late_rejects(self.source, pa.concat_tables(rows), late, is_remote=fence.is_remote)
 
     @staticmethod
@@ -301,5 +288,5 @@ class ConversionSteps:
         """Raise NothingNewError if the writers rejected every image that the dataset neither has nor had."""
         skipped = planned.source.skipped
         left_out = {kind: skipped[kind] for kind in LEFT_OUT if kind in skipped}
-        if left_out and not any(one.counted.shard.num_examples for one in shards):
+        if left_out and not any(one.shard.num_examples for one in shards):
             raise NothingNewError(left_out, planned.with_late(late), has_written=True)

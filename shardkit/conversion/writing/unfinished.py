@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import MERGED
-from shardkit.conversion.planning.planned_dataset import PlannedDataset, find_planned
+from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.output.shard_reports import REPORTS, LateRejectsCount
 from shardkit.conversion.writing.reject_limit import counted_rejects
 from shardkit.conversion.writing.step_notes import workers_messages
 from shardkit.naming import MANIFEST, WORK_FOLDER, counted
-from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.for_each import untold_failure
+from shardkit.parallel.run_file import read_run_file
 from shardkit.parallel.run_token import waiting_job
 from shardkit.storage import Folder
 
@@ -72,21 +72,24 @@ def find_unfinished(output: Folder) -> Unfinished | None:
     """Return the state of an unfinished conversion into a folder; None if there is none."""
     if output.stat(MANIFEST) is not None or output.stat(WORK_FOLDER) is None:
         return None
-    planned = find_planned(output, ConvertOptions())  # its options are not looked at
+    planned, run = find_planned(output), read_run_file(output)
+    if planned is not None and run is not None and run.token.value != planned.run:
+        planned = None  # of an earlier run; this one is not so far
     num_checked = parts.count_rows(output)
     num_listed = inventory_tasks.listed_rows(output).total()
     step: Step = "planning" if inventory_tasks.is_taken(output) else "checking"
     num_finished, num_rejected = 0, inventory_tasks.rejected_rows(output).total()
     if planned is not None:
-        num_finished = _num_finished(output, planned)
-        step = "publishing" if num_finished == len(planned.tasks) else "writing"
+        there = {entry.name for entry in output.scan()}
+        num_finished = sum(name.index in there for name in planned.shard_counts)
+        step = "publishing" if num_finished == len(planned.shard_counts) else "writing"
         late = LateRejectsCount(output, planned.digest).count()
         num_listed, num_rejected = planned.num_listed, len(counted_rejects(planned.rejected)) + late
     return Unfinished(
         step=step,
         num_images=num_listed,
         num_checked=num_checked if planned is None else planned.num_listed,
-        num_shards=None if planned is None else len(planned.tasks),
+        num_shards=None if planned is None else len(planned.shard_counts),
         num_finished_shards=num_finished,
         num_rejected=num_rejected,
         seconds=_seconds_since_sign_of_life(output),
@@ -94,11 +97,6 @@ def find_unfinished(output: Folder) -> Unfinished | None:
         error=untold_failure(output),
         messages=tuple(workers_messages(output)),
     )
-
-
-def _num_finished(output: Folder, planned: PlannedDataset) -> int:
-    there = {entry.name for entry in output.scan()}
-    return sum(task.name.index in there for task in planned.tasks)
 
 
 def _seconds_since_sign_of_life(output: Folder) -> float:

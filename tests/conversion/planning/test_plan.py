@@ -11,9 +11,11 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, Reject
 from shardkit.conversion.inventory.table import compact
 from shardkit.conversion.planning.plan import make_plan, plan_schema
+from shardkit.conversion.planning.plan_file import PlannedDataset
 from shardkit.errors import CallError, DataError
 from shardkit.options.groups import ConvertOptions
 from shardkit.sources.columns import GROUP
+from shardkit.storage import open_folder
 from shardkit.testing import inventory_table
 
 SPLITS = {"train": Fraction(4, 5), "validation": Fraction(1, 10), "test": Fraction(1, 10)}
@@ -388,13 +390,15 @@ def test_the_description_names_what_the_conversion_is():
 
 def test_late_rejects_stand_among_the_early_ones_sorted_by_key():
     plan = plan_of(inventory_table(["a", "b", "c"], reasons=["empty", None, "truncated"]))
-    table = plan.with_late([Reject("b/000001.jpg", "damaged", "it is damaged", 7)])
+    table = PlannedDataset.of(open_folder("."), "", plan).with_late(
+        [Reject("b/000001.jpg", "damaged", "it is damaged", 7)]
+    )
     assert [(row["key"], row["reason"]) for row in table.to_pylist()] == [
         ("a/000000.jpg", "empty"),
         ("b/000001.jpg", "damaged"),
         ("c/000002.jpg", "truncated"),
     ]
-    assert plan.with_late([]).equals(plan.rejected)
+    assert PlannedDataset.of(open_folder("."), "", plan).with_late([]).equals(plan.rejected)
 
 
 def test_a_rejected_row_costs_no_second_inventory():

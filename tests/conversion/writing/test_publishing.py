@@ -8,7 +8,9 @@ import pytest
 from shardkit import naming
 from shardkit.conversion.inventory.schema import Reject
 from shardkit.conversion.planning.plan import PLAN_VERSION
-from shardkit.conversion.writing.publishing import check_finished_shards, publish
+from shardkit.conversion.planning.plan_file import PlannedDataset
+from shardkit.conversion.writing.output.finished_shards import check_finished_shards
+from shardkit.conversion.writing.publishing import publish
 from shardkit.dataset.index.file import parse_index, serialize_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
@@ -27,6 +29,11 @@ def dataset(tmp_path):
     write_tree(tmp_path / "source", {"train/cat/bad.jpg": b"", "train/notes.txt": b"", "test/dog/twin.png": picture(0)})
     convert_without_beam(str(tmp_path / "source"), str(tmp_path / "out"), shards={"train": 2}, name="pets")
     return tmp_path / "out"
+
+
+def planned(dataset, source):
+    plan = plan_without_beam(open_source(str(source)), ConvertOptions.of({"shards": {"train": 2}, "name": "pets"}))
+    return PlannedDataset.of(open_folder(str(dataset)), "", plan)
 
 
 def proved(dataset):
@@ -102,10 +109,7 @@ def test_class_names_with_line_breaks_keep_their_labels_in_tfds(tmp_path):
 
 
 def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
-    output = open_folder(str(dataset))
-    plan = plan_without_beam(
-        open_source(str(tmp_path / "source")), ConvertOptions.of({"shards": {"train": 2}, "name": "pets"})
-    )
+    output, plan = open_folder(str(dataset)), planned(dataset, tmp_path / "source")
     before = files_of(output)
     written = []
     kind = type(output)
@@ -121,10 +125,7 @@ def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
 
 
 def test_late_rejects_are_counted_and_listed(dataset, tmp_path):
-    plan = plan_without_beam(
-        open_source(str(tmp_path / "source")), ConvertOptions.of({"shards": {"train": 2}, "name": "pets"})
-    )
-    output = open_folder(str(dataset))
+    output, plan = open_folder(str(dataset)), planned(dataset, tmp_path / "source")
     manifest = publish(
         output, plan, check_finished_shards(output, NAMES, plan.digest), [Reject("a.png", "damaged", "it is", 3)]
     )
@@ -135,10 +136,10 @@ def test_late_rejects_are_counted_and_listed(dataset, tmp_path):
 
 def test_finished_shards_are_proved_by_their_indexes(dataset):
     shards = proved(dataset)
-    assert [shard.name for shard in shards] == NAMES
-    third = shards[2].counted
+    assert [one.shard.path for one in shards] == [name.records for name in NAMES]
+    third = shards[2]
     assert dict(zip(third.labels.tolist(), third.label_counts.tolist(), strict=True)) == {0: 1, 1: 2}
-    assert [one.counted.shard.model_dump() for one in shards] == [
+    assert [one.shard.model_dump() for one in shards] == [
         shard.model_dump() for _, shard in read_manifest(str(dataset)).shards()
     ]
 

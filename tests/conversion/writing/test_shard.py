@@ -47,7 +47,7 @@ class Job:
         self.source, self.output = open_source(str(self.source_path), chosen), open_folder(str(self.output_path))
         self.output.create()
         self.plan = plan_without_beam(self.source, ConvertOptions.of(options))
-        plan_file.write_plan(self.output, self.plan)
+        plan_file.write_rows(self.output, self.plan)
         self.tasks = plan_file.shard_tasks(self.plan)
         self.token = Run(self.output).start(self.plan.digest)
 
@@ -57,7 +57,7 @@ class Job:
             work_on(job.write, task, output or self.output, self.token)
 
     def is_done(self, task):
-        return finished_shards.is_done(self.output, task.name, self.plan.digest)
+        return finished_shards.find_finished_shard(self.output, task.name, self.plan.digest) is not None
 
     def errors(self):
         """The reports of what went wrong."""
@@ -280,7 +280,7 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
     name = job.tasks[0].name
     assert report.error.startswith(f"{job.output_path}/{name.records}: cannot write: ")
     assert "File too large" in report.error
-    assert set(files_of(job.output)) == {plan_file.PATH, plan_file.rows_path(0), run_token.PATH, error_path(name)}
+    assert set(files_of(job.output)) == {plan_file.rows_path(0), run_token.PATH, error_path(name)}
 
 
 def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_reject(job, monkeypatch):
@@ -435,7 +435,7 @@ def test_a_run_that_ends_while_a_shard_is_written_leaves_no_part_of_it(moment, e
 
 def test_a_plan_of_another_run_is_not_written_from(job):
     other = plan_without_beam(job.source, ConvertOptions.of({"shards": 2, "seed": 1}))
-    plan_file.write_plan(job.output, other)
+    plan_file.write_rows(job.output, other)
     job.write()
     assert job.shards() == {}
 
@@ -487,7 +487,7 @@ def test_errors_that_may_pass_are_tried_again_a_bounded_number_of_times(number, 
 def test_shards_go_to_an_object_store_the_same(job, s3_bucket):
     job.write()
     store = open_folder(f"{s3_bucket}/out")
-    plan_file.write_plan(store, job.plan)
+    plan_file.write_rows(store, job.plan)
     job.token = Run(store).start(job.plan.digest)
     job.write(store)
     assert {name: data for name, data in files_of(store).items() if naming.is_shard_file(name)} == job.shards()

@@ -65,7 +65,7 @@ def written(path, root, **options):
     source, output = open_source(path, SourceOptions()), open_folder(str(root / "out"))
     output.create()
     plan = plan_without_beam(source, ConvertOptions.of({"shards": 1, **options}))
-    plan_file.write_plan(output, plan)
+    plan_file.write_rows(output, plan)
     (task,) = plan_file.shard_tasks(plan)
     token = Run(output).start(plan.digest)
     work_on(writing.WriteJob(source.folder, write_options(plan)).write, task, output, token)

@@ -14,7 +14,7 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning.choosing import planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.conversion.planning.near_duplicates import compares_pixels
-from shardkit.conversion.planning.planned_dataset import PlannedDataset
+from shardkit.conversion.planning.plan_file import PlannedDataset
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import contents_known, groups_of

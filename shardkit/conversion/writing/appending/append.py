@@ -19,8 +19,8 @@ from shardkit.conversion.writing.appending.merging import merged_manifest, moved
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.job import Engine
 from shardkit.conversion.writing.output import output_folder as outputs
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.output.run_log import RunLog
-from shardkit.conversion.writing.output.shard_summaries import CountedShard
 from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
 from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
 from shardkit.dataset.index.shards import parse_columns, read_indexes
@@ -186,7 +186,7 @@ class Append:
 
     def _publish(self, root: Folder, run: Run, folder: str) -> Manifest:
         part = read_manifest(f"{root.url}/{folder}")
-        shards: dict[str, list[CountedShard]] = {}
+        shards: dict[str, list[FinishedShard]] = {}
         for split, shard in _counted([*self.manifest.shards(), *moved_shards(part, folder)], root):
             shards.setdefault(split, []).append(shard)
         merged = merged_manifest(self.manifest, part, folder, shards)
@@ -200,10 +200,10 @@ class Append:
         return read_manifest(root.url)
 
 
-def _counted(listed: list[tuple[str, Shard]], root: Folder) -> Iterator[tuple[str, CountedShard]]:
+def _counted(listed: list[tuple[str, Shard]], root: Folder) -> Iterator[tuple[str, FinishedShard]]:
     raws = read_indexes(root, [shard for _, shard in listed])
     for (split, shard), raw in zip(listed, raws, strict=True):
-        yield split, CountedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]))
+        yield split, FinishedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]), raw)
 
 
 def _remove_temporaries(root: Folder) -> None:
@@ -216,6 +216,6 @@ def _remove_temporaries(root: Folder) -> None:
 def _remove_unused(root: Folder, folder: str) -> None:
     """Remove the folder of a generation of which nothing was written; keep that of an unfinished append."""
     generation = open_folder(f"{root.url}/{folder}")
-    used = outputs.owned(generation) or plan_file.read_description(generation) or generation.stat(REJECTED_IN_WORK)
+    used = outputs.owned(generation) or generation.stat(plan_file.PATH) or generation.stat(REJECTED_IN_WORK)
     if not used and all(entry.name == naming.WORK_FOLDER for entry in generation.scan()):
         root.remove_tree(folder)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from shardkit import naming
-from shardkit.conversion.writing.output.shard_summaries import CountedShard
+from shardkit.conversion.writing.output.finished_shards import FinishedShard
 from shardkit.conversion.writing.publishing import summarise_split
 from shardkit.dataset.manifest import File, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
 from shardkit.dataset.manifest.parts import Generation
@@ -34,7 +34,7 @@ def moved_shards(part: Manifest, folder: str) -> list[tuple[str, Shard]]:
 
 
 def merged_manifest(
-    dataset: Manifest, part: Manifest, folder: str, shards: Mapping[str, Sequence[CountedShard]]
+    dataset: Manifest, part: Manifest, folder: str, shards: Mapping[str, Sequence[FinishedShard]]
 ) -> Manifest:
     """Return the manifest of a dataset with a new generation.
 

@@ -1,38 +1,182 @@
-"""Find the finished shards: a shard's index is its done mark and names the plan that the shard was written from."""
+"""Finished shards: a shard's index is its done mark, names the plan that it was written from, and describes the shard.
 
+Each writer gives what the index of its shard says; one worker stores all of it as a file in the work folder, so that
+one worker publishes without reading all indexes. A row of the file is used while the shard and its index have the sizes
+that it names; otherwise, or without one, the index is read.
+"""
+
+import io
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from shardkit import naming
-from shardkit.conversion.writing.output.shard_summaries import summarised_shards
-from shardkit.dataset.index.file import parse_summary
+from shardkit.dataset.index.file import ShardSummary, indexed_labels, parse_index
+from shardkit.dataset.manifest import Index, Shard
 from shardkit.errors import DataError
+from shardkit.hashing import sha256_hex
+from shardkit.naming import ShardName
+from shardkit.options.words import convert_again
+from shardkit.parallel.run_token import Fence
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.concurrent_reads import read_many
+from shardkit.storage.retry import retried
+
+SUMMARIES = f"{naming.WORK_FOLDER}/shard-summaries.parquet"
+_DIGEST_KEY = b"shardkit.plan_digest"
+_SCHEMA = pa.schema(
+    [
+        pa.field("shard", pa.string()),  # as in the manifest, JSON
+        pa.field("index_bytes", pa.int64()),
+        pa.field("labels", pa.binary()),  # int32[m]
+        pa.field("label_counts", pa.binary()),  # int64[m]
+    ]
+)
+
+# A row of the file, which every engine encodes.
+SummaryRow = tuple[str, int, bytes, bytes]
 
 
-def is_done(output: Folder, name: naming.ShardName, plan_digest: str) -> bool:
-    """Return whether a shard and a valid done mark exist, written from the plan with this digest."""
+@dataclass(frozen=True, slots=True)
+class FinishedShard:
+    """A shard as its index describes it, with the labels that occur in it: those of its examples do not fit in memory.
+
+    Attributes:
+        shard: The shard, as in the manifest.
+        index_bytes: Size of the index in bytes.
+        labels: int32[m], the labels that occur.
+        label_counts: int64[m], how often each of them occurs.
+    """
+
+    shard: Shard
+    index_bytes: int
+    labels: npt.NDArray[np.int32]
+    label_counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, shard: Shard, index: pa.Table, raw: bytes) -> "FinishedShard":
+        """Return a shard.
+
+        Args:
+            shard: The shard, as in the manifest.
+            index: The columns ``label`` and ``labels`` of its index.
+            raw: The bytes of its index.
+        """
+        return cls(shard, len(raw), *np.unique(indexed_labels(index), return_counts=True))
+
+    @classmethod
+    def written(cls, name: ShardName, summary: ShardSummary, index: pa.Table, raw: bytes) -> "FinishedShard":
+        """Return a shard of a plan by the summary in its index; see `of`."""
+        shard = Shard(
+            path=name.records,
+            num_examples=summary.num_examples,
+            num_bytes=summary.num_bytes,
+            sha256=summary.sha256,
+            index=Index(path=name.index, sha256=sha256_hex(raw)),
+            num_with_gps=summary.num_with_gps,
+        )
+        return cls.of(shard, index, raw)
+
+    def as_row(self) -> SummaryRow:
+        """Return the shard as a row of the file."""
+        labels, counts = self.labels.astype("<i4").tobytes(), self.label_counts.astype("<i8").tobytes()
+        return self.shard.model_dump_json(), self.index_bytes, labels, counts
+
+
+def write_summaries(rows: Iterable[SummaryRow], plan_digest: str, fence: Fence) -> None:
+    """Add the shards that this run has written to those of earlier runs of the plan."""
+    known = dict.fromkeys([*_read_rows(fence.folder, plan_digest), *rows])
+    columns = zip(*known, strict=True) if known else [()] * len(_SCHEMA)
+    arrays = [pa.array(column, type_) for column, type_ in zip(columns, _SCHEMA.types, strict=True)]
+    out = io.BytesIO()
+    schema = _SCHEMA.with_metadata({_DIGEST_KEY: plan_digest.encode()})
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="zstd")
+    fence.write(SUMMARIES, out.getvalue())
+
+
+def _read_rows(output: Folder, plan_digest: str) -> list[SummaryRow]:
+    if output.stat(SUMMARIES) is None:
+        return []
+    table = pq.ParquetFile(io.BytesIO(retried(lambda: output.read(SUMMARIES)))).read()  # see plan_file
+    if table.schema.metadata.get(_DIGEST_KEY) != plan_digest.encode():
+        return []
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def _summarised(output: Folder, plan_digest: str, num_bytes: Mapping[str, int]) -> dict[str, FinishedShard]:
+    """Return the shards of a plan whose rows fit the sizes of their files, by path.
+
+    Args:
+        output: The output folder.
+        plan_digest: The plan's digest.
+        num_bytes: The size of each file in the output, by name.
+    """
+    found = {}
+    for described, index_bytes, labels, counts in _read_rows(output, plan_digest):
+        shard = Shard.model_validate_json(described)
+        if (num_bytes.get(shard.path), num_bytes.get(shard.index.path)) == (shard.num_bytes, index_bytes):
+            arrays = np.frombuffer(labels, "<i4"), np.frombuffer(counts, "<i8")
+            found[shard.path] = FinishedShard(shard, index_bytes, *arrays)
+    return found
+
+
+def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
+    """Check without reading the shards that each is of this plan and is there with its index.
+
+    The proof of a shard that a run of this plan has written is that both files have the sizes in its writer's summary.
+    For any other shard, its index is read: it names the plan, covers the shard, and the shard has its size.
+
+    Raises:
+        DataError: A check failed; the message names the file.
+    """
+    num_bytes = {entry.name: entry.num_bytes for entry in output.scan()}
+    known = _summarised(output, plan_digest, num_bytes)
+    return list(
+        read_many(lambda name: known.get(name.records) or check_finished_shard(output, name, plan_digest), names)
+    )
+
+
+def check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
+    """Check one shard by its index; see check_finished_shards. Raises FileNotFoundError, too."""
+    where = f"{output.url}/{name.index}"
+    raw = output.read(name.index)
+    table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
+    if summary.plan_digest != plan_digest:
+        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {convert_again()}"
+        raise DataError(msg)
     found = output.stat(name.records)
+    if found is None or found.num_bytes != summary.num_bytes:
+        size = "is missing" if found is None else f"has {found.num_bytes} bytes"
+        where = f"{output.url}/{name.records}"
+        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {convert_again()}"
+        raise DataError(msg)
+    return FinishedShard.written(name, summary, table, raw)
+
+
+def find_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard | None:
+    """Return a shard of the plan with this digest; None if it is not there, or its index does not describe it."""
     try:
-        summary = parse_summary(output.read(name.index), where=f"{output.url}/{name.index}")
+        return check_finished_shard(output, name, plan_digest)
     except (FileNotFoundError, DataError):
-        return False
-    return found is not None and found.num_bytes == summary.num_bytes and summary.plan_digest == plan_digest
+        return None
 
 
-def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_digest: str) -> set[naming.ShardName]:
-    """Return the names of the shards that are done, by their summaries or else by `is_done`."""
+def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str) -> set[ShardName]:
+    """Return the names of the shards that are done, by their summaries or else by their indexes."""
     there = {entry.name: entry.num_bytes for entry in output.scan()}
     listed = [name for name in names if name.records in there and name.index in there]
-    summarised = summarised_shards(output, listed, plan_digest, there)
-    candidates = [name for name in listed if name not in summarised]
-    done = list(read_many(lambda name: is_done(output, name, plan_digest), candidates))
-    return {*summarised, *(name for name, is_one in zip(candidates, done, strict=True) if is_one)}
+    summarised = _summarised(output, plan_digest, there)
+    candidates = [name for name in listed if name.records not in summarised]
+    done = list(read_many(lambda name: find_finished_shard(output, name, plan_digest), candidates))
+    unfinished = {name for name, found in zip(candidates, done, strict=True) if found is None}
+    return set(listed) - unfinished
 
 
-def count_written(
-    output: Folder, num_examples: Mapping[naming.ShardName, int], bytes_per_image: float | None = None
-) -> int:
+def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_per_image: float | None = None) -> int:
     """Return the number of images in finished shards, plus an estimate from the bytes of unfinished ones.
 
     Args:

@@ -91,8 +91,7 @@ def _foreign_file(folder: Folder, name: str, exports: AbstractSet[str]) -> str |
 
 def _named(output: Folder, manifest: Manifest | None) -> set[str]:
     """Return what the manifest, the plan and the list of an interrupted removal name."""
-    shards = plan_file.read_shard_names(output)
-    named = {name for shard in shards for name in (shard.records, shard.index)}
+    named = {name for shard in plan_file.planned_shard_names(output) for name in (shard.records, shard.index)}
     if manifest is not None:
         named.update(path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
     if output.stat(REMOVING) is not None:
@@ -199,8 +198,9 @@ def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: b
             raise converted_differently(output.url, said)
         refuse_damaged(output, there)
         return there
-    pending = plan_file.read_description(output)
-    if pending is None:
+    planned = plan_file.find_planned(output)
+    pending = {} if planned is None else planned.description
+    if planned is None:
         refuse_shards(output)
     elif (said := difference(pending, wanted)) and not (has_recovered and said == SOURCE_CHANGED):
         what = "append" if _is_generation(output.url) else "conversion"

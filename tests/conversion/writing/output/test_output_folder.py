@@ -5,8 +5,8 @@ import pytest
 
 from shardkit import software
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import known_description, make_plan
+from shardkit.conversion.planning.plan_file import find_planned
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.shard_reports import ShardReport, rejects_path
 from shardkit.errors import CallError, DataError, ManifestError
@@ -21,6 +21,7 @@ from shardkit.testing import (
     inventory_table,
     plan_without_beam,
     write_class_folders,
+    write_plan,
     write_tree,
 )
 
@@ -111,7 +112,7 @@ def test_a_damaged_manifest_is_owned_if_its_indexes_are(output, dataset):
 
 
 def test_the_plan_of_an_interrupted_conversion_names_shards_that_have_no_index_yet(source, output):
-    plan_file.write_plan(output, plan_without_beam(open_source(source), ConvertOptions()))
+    write_plan(output, plan_without_beam(open_source(source), ConvertOptions()))
     put(output, SHARD, STRANGERS)
     assert outputs.owned(output) == {SHARD}
 
@@ -196,8 +197,8 @@ def test_the_manifest_describes_the_conversion_as_its_plan_does(source, output):
 
 def test_the_plan_in_the_work_folder_describes_it_too(source, output):
     plan = plan_without_beam(open_source(source), ConvertOptions(classes=("dog", "cat")))
-    plan_file.write_plan(output, plan)
-    assert plan_file.read_description(output) == json.loads(json.dumps(plan.description()))
+    write_plan(output, plan)
+    assert find_planned(output).description == json.loads(json.dumps(plan.description()))
 
 
 def described(labels=("cat", "dog"), layout="class folders", **options):
