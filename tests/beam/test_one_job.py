@@ -9,7 +9,8 @@ import pytest
 from shardkit.beam import executor
 from shardkit.conversion.inventory import merged_parts
 from shardkit.conversion.inventory.source_files import SourceFiles
-from shardkit.conversion.writing import planning_limit, publishing, steps
+from shardkit.conversion.writing import planning_limit, steps
+from shardkit.conversion.writing.output import finished_shards
 from shardkit.errors import MachineError
 from shardkit.host import Host
 from shardkit.testing import digests_of, picture, write_class_folders
@@ -136,8 +137,9 @@ def test_an_append_that_has_nothing_to_add_says_so(photographs, tmp_path):
 def test_publishing_reads_no_index_that_this_plans_writers_have_summarised(runner, tmp_path, monkeypatch):
     root, out = write_class_folders(tmp_path / "source", {"ant": 9, "cat": 9}), tmp_path / "out"
     words = (root, out, "--shards", "3", *runner)
-    parsed, check = [], publishing.parse_index
-    monkeypatch.setattr(publishing, "parse_index", lambda *given, **named: parsed.append(0) or check(*given, **named))
+    parsed, parse, check = [], finished_shards.parse_index, steps.check_finished_shards
+    monkeypatch.setattr(finished_shards, "parse_index", lambda *one, **named: parsed.append(0) or parse(*one, **named))
+    monkeypatch.setattr(steps, "check_finished_shards", lambda *given: parsed.clear() or check(*given))
 
     def failing(*_):
         raise MachineError("the network failed")

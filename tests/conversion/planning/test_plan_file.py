@@ -11,9 +11,11 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.planning.plan_file import PlannedDataset, PlannedSplit, ShardTask, find_planned
+from shardkit.conversion.writing.unfinished import find_unfinished
 from shardkit.errors import MachineError
 from shardkit.naming import ShardName
 from shardkit.options.groups import ConvertOptions
+from shardkit.parallel.run_token import Run
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_plan, write_tree
 
@@ -67,6 +69,17 @@ def test_all_but_the_rows_is_read_back_from_one_file(tmp_path):
     assert planned.description == json.loads(json.dumps(plan.description()))
     assert replace(planned, description=written.description) == written
     assert plan_file.planned_shard_names(output) == [task.name for task in plan_file.shard_tasks(plan)]
+
+
+def test_the_plan_of_an_earlier_run_is_not_how_far_this_run_is(tmp_path):
+    output = open_folder(str(tmp_path))
+    write_plan(output, small_plan())
+    steps = []
+    for token in (None, "run", "another run"):  # the driver was stopped; the run that planned; one that resumes it
+        if token is not None:
+            Run(output, token).start()
+        steps.append(find_unfinished(output).step)
+    assert steps == ["writing", "writing", "checking"]
 
 
 def test_a_damaged_plan_is_none(tmp_path):
