@@ -19,12 +19,10 @@ from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHE
 from shardkit.conversion.inventory.table import plain_type
 from shardkit.conversion.planning.assign_shards import assign_shards, sort_by
 from shardkit.conversion.planning.checks.all_checks import collect_findings
-from shardkit.conversion.planning.checks.earlier import check_earlier
 from shardkit.conversion.planning.checks.finding import Finding, with_accepted
 from shardkit.conversion.planning.checks.losses import sample_range
 from shardkit.conversion.planning.checks.name_groups import check_name_groups
-from shardkit.conversion.planning.checks.near_identical import check_near_identical
-from shardkit.conversion.planning.checks.repeated import check_repeated
+from shardkit.conversion.planning.checks.repeated import check_earlier, check_near_identical, check_repeated
 from shardkit.conversion.planning.choosing import choose_examples, planned_table
 from shardkit.conversion.planning.earlier_examples import EarlierExamples, num_shared_groups
 from shardkit.conversion.planning.labels import ExampleLabels

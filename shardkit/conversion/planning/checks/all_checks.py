@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shardkit.conversion.inventory.columns import features_of
 from shardkit.conversion.inventory.inventory import Inventory
-from shardkit.conversion.planning.checks.boxes import check_boxes
+from shardkit.conversion.planning.checks.annotations import check_boxes, check_turned
 from shardkit.conversion.planning.checks.classes import check_counts, check_mask_classes, check_names
 from shardkit.conversion.planning.checks.files import check_claims, check_own_splits, check_removed, check_unread
 from shardkit.conversion.planning.checks.finding import Finding
@@ -20,7 +20,6 @@ from shardkit.conversion.planning.checks.split_classes import (
     check_split_classes,
     label_places,
 )
-from shardkit.conversion.planning.checks.turned import check_turned
 from shardkit.conversion.planning.labels import ExampleLabels
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits.assign_splits import own_splits
@@ -48,7 +47,7 @@ def collect_findings(
         rejected: The rejected rows; REJECTED_SCHEMA.
         labels: The labels of these rows.
         counts: Number of examples of each class, by split, in the order of writing.
-        repeated: Findings about groups and duplicates; see `repeated.check_repeated`.
+        repeated: The findings of `repeated`.
         options: Options of the conversion.
         earlier: Classes of the dataset that the images are appended to.
         is_explicit: Whether the user chose how the source is read.

@@ -18,12 +18,7 @@ _DECIDING = ["format", "width", "height", "orientation", "changes"]
 
 
 def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
-    """Yield a finding about images with GPS positions; with `--check header`, no image was opened and none is known.
-
-    Args:
-        good: The rows that are planned.
-        options: Options of the conversion.
-    """
+    """Yield a finding about images with GPS positions; with `--check header`, no image was opened and none is known."""
     if HAS_GPS.name not in good.column_names:
         return
     has_gps = good[HAS_GPS.name]

@@ -1,6 +1,10 @@
-"""Check groups and exact duplicates: in several splits they leak, with several labels some of them are wrong."""
+"""Check groups and copies: in several splits they leak, with several labels some of them are wrong.
 
-from collections.abc import Callable, Iterator
+The groups, the exact duplicates and the near-identical images of a source, and those that appended images have in
+common with their dataset.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,10 +14,13 @@ import pyarrow.compute as pc
 
 from shardkit.conversion.inventory.columns import TARGET
 from shardkit.conversion.planning.checks.finding import Finding, Keys
+from shardkit.conversion.planning.earlier_examples import EarlierExamples, rows_with, twin_rows
 from shardkit.conversion.planning.labels import ExampleLabels
+from shardkit.conversion.planning.near_duplicates import NearDuplicates
 from shardkit.conversion.planning.rows import Rows
 from shardkit.conversion.planning.splits import grouping
 from shardkit.conversion.planning.splits.assign_splits import Relations
+from shardkit.images.similar.similar_sets import alike_text
 from shardkit.naming import counted
 from shardkit.options.call import Change
 from shardkit.options.groups import ConvertOptions
@@ -29,15 +36,7 @@ def check_repeated(
     split_of: npt.NDArray[np.int32],
     options: ConvertOptions,
 ) -> Iterator[Finding]:
-    """Yield findings about groups and duplicates.
-
-    Args:
-        good: The rows.
-        labels: Labels of the rows.
-        relations: Groups and duplicates among the rows.
-        split_of: int32[n], index of each row's split.
-        options: Options of the conversion.
-    """
+    """Yield findings about groups and exact duplicates among rows, of which int32[n] is the index of the split."""
     if relations.group_codes is not None:
         leaking = grouping.groups_in_several_splits(relations.group_codes, split_of)
         if len(leaking):
@@ -51,10 +50,86 @@ def check_repeated(
     codes = relations.duplicate_codes
     if codes is None:
         return
-    yield from copies_findings(good, codes, labels, split_of, options, "exact duplicates")
+    yield from _copies(good, codes, labels, split_of, options, "exact duplicates")
 
 
-def copies_findings(
+def check_near_identical(
+    good: Rows,
+    labels: ExampleLabels,
+    near: NearDuplicates | None,
+    split_of: npt.NDArray[np.int32],
+    options: ConvertOptions,
+) -> Iterator[Finding]:
+    """Yield findings about near-identical images, and about images that look alike by nature."""
+    if near is None:
+        return
+    if near.num_alike:
+        which = "no near-identical images are" if near.is_by_nature else "these are not"
+        yield Finding(
+            "images_alike",
+            "hints",
+            f"{alike_text(near.num_alike)}, so {which} kept in one split",
+            remedy=f"if some belong together, give {named('group_by')}",
+        )
+    codes = near.codes_of(good)
+    yield from _copies(good, codes, labels, split_of, options, "near-identical images")
+    num_near = int(np.count_nonzero(codes >= 0)) - len(np.unique(codes[codes >= 0]))
+    if num_near and not len(grouping.groups_in_several_splits(codes, split_of)):
+        are = "is nearly identical to another one" if num_near == 1 else "are nearly identical to others"
+        pairs = first_pairs(good, codes, np.arange(len(codes), dtype=np.int32))  # any two of a set
+        sentence = f"{counted(num_near, 'image')} {are}"
+        yield Finding("near_duplicates", "hints", sentence, pairs, remedy="all of a kind are in one split")
+
+
+def check_earlier(
+    good: Rows, relations: Relations, earlier: EarlierExamples, split_of: Sequence[str]
+) -> Iterator[Finding]:
+    """Yield findings about groups of the dataset in another split, and duplicates of its images with another label."""
+    yield from _other_labels(good, earlier)
+    if relations.groups is None or not earlier.groups:
+        return
+    rows = rows_with(relations.groups, earlier.groups)
+    names = relations.groups.take(pa.array(rows)).to_pylist()
+    leaking = {
+        name: int(row)
+        for row, name in zip(rows[::-1], names[::-1], strict=True)
+        if split_of[row] not in earlier.groups[name]
+    }
+    if leaking:
+        shown = sorted(leaking.items())
+        keys = good["key"]
+        yield Finding(
+            "group_in_several_splits",
+            "warns",
+            f"{counted(len(leaking), 'group')} with images of the dataset in another split",
+            tuple(f"{keys[row].as_py()} in {split_of[row]}: {name}" for name, row in shown),
+            "move each group into one split; otherwise evaluation results are too good",
+        )
+
+
+def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
+    twins = twin_rows(good, earlier)
+    rows = sorted(twins)
+    names = good["label_name"].take(pa.array(rows, pa.int64())).to_pylist()
+    pairs = [
+        (row, next((twin for twin in twins[row].values() if twin.label_name not in {None, name}), None))
+        for row, name in zip(rows, names, strict=True)
+        if name is not None
+    ]
+    found = [(row, twin) for row, twin in pairs if twin is not None]
+    if found:
+        keys = good["key"]
+        yield Finding(
+            "duplicate_with_other_label",
+            "warns",
+            f"{counted(len(found), 'image')} with the bytes of an image of the dataset that has another label",
+            tuple(f"{keys[row].as_py()} and {twin.key}" for row, twin in found),
+            _correcting(is_single=True),
+            has_fixes=True,
+        )
+
+
+def _copies(
     good: Rows,
     codes: _Ints,
     labels: ExampleLabels,
@@ -64,13 +139,7 @@ def copies_findings(
 ) -> Iterator[Finding]:
     """Yield findings about copies in several splits and copies with different labels.
 
-    Args:
-        good: The rows.
-        codes: int64[n], the set of copies of each row; negative for none.
-        labels: Labels of the rows.
-        split_of: int32[n], index of each row's split.
-        options: Options of the conversion.
-        what: What the copies are.
+    `codes`, int64[n], is the set of copies of each row; negative for none.
     """
     is_exact = what == "exact duplicates"
     code = "duplicate" if is_exact else "near_duplicate"
@@ -96,17 +165,13 @@ def copies_findings(
             "warns",
             f"{counted(len(rows), 'image')} with {what} that have different labels",
             Keys(good.lazy_column("key"), rows, others),
-            correcting(is_single=labels.are_single),
+            _correcting(is_single=labels.are_single),
             has_fixes=labels.are_single,
         )
 
 
-def correcting(*, is_single: bool) -> str:
-    """Return how labels of a dataset are corrected.
-
-    Args:
-        is_single: Whether each image has one class.
-    """
+def _correcting(*, is_single: bool) -> str:
+    """Return how labels of a dataset are corrected, if each image has one class also by a table."""
     labels = f", {named('labels')} corrects labels" if is_single else ""
     return f"convert with {named('drop')} removes images of a dataset{labels}"
 
@@ -128,12 +193,7 @@ def label_conflicts(good: Rows, codes: _Ints, labels: ExampleLabels) -> tuple[_I
 
 
 def _first_differing(codes: _Ints, differ: Callable[[_Ints, _Ints], npt.NDArray[np.bool_]]) -> tuple[_Ints, _Ints]:
-    """Return the first row of each set in which rows differ, and the first row that differs from it.
-
-    Args:
-        codes: int64[n], the set of each row; negative for none.
-        differ: Function of two arrays of rows: whether they differ.
-    """
+    """Return the first row of each set in which rows differ, and the first row that differs from it."""
     rows = np.flatnonzero(codes >= 0)
     if not len(rows):
         return rows, rows
