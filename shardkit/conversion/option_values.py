@@ -144,12 +144,6 @@ def append_values(
 ) -> "tuple[SourceOptions, dict[str, Any]]":
     """Return the options of the source, and the rules that an append overrules.
 
-    Args:
-        manifest: The dataset's manifest.
-        source: SOURCE.
-        given: See conversion_values.
-        also: Further sources.
-
     Raises:
         CallError: An argument is wrong, or a rule differs from the dataset's.
     """
@@ -169,9 +163,6 @@ def append_values(
 
 def _without_hashed(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that the user gave, without those that a manifest has only a hash of.
-
-    Args:
-        given: See conversion_values.
 
     Raises:
         CallError: Splits are kept and divided.

@@ -57,11 +57,6 @@ def _merged_path(run: Sequence[str]) -> str:
 def merge_parts(output: Folder, run: Sequence[str], before_rename: Callable[[], None] | None = None) -> None:
     """Write a run of parts as one file, sorted by key, unless it is there.
 
-    Args:
-        output: The folder that holds the work folder.
-        run: Names of the parts.
-        before_rename: See Folder.atomic_write.
-
     Raises:
         DataError: Two parts give one class number different names.
     """

@@ -166,10 +166,6 @@ def write_rows(
 def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingTotals]:
     """Read all parts of an inventory.
 
-    Args:
-        output: The folder that holds the work folder.
-        names: Names of the parts.
-
     Returns:
         The rows sorted by key, rows of one key in the order of their file; and the totals of all listings.
 
@@ -249,13 +245,7 @@ def _thumbnails_of(output: Folder, wanted: pa.Array, path: str) -> dict[bytes, b
 
 
 def find_rows(output: Folder, names: Iterable[str], keys: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of some keys, each with the host that checked it.
-
-    Args:
-        output: The folder that holds the work folder.
-        names: Names of the parts.
-        keys: The keys.
-    """
+    """Yield the rows of some keys, each with the host that checked it."""
     wanted = pa.array(sorted(keys), pa.string())
     for name in names:
         with pa.ipc.open_file(pa.BufferReader(output.read(part_path(name)))) as reader:

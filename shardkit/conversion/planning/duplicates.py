@@ -21,11 +21,6 @@ def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tup
 
     Contents must be known; ConvertOptions refuses `dedupe=drop` with `check=header`.
 
-    Args:
-        good: The rows.
-        rejected: The rows rejected so far.
-        relations: Duplicates among the rows.
-
     Returns:
         The rows that are left, and all rejected rows, sorted by key.
     """

@@ -62,12 +62,7 @@ class EarlierExamples:
 
 
 def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
-    """Return the dataset's classes, then the new ones in their order.
-
-    Args:
-        earlier: The dataset.
-        found: The classes of the new source.
-    """
+    """Return the dataset's classes, then the new ones in their order."""
     return list(dict.fromkeys([*earlier.classes, *found]))
 
 
@@ -116,11 +111,6 @@ class LeftOut(NamedTuple):
 def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table, LeftOut]:
     """Leave out the rows whose keys the dataset has, and those that were removed from it.
 
-    Args:
-        good: The rows.
-        rejected: The rows rejected so far.
-        earlier: The dataset.
-
     Returns:
         The rows that are left, the rejected rows that are left, and what was left out.
     """
@@ -140,11 +130,6 @@ def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple
 
 def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
     """Reject the rows whose bytes the dataset has.
-
-    Args:
-        good: The rows.
-        rejected: The rows rejected so far.
-        earlier: The dataset.
 
     Returns:
         The rows that are left, and all rejected rows, sorted by key.

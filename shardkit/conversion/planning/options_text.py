@@ -49,9 +49,6 @@ def options_text(options: Mapping[str, Any]) -> str:
     """Return the options that are not the defaults as words of a command, quoted for a shell; '' if all are.
 
     Shares that no conversion divided by, because the examples kept the splits of their dataset, are left out.
-
-    Args:
-        options: The manifest's `options`.
     """
     left_out = _SPLITTING if "kept_splits" in options else set()
     shown: list[str] = []
@@ -63,12 +60,7 @@ def options_text(options: Mapping[str, Any]) -> str:
 
 
 def option_text(name: str, value: Any) -> str:
-    """Return an option with its value as the user writes it.
-
-    Args:
-        name: Name of the option.
-        value: Its value.
-    """
+    """Return an option with its value as the user writes it."""
     return named(name, shown_value(OPTIONS[name], value))
 
 

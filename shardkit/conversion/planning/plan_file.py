@@ -272,10 +272,6 @@ def remove_plan(output: Folder) -> None:
 def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
     """Return the rows of one shard, in the order in which they are written.
 
-    Args:
-        output: The folder that holds the work folder.
-        task: The shard.
-
     Raises:
         StaleRunError: The plan in the work folder has another digest.
         MachineError: This worker has other library versions and would write other bytes.

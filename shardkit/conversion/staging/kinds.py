@@ -94,9 +94,6 @@ def feature_types(key: str, columns: Mapping[str, Any], objects: Iterable[Mappin
 def merged_kind(kinds: Mapping[Kind, str]) -> Kind | None:
     """Return what all rows have in common; None without any kind.
 
-    Args:
-        kinds: A key of each kind.
-
     Raises:
         DataError: Rows have annotations of several kinds, or values of different types.
     """

@@ -161,9 +161,6 @@ def _key(layout: RecordLayout, features: Features) -> str | None:
 def refuse_readings(readings: dict[str, str]) -> None:
     """Refuse rows of records whose features were read in several ways.
 
-    Args:
-        readings: A key of each way.
-
     Raises:
         DataError: There are several.
     """

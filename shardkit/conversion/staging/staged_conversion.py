@@ -132,22 +132,13 @@ class StagedConversion:
         )
 
     def write(self, shard: ShardTask, run: str) -> None:
-        """Write a shard, unless it is finished; see `WriteJob.write`.
-
-        Args:
-            shard: The shard.
-            run: See `run_of`.
-        """
+        """Write a shard, unless it is finished; see `WriteJob.write`."""
         inventory = StagedInventory(open_folder(self.output_url), self.options, ())
         fence = Fence(inventory.output, RunToken(run), is_remote=True)
         self._steps(inventory.source, inventory).write(shard, fence)
 
     def publish(self, run: str, read: ReadSource | None = None) -> None:
         """Check the finished shards, write the manifest, and remove what was staged.
-
-        Args:
-            run: See `run_of`.
-            read: See `plan`.
 
         Raises:
             DataError: A writer failed because of its images, or a shard is damaged.

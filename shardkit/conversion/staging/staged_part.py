@@ -75,9 +75,6 @@ def begin_staging(output: Folder) -> str:
 
     A worker that an engine has given up and that still runs when the dataset is published must not make it again.
 
-    Args:
-        output: The output folder.
-
     Returns:
         A text that differs once the folder was removed and created again.
     """

@@ -122,9 +122,6 @@ def merge_equal_rows(table: pa.Table) -> pa.Table:
     A row that is given twice, as by an upstream step that was repeated, is one example. What reading has rejected may
     have the key of an example.
 
-    Args:
-        table: The rows, sorted by key.
-
     Raises:
         DataError: Two rows of one key differ.
     """

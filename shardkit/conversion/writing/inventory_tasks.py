@@ -130,14 +130,7 @@ def _divided(source: Source, part: Any) -> Sequence[Any]:
 def list_parts(
     source: Source, group: PartGroup, batch_rows: int, tick: Callable[[], None] = lambda: None
 ) -> Iterator[Listing]:
-    """Yield the rows of a group of a source's parts, in batches.
-
-    Args:
-        source: The source.
-        group: The group.
-        batch_rows: Maximum number of rows of a batch.
-        tick: Called for each listing that is read.
-    """
+    """Yield the rows of a group of a source's parts, in batches."""
 
     def listings() -> Iterator[Listing]:
         for one, num_entries in zip(group.parts, group.num_entries, strict=True):
@@ -188,12 +181,7 @@ class InventoryJob:
         return cls(source, check, is_filled(source.folder, ""), listing_check, max_file_bytes, thumbnails)
 
     def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
-        """Yield the batches of a group of parts; every group has a last batch, which may be empty.
-
-        Args:
-            numbered: The group's index, and the group.
-            fence: The worker's fence.
-        """
+        """Yield the batches of a group of parts; every group has a last batch, which may be empty."""
         index, group = numbered
         decodes = self.check == "decode" and not self.source.is_checked
         batch_rows = DECODE_BATCH_ROWS if decodes else HEADER_BATCH_ROWS
@@ -286,10 +274,6 @@ def writing_inventory(fence: Fence) -> AbstractContextManager[None]:
 
 def read_part_names(output: Folder, num_groups: int) -> list[str]:
     """Return the names of the parts of the inventory that the workers have taken.
-
-    Args:
-        output: The folder whose work folder holds the parts.
-        num_groups: Number of groups of parts.
 
     Raises:
         MachineError: A batch of the source is missing.

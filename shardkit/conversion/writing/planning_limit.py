@@ -29,10 +29,6 @@ def bytes_per_image(options: ConvertOptions) -> int:
 def refuse_too_many(names: Iterable[str], options: ConvertOptions) -> None:
     """Refuse to plan more images than this host's memory holds, before any is read.
 
-    Args:
-        names: Names of the parts of the inventory.
-        options: Options of the conversion.
-
     Raises:
         MachineError: The host has too little memory.
     """

@@ -86,10 +86,6 @@ def publish(
 def copies_of_removed(plan: PlannedDataset, withdrawn: pa.Table) -> str | None:
     """Return a sentence about the examples that have the bytes of a removed one: `drop` did not remove them.
 
-    Args:
-        plan: The plan.
-        withdrawn: See publish.
-
     Returns:
         The sentence, with their first keys; None if there are none.
     """
@@ -106,12 +102,7 @@ def copies_of_removed(plan: PlannedDataset, withdrawn: pa.Table) -> str | None:
 
 
 def summarise_split(shards: Sequence[FinishedShard], num_classes: int) -> Split:
-    """Return the counts and the balance of the shards of a split.
-
-    Args:
-        shards: The shards, at least one.
-        num_classes: Number of classes.
-    """
+    """Return the counts and the balance of the shards of a split."""
     least, most = np.full(num_classes, np.iinfo(np.int64).max), np.zeros(num_classes, np.int64)
     total = np.zeros(num_classes, np.int64)
     num_unlabelled = 0

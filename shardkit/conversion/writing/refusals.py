@@ -153,9 +153,6 @@ class ListingCheck:
     def check_options(self, schema: pa.Schema) -> None:
         """Check the options that need no listing.
 
-        Args:
-            schema: Columns of the source's listings.
-
         Raises:
             CallError: `group_by` is neither a column nor a regular expression with a group, `classes` names
                 classes of images without labels, `mask_padding` is missing or superfluous, or the reading has several

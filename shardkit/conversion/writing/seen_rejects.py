@@ -63,12 +63,6 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
 def refuse_rejects_of_workers(source: Source, work: Folder, names: Sequence[str], rejected: pa.Table) -> None:
     """Refuse what `refuse_seen_rejects` does once a job is done, on the driver: a worker made the plan.
 
-    Args:
-        source: The source.
-        work: The folder whose work folder holds the inventory.
-        names: Names of the parts of the inventory.
-        rejected: What the plan leaves out.
-
     Raises:
         MachineError: There is such an image; the message names the host.
     """
@@ -106,12 +100,6 @@ def as_converted(source: Source, output: Folder, inventory: Inventory, accepted:
     """Return an inventory in which images are unreadable that the finished conversion could not read.
 
     Then the description of the plan says whether anything else has changed.
-
-    Args:
-        source: The source.
-        output: The folder that may hold the finished conversion.
-        inventory: The inventory of the source.
-        accepted: See usable_rejects.
 
     Raises:
         DataError: The dataset lacks such images that can be read now, or images that are accepted now.

@@ -47,12 +47,7 @@ class _Kept(Silent):
 
 @contextlib.contextmanager
 def worker_notes(fence: Fence, step: int) -> Iterator[Notes]:
-    """Make notes on a worker, which are written at the end of the block.
-
-    Args:
-        fence: The worker's fence.
-        step: Number of the step in its job.
-    """
+    """Make notes on a worker, which are written at the end of the block."""
     kept = _Kept()
     notes = Notes(kept)
     try:
@@ -111,13 +106,7 @@ class WorkersNotes:
     """Passes the notes of workers on, each once, while a job runs and at its end."""
 
     def __init__(self, work: Folder, notes: Notes, call: Call | None) -> None:
-        """Remove those of earlier runs.
-
-        Args:
-            work: The folder that holds the work folder.
-            notes: Receives them.
-            call: The user's call, for the findings.
-        """
+        """Remove those of earlier runs."""
         self._reports, self._notes, self._call = _reports(work), notes, call
         self._reports.remove()
         self._passed = set[int]()

@@ -218,10 +218,6 @@ class ConversionSteps:
     def refuse_seen(self, names: Sequence[str], fence: Fence) -> None:
         """Look at what workers could not read, on the driver, once they have published.
 
-        Args:
-            names: Names of the parts of the inventory.
-            fence: The run's.
-
         Raises:
             MachineError: The driver reads such an image; the dataset is not published any more.
         """

@@ -134,12 +134,7 @@ def check_counts(
 
 
 def check_mask_classes(good: Rows, classes: Sequence[str]) -> Iterator[Finding]:
-    """Yield a finding about pixels of masks whose number is that of no class.
-
-    Args:
-        good: The rows that are planned.
-        classes: Names of the classes in label order.
-    """
+    """Yield a finding about pixels of masks whose number is that of no class."""
     if not classes or LAST_CLASS.name not in good.column_names:
         return
     # If only headers were read, the column has no type.

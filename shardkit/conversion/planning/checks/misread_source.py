@@ -67,14 +67,7 @@ def names_split(name: str) -> bool:
 
 
 def _other_readings(meaning: str, layout: str, splits: Sequence[str], example: str) -> tuple[Change, ...]:
-    """Return the changes to other readings, and of this one for users who mean it.
-
-    Args:
-        meaning: What this reading takes the source for.
-        layout: See find_wrong_reading, as for all following arguments.
-        splits: See find_wrong_reading.
-        example: See find_wrong_reading.
-    """
+    """Return the changes to other readings, and of this one for users who mean it."""
     folders, file_name = posixpath.split(example)
     changes = []
     if layout.endswith("class folders"):

@@ -85,10 +85,6 @@ def contents_known(good: Rows) -> bool:
 def find_relations(good: Rows, options: ConvertOptions) -> Relations:
     """Find groups and exact duplicates among the good rows of an inventory.
 
-    Args:
-        good: The rows.
-        options: Options of the conversion.
-
     Raises:
         CallError: `group_by` is neither a column nor a regular expression that matches a key.
     """

@@ -156,10 +156,6 @@ def without_singles(codes: _Ints) -> _Ints:
 def merge_atomic_groups(groups: _Ints, duplicates: _Ints) -> _Ints:
     """Return int64[n], the connected components of examples that share a group or a content.
 
-    Args:
-        groups: See group_codes.
-        duplicates: See duplicate_codes.
-
     Returns:
         The number of every example's component; -1 if it shares neither with another example.
     """

@@ -71,12 +71,7 @@ def check_splits(own: Collection[str], options: ConvertOptions) -> None:
 
 
 def groups_refusal(error: CallError, options: ConvertOptions) -> CallError:
-    """Return the error about `group_by`; for the rule of a dataset that is appended to, with a change without it.
-
-    Args:
-        error: The error of planning.splits.grouping.
-        options: Options of the conversion.
-    """
+    """Return the error about `group_by`; for the rule of a dataset that is appended to, with a change without it."""
     if options.appended_to is None or "group_by" in options.overruled:
         return error
     change = Change("append these images without groups", {"group_by": NO_RULE})

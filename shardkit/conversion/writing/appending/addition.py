@@ -112,11 +112,6 @@ class Addition:
     def earlier(self, source: Source, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
         """Return what the examples of an inventory have in common with the dataset's.
 
-        Args:
-            source: The source.
-            inventory: Its inventory.
-            options: Options of the conversion.
-
         Raises:
             AlreadyAppendedError: The inventory is that of one of the dataset's generations.
             CallError: A folder of class folders was read as a class.

@@ -13,12 +13,7 @@ from shardkit.naming import split_order
 
 
 def moved_shards(part: Manifest, folder: str) -> list[tuple[str, Shard]]:
-    """Return the shards of a generation as the dataset's manifest lists them: split name and shard, in order.
-
-    Args:
-        part: The generation's own manifest.
-        folder: Name of its folder.
-    """
+    """Return the shards of a generation as the dataset's manifest lists them: split name and shard, in order."""
     return [
         (
             split,

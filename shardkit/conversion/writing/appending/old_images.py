@@ -58,12 +58,6 @@ class OldImages:
     ) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
         """Return the contents of new images that are near-identical to old ones, with the splits of these, and copies.
 
-        Args:
-            good: The rows of the new images.
-            options: Options of the conversion.
-            root: The dataset's folder.
-            thumbnails: The small pictures of the new images.
-
         Returns:
             The contents, and those of copies: images whose pixels are those of an old one.
         """

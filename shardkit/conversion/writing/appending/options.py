@@ -38,11 +38,6 @@ def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manife
 
     The column of the dataset's groups is read, and whole numbers in a table are numbers of the dataset's classes; they
     are names if the classes are whole numbers themselves.
-
-    Args:
-        source_options: Options of the source that the user gave.
-        options: See generation_options.
-        manifest: The dataset's manifest.
     """
     source_options = replace(source_options, group_by=options.splits.group_by)
     if not manifest.classes or all(name.removeprefix("-").isdecimal() for name in manifest.classes):
