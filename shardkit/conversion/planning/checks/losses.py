@@ -42,12 +42,10 @@ class _Step:
     """A step of storing that meets some images.
 
     Attributes:
-        code: The finding's code.
         have: What its images have, as the end of a sentence.
         mask: bool[n], the rows that it meets.
     """
 
-    code: str
     have: str
     mask: _Mask
 
@@ -74,27 +72,19 @@ def check_losses(good: Rows, labels: ExampleLabels, options: ConvertOptions) -> 
             yield Finding("not_opened", "hints", unknown, remedy="`shardkit info OUT` counts it afterwards")
         return
     meets = _masks(good)
-    steps = [
-        _Step("bit_depth", "more than 8 bits a channel", meets("bit_depth")),
-        _Step("several_frames", "several pages or frames", meets("animated")),
-        _Step("cmyk", "CMYK colours", meets("cmyk")),
-        _Step("alpha", "transparent pixels", _is_valid(good, "is_transparent")),
-        _Step("colour_profile", "a colour profile other than sRGB", _is_valid(good, "profile")),
-        _Step("encoded_again", "to be encoded again as JPEG", _encoded_again(good, meets, options)),
-    ]
-    say = {
-        "bit_depth": _bit_depth,
-        "several_frames": _several_frames,
-        "cmyk": _cmyk,
-        "alpha": _alpha,
-        "colour_profile": _colour_profile,
-        "encoded_again": _encoded_again_said,
+    steps = {
+        _bit_depth: _Step("more than 8 bits a channel", meets("bit_depth")),
+        _several_frames: _Step("several pages or frames", meets("animated")),
+        _cmyk: _Step("CMYK colours", meets("cmyk")),
+        _alpha: _Step("transparent pixels", _is_valid(good, "is_transparent")),
+        _colour_profile: _Step("a colour profile other than sRGB", _is_valid(good, "profile")),
+        _encoded_again: _Step("to be encoded again as JPEG", _is_encoded_again(good, meets, options)),
     }
-    for step in steps:
+    for describe, step in steps.items():
         if step.mask.any():
-            yield from say[step.code](good, step, options)
+            yield describe(good, step, options)
     if labels.are_single:
-        for step in steps:
+        for step in steps.values():
             yield from _by_class(step, labels)
 
 
@@ -118,7 +108,7 @@ def _is_valid(good: Rows, name: str) -> _Mask:
     return found
 
 
-def _encoded_again(good: Rows, meets: "Callable[[str], _Mask]", options: ConvertOptions) -> _Mask:
+def _is_encoded_again(good: Rows, meets: "Callable[[str], _Mask]", options: ConvertOptions) -> _Mask:
     """Return the rows whose lossy images are decoded and encoded with loss again; the sizes of options aside."""
     turned = meets("orientation") | meets("cmyk") | meets("jpeg_process")
     is_jpeg: _Mask = pc.equal(good["format"].cast(pa.string()), "JPEG").to_numpy(zero_copy_only=False)
@@ -139,27 +129,26 @@ def _have(mask: _Mask) -> str:
     return f"{number:,} of {counted(len(mask), 'image')} {'has' if number == 1 else 'have'}"
 
 
-def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
     found = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}"
     others = "" if step.mask.all() else "; the others have 8 and are stored as they are"
     low, high = (_numbers(good[name]) for name in ("low", "high"))
     scale = options.stored.scale
     if not len(low):
-        yield Finding("bit_depth", "warns", f"{found}: the high 8 bits are kept, and their range is not known{others}")
-        return
+        return Finding("bit_depth", "warns", f"{found}: the high 8 bits are kept, and their range is not known{others}")
     if scale is not None:
         is_clipped = int(np.count_nonzero((low < scale[0]) | (high > scale[1])))
         sentence = f"{found}: the samples {scale[0]} to {scale[1]} become black to white{others}"
         if is_clipped:
             sentence += f"; {counted(is_clipped, 'image')} of them have samples beyond, which are clipped"
-        yield Finding("bit_depth", "warns" if is_clipped or others else "hints", sentence, remedy="check a few of them")
-        return
+        return Finding(
+            "bit_depth", "warns" if is_clipped or others else "hints", sentence, remedy="check a few of them"
+        )
     least, most = int(low.min()), int(high.max())
     wide = most - least >> 8 >= _FEW_OF_ALL
     if wide and np.median((high >> 8) - (low >> 8) + 1) > FEW_LEVELS:
         sentence = f"{found}: the high 8 bits are kept, and the samples use {least} to {most} of {_MAX_SAMPLE}{others}"
-        yield Finding("bit_depth", "warns", sentence, remedy="check that both look alike" if others else "")
-        return
+        return Finding("bit_depth", "warns", sentence, remedy="check that both look alike" if others else "")
     changes = [Change("the same: the range that the images of SOURCE use", {"bit_depth": AUTO_SCALE})]
     is_staged = STORED_BYTES.name in good.column_names and len(good[STORED_BYTES.name].drop_null())
     if is_staged:  # stored before the range is known
@@ -170,7 +159,7 @@ def _bit_depth(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Fin
     levels = counted((most >> 8) - (least >> 8) + 1, "level")
     what = "most of their samples are" if wide else "their samples are"
     meaning = f"in all of them the sample {least} becomes black and {most} white"
-    yield Finding(
+    return Finding(
         "narrow_bit_depth",
         "stops",
         f"{found}, and {what} {least} to {most} of {_MAX_SAMPLE}: the high 8 bits would keep {levels} of 256{others}",
@@ -183,37 +172,36 @@ def _numbers(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     return numbers
 
 
-def _several_frames(good: Rows, step: _Step, _: ConvertOptions) -> Iterator[Finding]:
+def _several_frames(good: Rows, step: _Step, _: ConvertOptions) -> Finding:
     numbers = _numbers(good["num_frames"])
     how_many = "several"
     if len(numbers):
         least, most = int(numbers.min()), int(numbers.max())
         how_many = f"{most:,}" if least == most else f"{least:,} to {most:,}"
     sentence = f"{_have(step.mask)} {how_many} pages or frames, {_such_as(good, step.mask)}: the first one is stored"
-    yield Finding("several_frames", "warns", sentence, remedy="to store all, write each as an image of its own")
+    return Finding("several_frames", "warns", sentence, remedy="to store all, write each as an image of its own")
 
 
-def _cmyk(good: Rows, step: _Step, _: ConvertOptions) -> Iterator[Finding]:
+def _cmyk(good: Rows, step: _Step, _: ConvertOptions) -> Finding:
     num_plain = int(np.count_nonzero(step.mask & ~_is_valid(good, "profile")))
     how = "" if not num_plain else f"; {num_plain:,} of them without a colour profile, so the colours are approximate"
     sentence = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}: RGB is stored{how}"
-    yield Finding("cmyk", "warns", sentence, remedy="look at one")
+    return Finding("cmyk", "warns", sentence, remedy="look at one")
 
 
-def _alpha(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+def _alpha(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
     found = f"{_have(step.mask)} {step.have}, {_such_as(good, step.mask)}"
     if options.stored.background is not None:
-        yield Finding(
+        return Finding(
             "alpha", "hints", f"{found}: flattened", remedy=f"as {named('background', options.stored.background)} says"
         )
-        return
     sentence = f"{found}: alpha is stored, and the reader drops it, so that it shows the colours that are hidden"
-    yield Finding(
+    return Finding(
         "alpha", "warns", sentence, changes=(Change("white shows where they are transparent", {"background": "white"}),)
     )
 
 
-def _colour_profile(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+def _colour_profile(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
     names = pc.value_counts(good["profile"].drop_null().cast(pa.string())).to_pylist()
     most = sorted(names, key=lambda one: (-one["counts"], one["values"]))[:_NAMES]
     shown = ", ".join(f"{one['counts']:,} {one['values']}" for one in most)
@@ -222,17 +210,16 @@ def _colour_profile(good: Rows, step: _Step, options: ConvertOptions) -> Iterato
     sentence = f"{_have(step.mask)} {step.have} ({shown}{more}), {_such_as(good, step.mask)}"
     converted = int(np.count_nonzero(step.mask)) - kept
     if not kept:
-        yield Finding("colour_profile", "hints", sentence, remedy="the colours are converted to sRGB")
-        return
+        return Finding("colour_profile", "hints", sentence, remedy="the colours are converted to sRGB")
     also = f"{converted:,} are converted to sRGB, and " if converted else ""
     sentence += f": {also}{kept:,} are stored as they are, with colours that the reader takes for sRGB"
-    yield Finding("colour_profile", "warns", sentence, remedy="convert these to sRGB before")
+    return Finding("colour_profile", "warns", sentence, remedy="convert these to sRGB before")
 
 
-def _encoded_again_said(good: Rows, step: _Step, options: ConvertOptions) -> Iterator[Finding]:
+def _encoded_again(good: Rows, step: _Step, options: ConvertOptions) -> Finding:
     number = counted(int(np.count_nonzero(step.mask)), "lossy image")
     sentence = f"{number}, {_such_as(good, step.mask)}, turned upright or converted"
-    yield Finding(
+    return Finding(
         "encoded_again", "hints", sentence, remedy=f"encoded again with {named('quality', options.stored.quality)}"
     )
 
