@@ -47,15 +47,9 @@ def check_batch(
 ) -> pa.Table:
     """Return the inventory of a measured listing.
 
-    Args:
-        folder: The source's folder.
-        table: The listing, with all sizes.
-        check: ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the
-            image becomes a row of its own, with a reason. ``header`` opens no file. Of records of a dataset, ``decode``
-            reads only what their indexes do not say: images that no conversion has decoded yet, and those that may have
-            a GPS position.
-        max_file_bytes: Size above which a mask is not read; see `measure_files` for images.
-        thumbnails: Whether rows get a small picture of the image, which every image is decoded for.
+    ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the image
+    becomes a row of its own, with a reason. ``header`` opens no file. Of records of a dataset, ``decode`` reads only
+    what their indexes do not say: images that no conversion has decoded yet, and those that may have a GPS position.
     """
     with_records = are_records(table.schema)
     if check == "header":
@@ -104,11 +98,6 @@ def _unread_records(table: pa.Table) -> pa.Table:
 
 def check_file(files: RowFiles, row: dict[str, Any], *, thumbnails: bool = False) -> list[dict[str, Any]]:
     """Fill in the columns of one file; return a row for each bad annotation.
-
-    Args:
-        files: The image and the mask.
-        row: The row of the listing, which is changed.
-        thumbnails: Whether it gets a small picture of the image.
 
     Raises:
         BadImage: The image, the mask or the annotation is to be rejected.
@@ -167,13 +156,6 @@ def num_recovered(folder: Folder, table: pa.Table, part: bytes, check: Check, ma
     """Return the number of images that an earlier run rejected and that are good now.
 
     A copy restored from a backup has its old size and time, so the part's name is the same.
-
-    Args:
-        folder: The source's folder.
-        table: The listing, with all sizes.
-        part: The part that the earlier run wrote of it.
-        check: The check that the part was made with.
-        max_file_bytes: See check_batch.
     """
     with pa.ipc.open_file(pa.BufferReader(part)) as reader:
         before = reader.read_all()

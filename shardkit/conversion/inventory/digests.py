@@ -30,9 +30,7 @@ class Column(Protocol):
 def fingerprint(table: pa.Table, origin: str | None = None) -> str:
     """Return the sha256 of an inventory, including its rejected rows; see `rows_digest`.
 
-    Args:
-        table: The inventory, sorted by key.
-        origin: The source's `origin`, which is hashed too; None for none.
+    The source's `origin` is hashed too.
     """
     return rows_digest(table.schema, {name: table[name] for name in decisive_columns(table)}, origin)
 
@@ -56,10 +54,7 @@ def _has_values(table: pa.Table, name: str) -> bool:
 def rows_digest(schema: pa.Schema, columns: Mapping[str, Column], origin: str | None = None) -> str:
     """Return the sha256 of rows of an inventory.
 
-    Args:
-        schema: Columns of the inventory.
-        columns: The values of the rows' `decisive_columns`, by name and in their order.
-        origin: Hashed too; None for none.
+    `columns` are the rows' `decisive_columns`, in their order.
     """
     digest = hashlib.sha256(columns_digest(columns.values(), but=_ONLY_IN_MESSAGES))
     annotations = sorted(annotation_columns(schema))
@@ -72,9 +67,7 @@ def rows_digest(schema: pa.Schema, columns: Mapping[str, Column], origin: str | 
 def columns_digest(columns: Iterable[Column], *, but: Container[str] = ()) -> bytes:
     """Return the sha256 of columns of one length, in the given order; the type of a column of nulls does not matter.
 
-    Args:
-        columns: The columns.
-        but: Names of fields of their structs that are left out.
+    Fields of structs that `but` names are left out.
     """
     digest = hashlib.sha256()
     for number, column in enumerate(columns):

@@ -20,10 +20,7 @@ from shardkit.storage.retry import retried
 def measure_files(folder: Folder, table: pa.Table, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
     """Return a listing with all sizes and times filled in; a missing file and one that is too large are rejected.
 
-    Args:
-        folder: The source's folder.
-        table: The listing.
-        max_file_bytes: Size above which a file is not read. Records of a dataset were read when it was written.
+    Records of a dataset were read when it was written.
     """
     measured = _measured(folder, table)
     return measured if are_records(table.schema) else _without_large(measured, max_file_bytes)

@@ -28,11 +28,7 @@ _READING_THREADS = 2  # of files with so many rows: 4 of them are ahead of the o
 
 
 def part_runs(names: Iterable[str]) -> Iterator[list[str]]:
-    """Yield runs of consecutive parts that have about MERGED_ROWS rows each.
-
-    Args:
-        names: Names of all parts, in the order of the source.
-    """
+    """Yield runs of consecutive parts that have about MERGED_ROWS rows each."""
     run, num_rows = list[str](), 0
     for name in names:
         run.append(name)
@@ -75,12 +71,7 @@ def _without_dictionaries(table: pa.Table) -> pa.Table:
 
 
 def read_inventory(output: Folder, names: Sequence[str]) -> tuple[pa.Table, ListingTotals]:
-    """Read all parts of an inventory, from the merged files if all of these are there; see read_parts.
-
-    Args:
-        output: The folder that holds the work folder.
-        names: Names of the parts, in the order of the source.
-    """
+    """Read all parts of an inventory, from the merged files if all of these are there; see read_parts."""
     there = {f"{MERGED}/{entry.name}" for entry in output.scan(MERGED)}
     if there and there.issuperset(merged := [_merged_path(run) for run in part_runs(names)]):
         return read_files(output, merged, _READING_THREADS)

@@ -53,10 +53,6 @@ class ListingTotals(NamedTuple):
     def add(self, skipped: dict[str, int], classes: Iterable[tuple[int, str]]) -> None:
         """Add the totals of one listing, in place.
 
-        Args:
-            skipped: The listing's number of skipped files by ending or reason.
-            classes: The listing's (number, name) of classes.
-
         Raises:
             DataError: Two listings give one class number different names.
         """
@@ -83,12 +79,7 @@ def part_name(
 ) -> str:
     """Return the file name of a part: a hash of everything that decides its content, and its number of rows.
 
-    Args:
-        table: The listing's table, with all sizes.
-        listing: The listing, for its totals.
-        check: The check that the part is made with.
-        max_file_bytes: Size above which masks are not read: like `check` it decides what is rejected.
-        thumbnails: Whether rows have a small picture of the image.
+    `check` and `max_file_bytes` decide what is rejected.
     """
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
@@ -124,15 +115,7 @@ def num_rejected(part: bytes) -> int:
 def write_part(
     output: Folder, name: str, table: pa.Table, listing: Listing, before_rename: Callable[[], None] | None = None
 ) -> None:
-    """Write a part into the work folder.
-
-    Args:
-        output: The folder that holds the work folder.
-        name: The part's name; see `part_name`.
-        table: The part's rows.
-        listing: The listing, for its totals.
-        before_rename: See Folder.atomic_write.
-    """
+    """Write a part into the work folder."""
     write_rows(output, part_path(name), table, listing, before_rename)
 
 
@@ -166,8 +149,7 @@ def write_rows(
 def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingTotals]:
     """Read all parts of an inventory.
 
-    Returns:
-        The rows sorted by key, rows of one key in the order of their file; and the totals of all listings.
+    Rows are sorted by key, those of one key in the order of their file; the totals are those of all listings.
 
     Raises:
         DataError: Two parts give one class number different names.

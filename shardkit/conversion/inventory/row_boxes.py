@@ -28,13 +28,7 @@ def annotated_size(row: dict[str, Any]) -> tuple[int | None, int | None]:
 
 
 def reject_box(key: str, bad_box: BadBox, reason: str = BAD_BOX) -> Reject:
-    """Return the rejected row of a box.
-
-    Args:
-        key: The image's key.
-        bad_box: The box, as `place_objects` or `move_objects` returns it.
-        reason: BAD_BOX or OUTSIDE_CROP.
-    """
+    """Return the rejected row of a box."""
     remedy = "correct or remove the box" if reason == BAD_BOX else "`fit=pad` keeps all of every image"
     message = f"{bad_box.found}; the box is dropped, the image stays: {remedy}"
     return Reject(f"{key}, {bad_box.name}", reason, message, 0)

@@ -76,10 +76,7 @@ class SourceFiles:
     def __init__(self, folder: Folder, max_file_bytes: int = MAX_FILE_BYTES, *, is_planned: bool = False) -> None:
         """Read files of a source.
 
-        Args:
-            folder: The source's folder.
-            max_file_bytes: Size above which a mask is not read; see `measuring` for images.
-            is_planned: Whether the output holds a plan with these files, which one without a file has to overwrite.
+        `is_planned` says whether the output holds a plan with these files, which one without a file has to overwrite.
         """
         self.folder = folder
         self._is_planned = is_planned

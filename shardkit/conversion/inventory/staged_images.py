@@ -45,10 +45,6 @@ def is_staged(row: Mapping[str, Any]) -> bool:
 def read_staged(files: OpenFiles, row: Mapping[str, Any]) -> StagedImage:
     """Read a row's image and mask.
 
-    Args:
-        files: The files of the folder that paths start at.
-        row: The row.
-
     Raises:
         MachineError: The file was removed or changed: another run has published or replaced the output.
         OSError: The disk or the network failed.

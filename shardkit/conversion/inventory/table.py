@@ -88,8 +88,7 @@ def _is_sorted(keys: pa.ChunkedArray) -> bool:
 def concat_sorted(tables: list[pa.Table]) -> pa.Table:
     """Return the rows of all tables sorted by key, rows of one key in the order of their file.
 
-    Args:
-        tables: At least one table, all with the same columns. The list is emptied column by column to free memory.
+    The list of tables is emptied column by column to free memory.
     """
     names = tables[0].column_names
     columns = {name: _as_one(tables, name) for name in ("key", LINE.name) if name in names}

@@ -82,10 +82,7 @@ def sort_by(
 ) -> None:
     """Sort rows in place by code, and by hash within a code, in half the memory of `numpy.lexsort`.
 
-    Args:
-        rows: uint[n], row numbers.
-        codes: int32[n], the code of rows[i].
-        hashes: uint64[num_rows], the hash of every row by its number.
+    `codes` is in the order of `rows`; `hashes` has every row by its number.
     """
     order = group_rows(codes, int(codes.max(initial=0)) + 1, first=-1)
     rows[:] = gather(rows, order)
@@ -207,12 +204,8 @@ def _within_tolerance(loads: _Ints) -> bool:
 def _best_exchange(heavy: _Ints, light: _Ints, gap: int, span: int, good_enough: int) -> _Exchange | None:
     """Return the swap that comes closest to halving the gap; None if no swap narrows it.
 
-    Args:
-        heavy: Codes of the heavy shard's examples, ascending.
-        light: Codes of the light shard's examples, ascending.
-        gap: Difference of the shards in bytes.
-        span: Factor of the class in a code.
-        good_enough: A remaining gap in bytes that needs no better swap.
+    `heavy` and `light` are the codes of the shards' examples, ascending; `span` is the factor of the class in a code. A
+    remaining gap of `good_enough` bytes needs no better swap.
     """
     if not len(light):
         return None

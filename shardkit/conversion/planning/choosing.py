@@ -121,13 +121,7 @@ def choose_examples(
 ) -> ChosenExamples:
     """Choose the examples.
 
-    Args:
-        inventory: The inventory of the source.
-        table: Its rows; see planned_table.
-        good: The rows without a reason.
-        rejected: The other rows.
-        options: Options of the conversion.
-        earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
+    `table` is the `planned_table` of the inventory, `good` its rows without a reason, and `rejected` the others.
 
     Raises:
         DataError: No example is left, or none has a label although the source has labels.

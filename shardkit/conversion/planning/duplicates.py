@@ -21,8 +21,7 @@ def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tup
 
     Contents must be known; ConvertOptions refuses `dedupe=drop` with `check=header`.
 
-    Returns:
-        The rows that are left, and all rejected rows, sorted by key.
+    Return the rows that are left, and all rejected rows, sorted by key.
     """
     codes = relations.duplicate_codes
     if codes is None:
@@ -77,10 +76,7 @@ def _labels_of(inventory: pa.Table, rows: npt.NDArray[np.int64]) -> dict[int, An
 def _different_labels(rows: list[int], lines: pa.Array, labels: Mapping[int, Any]) -> str:
     """Return the sentence about records of one image that have different labels; '' if they have the same.
 
-    Args:
-        rows: The rows of one key that are not rejected yet, in the order of their records.
-        lines: The number of the record of each row.
-        labels: See _labels_of.
+    `rows` are those of one key that are not rejected yet, in the order of their records.
     """
     if not rows:
         return ""

@@ -69,10 +69,7 @@ def joined_classes(earlier: EarlierExamples, found: Sequence[str]) -> list[str]:
 def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str], numbers: Sequence[str]) -> list[str]:
     """Return the classes of masks, whose pixels are class numbers.
 
-    Args:
-        earlier: The dataset.
-        given: The classes that the new source names; empty if it names none.
-        numbers: The class numbers of the new source, which stand for the names of classes that have none.
+    `numbers` are those of the new source, which stand for the names of classes that have none.
 
     Raises:
         CallError: A number would mean two classes.
@@ -111,8 +108,7 @@ class LeftOut(NamedTuple):
 def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table, LeftOut]:
     """Leave out the rows whose keys the dataset has, and those that were removed from it.
 
-    Returns:
-        The rows that are left, the rejected rows that are left, and what was left out.
+    Return the rows and the rejected rows that are left, and what was left out.
     """
     kept = np.ones(len(good), np.bool_)
     counts = {}
@@ -131,8 +127,7 @@ def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple
 def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
     """Reject the rows whose bytes the dataset has.
 
-    Returns:
-        The rows that are left, and all rejected rows, sorted by key.
+    Return the rows that are left, and all rejected rows, sorted by key.
     """
     messages = {
         row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
@@ -146,14 +141,7 @@ def reject_rows(
 ) -> tuple[Rows, pa.Table]:
     """Reject rows.
 
-    Args:
-        good: The rows.
-        rejected: The rows rejected so far.
-        messages: The message of each row to reject.
-        reason: Why; one of shardkit.reject_reasons.
-
-    Returns:
-        See drop_twins.
+    Return the rows that are left, and all rejected rows, sorted by key.
     """
     if not messages:
         return good, rejected
@@ -207,12 +195,7 @@ def num_repeated(good: Rows, earlier: EarlierExamples) -> int:
 
 
 def num_shared_groups(groups: pa.ChunkedArray | None, earlier: EarlierExamples) -> int:
-    """Return the number of different groups among the rows that the dataset has.
-
-    Args:
-        groups: Group of each row; None without groups.
-        earlier: The dataset.
-    """
+    """Return the number of different groups among the rows that the dataset has."""
     if groups is None or not earlier.groups:
         return 0
     return len(set(groups.take(pa.array(rows_with(groups, earlier.groups))).to_pylist()))
@@ -229,13 +212,6 @@ def forced_splits(
     """Return the rows that belong to a split because of the dataset's examples, each with its split.
 
     A group decides before a content, and all rows of an atomic group follow one of them.
-
-    Args:
-        good: The rows.
-        earlier: The dataset.
-        groups: Group of each row; None without groups.
-        atomic_groups: int64[n], see planning.splits.grouping; None without them.
-        with_duplicates: Whether exact duplicates must share a split.
     """
     forced: dict[int, str] = {}
     if with_duplicates:
@@ -274,15 +250,7 @@ def drop_leaks(
 
     The source or a group has decided their split, so that they cannot follow their twin.
 
-    Args:
-        good: The rows.
-        rejected: The rows rejected so far.
-        earlier: The dataset.
-        split_of: int32[n], index of each row's split.
-        names: Names of the splits.
-
-    Returns:
-        See drop_twins.
+    Return the rows that are left, and all rejected rows, sorted by key.
     """
     messages = {}
     for row, splits in twin_rows(good, earlier).items():

@@ -116,12 +116,8 @@ def encode_labels(
 ) -> ExampleLabels:
     """Encode the labels of the good rows of an inventory as numbers.
 
-    Args:
-        inventory: The whole inventory: a class keeps its label even if its last good image goes bad.
-        good: The rows that are planned.
-        options: Options of the conversion; `classes` takes precedence over `given`.
-        given: Class names in label order from the source's format; None to sort the names found.
-        earlier: The dataset that the examples are appended to, whose classes come first; None for a new one.
+    The whole inventory counts: a class keeps its label even if its last good image goes bad. `classes` takes precedence
+    over `given`, the names of the source's format; the classes of `earlier` come first.
 
     Raises:
         CallError: `classes` or the source's own list lacks a label.
@@ -157,13 +153,8 @@ def _joined_classes(
 def numbers_of_masks(inventory: pa.Table, options: ConvertOptions) -> list[str]:
     """Return names for the classes of masks that nobody named: "0", "1" and so on, up to the greatest that a pixel has.
 
-    Args:
-        inventory: The whole inventory of a source with masks.
-        options: Options of the conversion; they may add a border of a class of its own.
-
-    Returns:
-        The names. None if no mask was read, if a number has more than 8 bits, as those of instances may have, or if 0
-        is the only one: the masks may be of 0 and 255, whose 255 would have no output in a model.
+    Return None if no mask was read, if a number has more than 8 bits, as those of instances may have, or if 0 is the
+    only one: the masks may be of 0 and 255, whose 255 would have no output in a model.
     """
     last = pc.max(inventory[LAST_CLASS.name]).as_py() if LAST_CLASS.name in inventory.column_names else None
     if not last or last < 1 or last >= min(NO_CLASS):
@@ -192,11 +183,6 @@ def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given:
 
 def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
     """Return the classes in label order.
-
-    Args:
-        found: Label names found in the source, sorted.
-        options: Options of the conversion.
-        given: Class names in label order from the source's format; None if it has none.
 
     Raises:
         CallError: `classes` or the source's own list lacks a label.

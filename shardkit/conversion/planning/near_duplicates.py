@@ -59,13 +59,7 @@ def compares_pixels(options: ConvertOptions, columns: Iterable[str]) -> bool:
 def find_near_duplicates(good: Rows, duplicate_codes: _Ints | None, options: ConvertOptions) -> NearDuplicates | None:
     """Find the near-identical images.
 
-    Args:
-        good: The rows.
-        duplicate_codes: Their sets of equal contents; None if contents are not known.
-        options: Options of the conversion.
-
-    Returns:
-        None if the options count no near-identical images, or no image has a perceptual hash.
+    Return None if the options count no near-identical images, or no image has a perceptual hash.
     """
     if not counts_near(options) or duplicate_codes is None:
         return None
@@ -108,15 +102,7 @@ def drop_near_duplicates(
 
     An image whose pixels differ from those of all that are kept is kept, and shares their split.
 
-    Args:
-        good: The rows, all of different contents.
-        rejected: The rows rejected so far.
-        near: The near-identical images among them.
-        earlier: The dataset that they are appended to; None for a new one.
-        thumbnails: The small pictures of the images.
-
-    Returns:
-        The rows that are left, and all rejected rows, sorted by key.
+    Return the rows that are left, and all rejected rows, sorted by key.
     """
     messages = {}
     if earlier is not None and earlier.copies:
@@ -134,11 +120,7 @@ def _near_a_kept_one(
 ) -> dict[int, int]:
     """Return the rows to drop, each with the earlier row that it is near to.
 
-    Args:
-        good: The rows.
-        near: The sets.
-        dropped: Rows that are dropped already, so that none is kept for them.
-        thumbnails: The small pictures of the images.
+    None is kept for the rows in `dropped`.
     """
     codes = near.codes_of(good)
     codes[np.array(dropped, np.int64)] = -1

@@ -71,12 +71,7 @@ def shown_value(one: Option[Any, Any], value: Any) -> Any:
 
 @reads_written_options
 def option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return a phrase for each option that differs: ``seed was 0 and is 1``; values as users write them.
-
-    Args:
-        before: The manifest's or the plan's `options` of an earlier conversion.
-        after: The same of another one.
-    """
+    """Return a phrase for each option that differs: ``seed was 0 and is 1``; values as users write them."""
     said = []
     if before.get("appended_to") != after.get("appended_to"):
         said.append("the dataset has changed")

@@ -70,10 +70,6 @@ def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa
     """Return the columns of a plan, which has a row for each example, sorted by split, shard and position.
 
     The shard follows from SplitPlan.shard_counts.
-
-    Args:
-        inventory_schema: Columns of the inventory.
-        with_groups: Whether examples have groups.
     """
     fields = [
         _TYPE_OF.get(field.name, field.with_type(plain_type(field.type)))
@@ -209,11 +205,7 @@ def make_plan(
 ) -> Plan:
     """Decide the split, shard and position of every good file.
 
-    Args:
-        inventory: The inventory of the source.
-        options: Options of the conversion.
-        earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
-        is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
+    If the user chose how the source is read, a reading that looks wrong is not refused.
 
     Raises:
         DataError: No good image is left.

@@ -15,12 +15,7 @@ _BLOCK_ROWS = 1 << 20
 
 
 def count_codes(codes: npt.NDArray[np.signedinteger[Any]], num_codes: int) -> npt.NDArray[np.int64]:
-    """Return int64[num_codes], the number of rows of each code.
-
-    Args:
-        codes: int[n], in [0, num_codes).
-        num_codes: Number of codes.
-    """
+    """Return int64[num_codes], the number of rows of each code."""
     counts = np.zeros(num_codes, np.int64)
     for start in range(0, len(codes), _BLOCK_ROWS):
         counts += np.bincount(codes[start : start + _BLOCK_ROWS], minlength=num_codes)
@@ -42,13 +37,8 @@ def group_rows(
 ) -> npt.NDArray[np.signedinteger[Any]]:
     """Return the rows sorted by code, those of one code in ascending order, like a stable argsort.
 
-    Args:
-        codes: int[n], in [first, num_codes).
-        num_codes: One more than the largest code.
-        first: Smallest code; -1 if rows have no code.
-
-    Returns:
-        int32[n], or int64[n] if 32 bits do not hold a row.
+    Codes are in [first, num_codes); -1 is that of rows without one. The rows are int32, or int64 if 32 bits do not hold
+    one.
     """
     rows = np.empty(len(codes), np.int32 if len(codes) < 1 << 31 else np.int64)
     counts = np.zeros(num_codes - first, np.int64)

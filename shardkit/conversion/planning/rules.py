@@ -47,10 +47,7 @@ class InheritedOptions:
 def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> InheritedOptions:
     """Return the user's options with the rules of the datasets that are converted.
 
-    Args:
-        given: Values of the conversion's options that the user gave, by name.
-        manifests: The datasets; empty if the source is none. Adopted ones have no rules: those of the others hold, or
-            the defaults.
+    Adopted datasets have no rules: those of the others hold, or the defaults.
 
     Raises:
         CallError: The options do not go together, or the datasets have different rules and the user gave none of them.
@@ -146,11 +143,6 @@ def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manif
 
 def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: Sequence[str]) -> None:
     """Refuse rules for appended examples that differ from those of their dataset.
-
-    Args:
-        manifest: The dataset.
-        given: Values of the conversion's options that the user gave, by name.
-        overruled: Names of the rules that an append may overrule.
 
     Raises:
         CallError: A rule differs; the changes are the ways on.

@@ -65,14 +65,6 @@ def choose_num_shards(
     5. There are at least ten shards.
     6. A shard has at most target_bytes on average.
 
-    Args:
-        split: Name of the split, for the reasons.
-        num_examples: Number of examples; without examples there is no shard, even if some were requested.
-        num_bytes: Size of all examples together in bytes.
-        target_bytes: Target size of a shard, 10 MiB to 1 GiB.
-        pipelines: Number of input pipelines that will read in parallel, at least 1.
-        requested: The number that the user requested, at least 1; None to choose.
-
     Raises:
         CallError: More shards are requested than there are examples.
     """

@@ -76,8 +76,7 @@ class GivenRow(NamedTuple):
 def values_of(element: Any) -> dict[str, Any]:
     """Return the fields of an element that are given, by name.
 
-    Args:
-        element: A NamedTuple, a row of Beam, a dataclass or a mapping.
+    An element is a NamedTuple, a row of Beam, a dataclass or a mapping.
 
     Raises:
         CallError: It is something else, or has a field that no row has.
@@ -145,9 +144,6 @@ class RowReader:
 
     def read(self, values: Mapping[str, Any]) -> GivenRow:
         """Read a row.
-
-        Args:
-            values: Its fields; see `values_of`.
 
         Raises:
             BadRecord: The row is rejected.

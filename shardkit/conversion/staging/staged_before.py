@@ -29,11 +29,6 @@ class StagedBefore:
     def __init__(self, output: Folder, folder: str, columns: list[str]) -> None:
         """Read what an earlier run left.
 
-        Args:
-            output: The output folder.
-            folder: The folder of the images that are stored in this form, below the output.
-            columns: The columns that describe an image.
-
         Raises:
             OSError: The disk or the network failed.
         """
@@ -50,11 +45,7 @@ class StagedBefore:
         self._beginnings = beginnings[self._order]
 
     def find(self, content: bytes) -> Iterator[dict[str, Any]]:
-        """Yield what is known of the images with a content; several have different masks.
-
-        Args:
-            content: The sha256 of an image.
-        """
+        """Yield what is known of the images with a content; several have different masks."""
         beginning = np.frombuffer(content, np.uint64, 1)
         first, end = (int(np.searchsorted(self._beginnings, beginning, side)[0]) for side in ("left", "right"))
         if self._table is not None and first < end:

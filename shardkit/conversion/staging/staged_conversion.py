@@ -52,9 +52,7 @@ class StagedConversion:
 
         An engine that repeats a step after a failure may have other rows then.
 
-        Args:
-            staged: The parts of the inventory, in any order.
-            drawn: A random text that all tasks of a run share.
+        All tasks of a run share `drawn`, a random text.
         """
         return sha256_hex(canonical_json([drawn, part_names(staged)]))[:32]
 
@@ -77,13 +75,7 @@ class StagedConversion:
     def plan(self, staged: Sequence[StagedPart], run_value: str, read: ReadSource | None = None) -> list[ShardTask]:
         """Claim the output, decide the split, shard and position of every example, and write the plan.
 
-        Args:
-            staged: The parts of the inventory, in any order.
-            run_value: See `run_of`.
-            read: The source that the rows were read from; None if it is not known.
-
-        Returns:
-            The shards to write, none if the output holds this dataset already.
+        Return the shards to write; none if the output holds this dataset already.
 
         Raises:
             CallError: The options do not fit the rows, or the output holds files of others.

@@ -40,11 +40,7 @@ class StagedInventory:
     ) -> None:
         """Read nothing yet.
 
-        Args:
-            output: The output folder.
-            options: Options of the conversion.
-            staged: The parts, in any order; one may be there several times.
-            read: The source that the rows were read from; None if it is not known.
+        A part may be there several times, in any order.
         """
         self.output, self._options, self._staged, self._read = output, options, staged, read
         kinds = {one.kind: one.key for one in sorted(staged, reverse=True) if one.kind}

@@ -75,8 +75,7 @@ def begin_staging(output: Folder) -> str:
 
     A worker that an engine has given up and that still runs when the dataset is published must not make it again.
 
-    Returns:
-        A text that differs once the folder was removed and created again.
+    Return a text that differs once the folder was removed and created again.
     """
     output.create()
     if output.stat(_BEGUN) is None:

@@ -81,13 +81,7 @@ class Stager:
     """Stages the rows of a bundle. Memory is bounded by FILE_BYTES and one image."""
 
     def __init__(self, output: Folder, options: StagingOptions, before: StagedBefore | None = None) -> None:
-        """Stage rows.
-
-        Args:
-            output: The output folder, in which staging has begun; see `begin_staging`.
-            options: How rows are staged.
-            before: The images that an earlier run staged; None if there are none.
-        """
+        """Stage rows."""
         self._output, self._options, self._folder, self._before = output, options, options.folder, before
         self._reader = RowReader(options.max_file_bytes, options.is_unlabelled)
         self._records = RecordRows(options.features, options.max_file_bytes)
@@ -109,8 +103,7 @@ class Stager:
     def add(self, element: Any) -> Iterator[Reject]:
         """Stage a row; yield what is rejected: the image, or some of its boxes.
 
-        Args:
-            element: The row, see `rows.values_of`; a serialized tf.train.Example; or what reading has rejected.
+        An element is a row, see `rows.values_of`, a serialized tf.train.Example, or what reading has rejected.
 
         Raises:
             CallError: The row has a wrong field or type.

@@ -127,11 +127,7 @@ class Conversion:
         self._into_output(partial(self._submit, engine_without_driver(self.executor)))
 
     def begin(self, token: str) -> ConversionTask:
-        """Claim the output for a job without a driver, and return what its steps need; see run.
-
-        Args:
-            token: Value of the run's token; see `refuse_live`.
-        """
+        """Claim the output for a job without a driver, and return what its steps need; see run."""
 
         def begun(source: Source, output: Folder, run: Run) -> ConversionTask:
             task = self._detached(source, output, run)

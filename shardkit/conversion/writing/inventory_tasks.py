@@ -99,9 +99,7 @@ class PartGroup:
 def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, PartGroup]]:
     """Return the groups of a source's parts, numbered: enough for any number of workers, the same on every executor.
 
-    Args:
-        source: The source.
-        is_remote: Whether workers may run on other hosts, so that the driver counts what they must see.
+    Of workers on other hosts, the driver counts what they must see.
     """
     listed = list(source.parts())
     if is_remote:

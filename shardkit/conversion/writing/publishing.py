@@ -34,12 +34,7 @@ def publish(
 ) -> Manifest:
     """Write the files next to the shards, then the manifest, which makes them a dataset.
 
-    Args:
-        output: The output folder.
-        plan: The plan.
-        shards: Its finished shards.
-        late: What the writers rejected.
-        withdrawn: Hashes of examples that stay out of the dataset; see dataset.withdrawn. None for none.
+    `withdrawn` has hashes of examples that stay out of the dataset; see dataset.withdrawn.
 
     Raises:
         DataError: There is no example; with ``check=header``, only writing finds that all images are bad.
@@ -86,8 +81,7 @@ def publish(
 def copies_of_removed(plan: PlannedDataset, withdrawn: pa.Table) -> str | None:
     """Return a sentence about the examples that have the bytes of a removed one: `drop` did not remove them.
 
-    Returns:
-        The sentence, with their first keys; None if there are none.
+    Return None if there are none.
     """
     removed = WithdrawnExamples.of(withdrawn)
     copies = list[str]()

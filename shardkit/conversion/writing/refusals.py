@@ -46,8 +46,7 @@ from shardkit.storage import Folder
 def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:
     """Refuse an output that holds another conversion, using what is known before the source is listed.
 
-    Returns:
-        The finished dataset in the output; None if there is none.
+    Return the finished dataset in the output; None if there is none.
 
     Raises:
         DataError: See output_folder.refuse_different.

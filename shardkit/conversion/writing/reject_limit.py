@@ -79,14 +79,7 @@ def counted_rejects(rejected: pa.Table) -> pa.Table:
 
 
 def too_many_rejected(limit: RejectLimit, num_files: int, rejected: pa.Table, where: str) -> DataError:
-    """Return the error for a conversion that exceeds the limit.
-
-    Args:
-        limit: The limit.
-        num_files: Number of images and records of the source.
-        rejected: The rejects, without duplicates; REJECTED_SCHEMA.
-        where: URL of the file that lists all of them.
-    """
+    """Return the error for a conversion that exceeds the limit."""
     rows: list[dict[str, Any]] = rejected.slice(0, REJECTED_SHOWN).to_pylist()
     by_reason = Counter(rejected["reason"].to_pylist())
     reasons = ", ".join(f"{count} {reason}" for reason, count in by_reason.most_common())

@@ -22,12 +22,6 @@ def rejected_parquet(table: pa.Table) -> bytes:
 def enforce_limit(output: Folder, limit: RejectLimit, num_files: int, rejected: pa.Table) -> None:
     """Refuse too many rejects, and list them in the work folder.
 
-    Args:
-        output: The output folder.
-        limit: The limit.
-        num_files: Number of images and records of the source.
-        rejected: The rejects; REJECTED_SCHEMA.
-
     Raises:
         DataError: There are more than the limit allows.
     """

@@ -43,10 +43,7 @@ MAX_LOOKS = 100  # at images; a host that lacks a folder rejects many
 def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str], str] | None) -> None:
     """Refuse an inventory in which images were rejected as missing or unreadable that the driver reads.
 
-    Args:
-        source: The source.
-        table: The inventory.
-        host_of: Function that returns the host that checked an image, by its key; None if the driver checked all.
+    `host_of` returns the host that checked an image, by its key; it is None if the driver checked all.
 
     Raises:
         MachineError: There is such an image; the message names the host.
@@ -76,12 +73,6 @@ def refuse_rejects_of_workers(source: Source, work: Folder, names: Sequence[str]
 
 def refuse_seen_late_rejects(source: Source, examples: pa.Table, late: Iterable[Reject], *, is_remote: bool) -> None:
     """Refuse images that a writer could not read and the driver reads; see refuse_seen_rejects.
-
-    Args:
-        source: The source.
-        examples: The plan's rows, with the paths of images and masks.
-        late: What the writers rejected.
-        is_remote: Whether the writers may have run on other hosts.
 
     Raises:
         MachineError: There is such an image.
@@ -152,12 +143,7 @@ def usable_rejects(
 ) -> list[str]:
     """Return the keys of images that a conversion rejected, that can be used now, and that the dataset lacks.
 
-    Args:
-        source: The source.
-        table: Rows of the source, with the paths of images and masks.
-        manifest: The dataset.
-        generation: The conversion.
-        accepted: Reasons of rejects that are accepted now, besides images that could not be read.
+    `accepted` has reasons of rejects that are accepted now, besides images that could not be read.
     """
     if not (keys := set(_rejects(manifest, generation, {UNREADABLE, *accepted}))):
         return []

@@ -85,8 +85,7 @@ class WriteJob:
 
         Transient errors are retried. Others are reported for each shard: the rest of the shards is still written.
 
-        Returns:
-            The shard; nothing if an error was reported.
+        Return the shard; nothing if an error was reported.
 
         Raises:
             StaleRunError: The run has ended; nothing is written and nothing is reported.

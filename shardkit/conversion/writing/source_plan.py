@@ -38,18 +38,8 @@ def take_inventory(
 ) -> Inventory:
     """List and check a source.
 
-    Args:
-        source: The source.
-        work: The folder whose work folder receives the parts.
-        run: The run that the workers belong to; a failure of one stops all of them.
-        options: Options of the conversion.
-        executor: Runs the tasks.
-        listener: Receives the progress.
-        existing: The dataset in the output that must not be replaced; None if there is none.
-        is_explicit: Whether the user chose how the source is read.
-
-    Returns:
-        The inventory of the source.
+    A failure of a worker stops all workers of the run. `existing` is the dataset in the output that must not be
+    replaced.
 
     Raises:
         CallError: The options do not fit the source.
@@ -106,15 +96,6 @@ def planned_source(
     """Plan the conversion of a source without an output folder; its images can be read inside the block.
 
     Images that listing had to unpack lie in a work folder, which is removed at the end.
-
-    Args:
-        source_url: The source.
-        source_options: How the source is read.
-        options: Options of the conversion.
-        executor: Runs the inventory.
-        listener: Receives messages and progress.
-        call: The user's call, for the findings; None where it is not known.
-        addition: The dataset that the examples are appended to; None for a new dataset.
 
     Raises:
         CallError: The options do not fit the source.

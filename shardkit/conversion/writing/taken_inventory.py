@@ -47,11 +47,6 @@ class TakenInventory:
     def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
         """Return the inventory.
 
-        Args:
-            work: The folder whose work folder holds the parts.
-            listener: Receives notes.
-            is_remote: Whether other hosts may have checked the images.
-
         Raises:
             DataError: Two listings contradict each other.
             MachineError: A part is missing, an image was rejected that can be read here, or the memory of this host is

@@ -41,16 +41,8 @@ def collect_findings(
 ) -> tuple[Finding, ...]:
     """Return all findings about a source.
 
-    Args:
-        inventory: The whole inventory.
-        good: The rows that are planned.
-        rejected: The rejected rows; REJECTED_SCHEMA.
-        labels: The labels of these rows.
-        counts: Number of examples of each class, by split, in the order of writing.
-        repeated: The findings of `repeated`.
-        options: Options of the conversion.
-        earlier: Classes of the dataset that the images are appended to.
-        is_explicit: Whether the user chose how the source is read.
+    `counts` has the number of examples of each class, by split, in the order of writing; `earlier` the classes of the
+    dataset that the images are appended to.
     """
     splits, classes = list(counts), labels.classes
     table = inventory.table

@@ -37,9 +37,7 @@ def unused_remedy() -> str:
 def check_names(classes: Sequence[str], *, is_explicit: bool) -> Iterator[Finding]:
     """Yield findings about the names of classes that were found in the source.
 
-    Args:
-        classes: Names of the classes, none of them chosen by the user or listed by the source's format.
-        is_explicit: Whether the user chose how the source is read.
+    None of them was chosen by the user or listed by the source's format.
     """
     alike: dict[str, list[str]] = {}
     for name in classes:
@@ -99,11 +97,7 @@ def check_counts(
 ) -> Iterator[Finding]:
     """Yield findings about classes with few images, and about classes that a split lacks.
 
-    Args:
-        classes: Names of the classes in label order.
-        splits: Names of the splits.
-        counts: int64[num_splits, num_classes], number of examples with each label.
-        options: Options of the conversion.
+    `counts` is int64[num_splits, num_classes].
     """
     if not classes:
         return
@@ -170,11 +164,6 @@ def share_of_classes(number: int, total: int, of_what: str = "") -> str:
 
 
 def share_of_used(number: int, totals: npt.NDArray[np.int64]) -> str:
-    """Return the same for classes with images, and name them so if others have none.
-
-    Args:
-        number: Number of classes.
-        totals: int64[num_classes], number of images of each class.
-    """
+    """Return the same for classes with images, and name them so if others have none."""
     used = int((totals > 0).sum())
     return share_of_classes(number, used, "" if used == len(totals) else " with images")

@@ -45,10 +45,7 @@ _DESCRIPTIONS = frozenset(
 def check_unread(rejected: pa.Table, num_rows: int, skipped: Mapping[str, int]) -> Iterator[Finding]:
     """Yield a finding if more than a tenth of all files, those that describe images aside, are not read.
 
-    Args:
-        rejected: Rejected rows; REJECTED_SCHEMA.
-        num_rows: Number of rows of the inventory.
-        skipped: Number of skipped files by ending; other keys are phrases.
+    `skipped` counts files by ending; its other keys are phrases.
     """
     endings = {kind: count for kind, count in skipped.items() if kind.startswith(".") or kind == "(none)"}
     kinds = {kind: count for kind, count in endings.items() if kind not in _DESCRIPTIONS}
@@ -114,12 +111,7 @@ def check_own_splits(
 ) -> Iterator[Finding]:
     """Yield findings about the source's own splits that are not written, and about a missing validation split.
 
-    Args:
-        inventory: The whole inventory, with the source's splits.
-        rejected: The rejected rows, without those that an append leaves out.
-        names: Names of the splits that are written.
-        num_examples: Number of examples of all splits.
-        options: Options of the conversion.
+    `rejected` is without what an append leaves out; `names` are the splits that are written.
     """
     listed = pc.value_counts(inventory["split"]).to_pylist()
     counts = {one["values"]: one["counts"] for one in listed if one["values"] is not None}

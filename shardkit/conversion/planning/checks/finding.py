@@ -31,10 +31,7 @@ class Keys(Sequence[str]):
     def __init__(self, column: LazyColumn, rows: _Ints, others: _Ints | None = None) -> None:
         """Choose rows.
 
-        Args:
-            column: The keys of the rows that are planned.
-            rows: int64[n], the rows.
-            others: int64[n], the other row of each pair; None for single keys.
+        `others` has the other row of each pair; it is None for single keys.
         """
         self._column, self._rows, self._others = column, rows, others
 
@@ -149,12 +146,7 @@ def findings_text(findings: Iterable[Finding]) -> str:
 
 
 def with_accepted(findings: Iterable[Finding], codes: Sequence[str]) -> tuple[Finding, ...]:
-    """Return findings of which those that the user accepts warn, and others that may be accepted say how.
-
-    Args:
-        findings: The findings.
-        codes: Codes that the user accepts; of ACCEPTABLE.
-    """
+    """Return findings of which those that the user accepts warn, and others that may be accepted say how."""
     made = []
     for one in findings:
         if one.stops and one.code in codes:

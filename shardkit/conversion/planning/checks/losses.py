@@ -59,10 +59,7 @@ def sample_range(good: Rows) -> tuple[int, int] | None:
 def check_losses(good: Rows, labels: ExampleLabels, options: ConvertOptions) -> Iterator[Finding]:
     """Yield the findings; with ``check="header"``, no image was opened and nothing is known.
 
-    Args:
-        good: The rows that are planned.
-        labels: Their labels.
-        options: Options of the conversion; a range that planning finds is in `bit_depth`.
+    A range that planning finds is in `bit_depth`.
     """
     if good.lazy_column("changes").column.null_count == len(good.table):
         if options.check == "header":

@@ -32,12 +32,7 @@ def find_wrong_reading(
 ) -> Finding | None:
     """Return the finding that the classes cannot be right, or None.
 
-    Args:
-        classes: Names of the classes; the layout is one with one label an image.
-        layout: Name of the layout.
-        splits: Names of the source's own splits.
-        example: The key of an image; empty if there is none.
-        is_explicit: Whether the user chose how the source is read.
+    `example` is the key of an image; empty if there is none.
     """
     if is_explicit or not classes or layout in _CERTAIN:
         return None

@@ -34,15 +34,7 @@ def check_name_groups(
     split_of: npt.NDArray[np.int32],
     options: ConvertOptions,
 ) -> Iterator[Finding]:
-    """Yield a finding about groups that file names show and that the splits of shardkit divide.
-
-    Args:
-        good: The rows.
-        labels: Labels of the rows.
-        relations: Groups and duplicates among the rows.
-        split_of: int32[n], index of each row's split.
-        options: Options of the conversion.
-    """
+    """Yield a finding about groups that file names show and that the splits of shardkit divide."""
     if options.splits.splits is None or relations.groups is not None or options.appended_to is not None:
         return
     found = find_name_groups(good.lazy_column("key"), labels.strata)

@@ -69,11 +69,7 @@ def check_split_classes(
 ) -> Iterator[Finding]:
     """Yield the findings that the classes of a source are not the same in all of its splits.
 
-    Args:
-        places: The classes of each split.
-        classes: Names of all classes in label order.
-        layout: Name of the source's layout.
-        earlier: Classes of the dataset that the images are appended to.
+    With `earlier`, the classes of the dataset that the images are appended to, each split is compared with these.
     """
     found: dict[str | None, set[str]] = {}
     for split, name in places:
@@ -92,10 +88,7 @@ def check_split_classes(
 def check_class_numbers(places: LabelPlaces, given: Sequence[str] | None, layout: str) -> Iterator[Finding]:
     """Yield the finding that class numbers are counted from 1 in a format that counts from 0.
 
-    Args:
-        places: The classes of each split.
-        given: Class names by number, from the source's format; None if it gives none.
-        layout: Name of the source's layout.
+    `given` has the class names by number if the source's format gives them.
     """
     if layout != LAYOUTS["yolo"].title or given is None or len(given) < 3 or _BACKGROUND.fullmatch(given[0]):
         return

@@ -53,11 +53,7 @@ class Relations:
     def atomic_groups(self, *, with_duplicates: bool) -> npt.NDArray[np.int64] | None:
         """Return the atomic group of every example; see grouping.merge_atomic_groups.
 
-        Args:
-            with_duplicates: Whether identical and near-identical images must share a split too.
-
-        Returns:
-            int64[n], or None if no example belongs to one.
+        Return None if no example belongs to one. `with_duplicates` says whether copies must share a split too.
         """
         merged = self.group_codes
         for codes in (self.duplicate_codes, self.near_codes) if with_duplicates else ():
@@ -121,16 +117,8 @@ def assign_splits(
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
     """Assign every good row to a split.
 
-    Args:
-        good: The rows.
-        labels: Labels of the rows.
-        relations: Groups and duplicates among the rows.
-        options: Options of the conversion.
-        earlier: The dataset that the examples are appended to; None for a new one.
-
-    Returns:
-        int32[n], index of each row's split; and the names of the splits. Appended examples need not be in every split:
-        names without an example are left out.
+    Return int32[n], the index of each row's split, and the names of the splits. Appended examples need not be in every
+    split: names without an example are left out.
 
     Raises:
         CallError: `splits` or `splits_of` does not fit the source's own splits, or a split of a new dataset would

@@ -46,16 +46,7 @@ def between_blocks(
     options: ConvertOptions,
     earlier: EarlierExamples | None,
 ) -> npt.NDArray[np.bool_]:
-    """Return bool[n], whether an image is next to a block of another split, and its own split is not the source's.
-
-    Args:
-        good: The rows.
-        relations: Their blocks, as groups.
-        split_of: int32[n], index of each row's split.
-        names: Names of the splits.
-        options: Options of the conversion, with `block`.
-        earlier: The dataset that the images are appended to; None for a new one.
-    """
+    """Return bool[n], whether an image is next to a block of another split, and its own split is not the source's."""
     found = np.zeros(len(good), np.bool_)
     groups, codes, block = relations.groups, relations.group_codes, options.splits.block
     if groups is None or codes is None or block is None:

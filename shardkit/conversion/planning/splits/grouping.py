@@ -103,11 +103,7 @@ def _words(chunk: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint64]:
 
 
 def duplicate_codes(contents: pa.ChunkedArray | LazyColumn) -> _Ints:
-    """Return int64[n], every example's set of equal contents, numbered by first row; -1 if its content is unique.
-
-    Args:
-        contents: sha256 digests without nulls.
-    """
+    """Return int64[n], every example's set of equal contents, numbered by first row; -1 if its content is unique."""
     return repeated_codes(digest_prefixes(contents), lambda rows: digest_words(contents.take(rows)))
 
 
@@ -117,9 +113,7 @@ def repeated_codes(prefixes: npt.NDArray[np.uint64], digests_of: Callable[[_Ints
     The first 64 bits of the digests rule out nearly all rows in a quarter of the memory. The few rows that share them
     with another row are compared by their full digests.
 
-    Args:
-        prefixes: uint64[n], the first word of every digest.
-        digests_of: A function from ascending rows to their full digests, as from `digest_words`.
+    `digests_of` returns the full digests of ascending rows, as from `digest_words`.
     """
     codes = np.full(len(prefixes), -1, np.int64)
     rows = _repeated(prefixes)
@@ -156,8 +150,7 @@ def without_singles(codes: _Ints) -> _Ints:
 def merge_atomic_groups(groups: _Ints, duplicates: _Ints) -> _Ints:
     """Return int64[n], the connected components of examples that share a group or a content.
 
-    Returns:
-        The number of every example's component; -1 if it shares neither with another example.
+    An example that shares neither with another one has -1.
     """
     num_groups = int(groups.max(initial=-1)) + 1
     atomic_groups = np.where(groups >= 0, groups, np.where(duplicates >= 0, duplicates + num_groups, -1))
@@ -194,11 +187,7 @@ def atomic_group_hashes(
     connect several groups, or groups and examples without one, it is the smallest hash of the groups. An old example
     therefore changes its split only if a new one connects its atomic group to another.
 
-    Args:
-        atomic_groups: See merge_atomic_groups; None if there are none.
-        tokens: Contents if they are known, else keys.
-        groups: Group names; None if there are none.
-        seed: Seed of the conversion.
+    `tokens` are contents if they are known, else keys.
     """
     hashes = hash64_column(tokens, seed=seed, purpose="split")
     if atomic_groups is None:

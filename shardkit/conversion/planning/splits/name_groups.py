@@ -95,9 +95,7 @@ class NameGroups:
 def find_name_groups(keys: pa.ChunkedArray | LazyColumn, labels: npt.NDArray[np.int32]) -> NameGroups | None:
     """Return the groups that the names of files show; None if they show none.
 
-    Args:
-        keys: Keys of the images, sorted.
-        labels: int32[n], the class of each image; equal for images without classes.
+    Keys are sorted; `labels`, int32[n], are equal for images without classes.
     """
     if len(keys) < _MIN_TOTAL:
         return None
@@ -194,13 +192,7 @@ def _searched(keys: pa.ChunkedArray | LazyColumn, pattern: str) -> pa.ChunkedArr
 
 
 def _are_groups(codes: _Ints, labels: npt.NDArray[np.int32], *, has_number: bool) -> bool:
-    """Return whether parts of names are groups, and not the names of classes, of kinds of images, or of single images.
-
-    Args:
-        codes: int64[n], the part of each name.
-        labels: int32[n], the class of each image.
-        has_number: Whether the parts have numbers.
-    """
+    """Return whether parts of names are groups, and not the names of classes, of kinds of images, or of single ones."""
     rows = np.flatnonzero(codes >= 0)
     num_groups = int(codes.max(initial=-1)) + 1
     if num_groups < 2 or len(rows) < max(_MIN_SHARE * len(codes), _MIN_IMAGES * num_groups):

@@ -22,10 +22,6 @@ USUAL_SHARES = {"train": Fraction(9, 10), "validation": Fraction(1, 10)}  # what
 def check_splits(own: Collection[str], options: ConvertOptions) -> None:
     """Refuse `splits` and `splits_of` that do not fit the source's own splits.
 
-    Args:
-        own: Names of the source's own splits; empty if it has none.
-        options: Options of the conversion.
-
     Raises:
         CallError: They do not fit; the changes are those that do.
     """

@@ -110,10 +110,7 @@ def _starting_points(
 ) -> npt.NDArray[np.int64]:
     """Return int64[num_classes], a number in [0, denominator) for each class, evenly distributed among equal counts.
 
-    Args:
-        counts: Number of examples of each class, ascending.
-        hashes: uint64[num_classes], the least hash of each class, ascending among equal counts.
-        denominator: Upper end.
+    Counts are ascending, and so are the least hashes of the classes of one count.
     """
     _, first, inverse, num_equal = np.unique(counts, return_index=True, return_inverse=True, return_counts=True)
     ranks = (np.arange(len(counts)) - first[inverse]).astype(np.uint64)

@@ -93,12 +93,7 @@ def _split_alone(
     A move of an example with labels v from split a to b makes the sum of squares of all differences D smaller if
     v · (D[a] - D[b]) > v · v.
 
-    Args:
-        hashes: uint64[n].
-        labels: int32[m], the distinct labels of all examples end to end; each has at least one.
-        counts: int64[n], number of labels of each example.
-        wanted: float64[num_labels, num_splits], wanted number of examples of each label in each split.
-        ratios: Ratio of each split.
+    `labels` are the distinct labels of all examples end to end, at least one of each, and `counts` their numbers.
     """
     split_of = split_by_hash(hashes, ratios)
     if not len(hashes):
@@ -183,12 +178,7 @@ def _greedy(
 ) -> npt.NDArray[np.int32]:
     """Return int32[num_atomic_groups], the split of every atomic group.
 
-    Args:
-        hashes: uint64[n], hashes of the examples.
-        rows: int[m], the example that each label belongs to.
-        labels: int[m], labels of all examples.
-        atomic_groups: int64[n], each example's atomic group, 0 or more.
-        wanted: float64[num_labels, num_splits], wanted number of examples of each label in each split.
+    `rows` has the example that each of the labels belongs to.
     """
     num_groups = int(atomic_groups.max(initial=-1)) + 1
     ratios = (wanted / np.maximum(wanted.sum(axis=1, keepdims=True), 1)).tolist()

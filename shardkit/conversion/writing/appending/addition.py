@@ -177,9 +177,7 @@ class Addition:
     def withdrawn_after(self, of_source: pa.Table | None, plan: PlannedDataset) -> pa.Table | None:
         """Return the dataset's list of removed examples after the append; None if it stays as it is.
 
-        Args:
-            of_source: The list of the source, if that is a dataset.
-            plan: The plan of the appended examples.
+        `of_source` is the list of the source, if that is a dataset.
 
         Raises:
             DataError: The dataset's list is damaged.
@@ -283,11 +281,7 @@ class _Search:
     def add(self, split: str, path: str, index: pa.Table, *, has_sizes: bool) -> None:
         """Search an index.
 
-        Args:
-            split: Its split.
-            path: Path of its shard.
-            index: Its columns _COLUMNS.
-            has_sizes: Whether its sizes are those of raw files; otherwise only those of images that nothing changed.
+        Without `has_sizes`, only the sizes of images that nothing changed are those of raw files.
         """
         rows = index.take(_found(index["key_hash"].to_numpy(), self.key_hashes))
         names = ("key", "content_sha256", "source_bytes", "changes")

@@ -36,13 +36,7 @@ def refuse_wrapped_classes(table: pa.Table, manifest: Manifest) -> None:
 
 
 def refuse_other_depth(source: Source, keys: pa.ChunkedArray, depths: set[int]) -> None:
-    """Refuse images that are all in folders of another depth, if the dataset remembers which folder is the label.
-
-    Args:
-        source: The source.
-        keys: Keys of its good images.
-        depths: Numbers of folders above the images of the dataset.
-    """
+    """Refuse images that are all in folders of another depth, if the dataset remembers which folder is the label."""
     label = None if source.reading is None else source.reading.label
     if label is None or not isinstance(label.origin, PathPart) or label.origin.path < 0:
         return

@@ -33,11 +33,7 @@ def merged_manifest(
 ) -> Manifest:
     """Return the manifest of a dataset with a new generation.
 
-    Args:
-        dataset: The dataset's manifest.
-        part: The generation's own manifest; its first classes are the dataset's.
-        folder: Name of its folder.
-        shards: All shards of the dataset and of the generation by split, the dataset's first.
+    The first classes of `part`, the generation's own manifest, are the dataset's; so are the first shards of a split.
     """
     (own,) = part.history
     generation = own.model_copy(update={"folder": folder, "previous": dataset.digest})

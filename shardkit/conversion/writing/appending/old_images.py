@@ -58,8 +58,7 @@ class OldImages:
     ) -> tuple[dict[bytes, set[str]], frozenset[bytes]]:
         """Return the contents of new images that are near-identical to old ones, with the splits of these, and copies.
 
-        Returns:
-            The contents, and those of copies: images whose pixels are those of an old one.
+        Copies are images whose pixels are those of an old one.
         """
         if not counts_near(options) or not contents_known(good) or not self.hashes:
             return {}, frozenset()

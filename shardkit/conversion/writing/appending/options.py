@@ -22,9 +22,7 @@ OVERRULED = (
 def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:
     """Return the options.
 
-    Args:
-        manifest: The dataset's current manifest. Its options are those of its first conversion.
-        changed: Options that the user overrules, by name.
+    The options of a manifest are those of its first conversion.
 
     Raises:
         CallError: The options do not go together.

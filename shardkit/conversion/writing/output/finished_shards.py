@@ -59,13 +59,7 @@ class FinishedShard:
 
     @classmethod
     def of(cls, shard: Shard, index: pa.Table, raw: bytes) -> "FinishedShard":
-        """Return a shard.
-
-        Args:
-            shard: The shard, as in the manifest.
-            index: The columns ``label`` and ``labels`` of its index.
-            raw: The bytes of its index.
-        """
+        """Return a shard by the columns ``label`` and ``labels`` of its index, and the index's bytes."""
         return cls(shard, len(raw), *np.unique(indexed_labels(index), return_counts=True))
 
     @classmethod
@@ -108,13 +102,7 @@ def _read_rows(output: Folder, plan_digest: str) -> list[SummaryRow]:
 
 
 def _summarised(output: Folder, plan_digest: str, num_bytes: Mapping[str, int]) -> dict[str, FinishedShard]:
-    """Return the shards of a plan whose rows fit the sizes of their files, by path.
-
-    Args:
-        output: The output folder.
-        plan_digest: The plan's digest.
-        num_bytes: The size of each file in the output, by name.
-    """
+    """Return the shards of a plan whose rows fit the sizes of their files, by path."""
     found = {}
     for described, index_bytes, labels, counts in _read_rows(output, plan_digest):
         shard = Shard.model_validate_json(described)
@@ -179,10 +167,7 @@ def finished_shards(output: Folder, names: Iterable[ShardName], plan_digest: str
 def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_per_image: float | None = None) -> int:
     """Return the number of images in finished shards, plus an estimate from the bytes of unfinished ones.
 
-    Args:
-        output: The output folder.
-        num_examples: Number of examples of each shard.
-        bytes_per_image: Expected size of an image, for the estimate until the first shard is finished; None if unknown.
+    `bytes_per_image` is the expected size of an image, until the first shard is finished.
     """
     entries = {entry.name: entry.num_bytes for entry in output.scan()}
     done = [name for name in num_examples if name.index in entries]

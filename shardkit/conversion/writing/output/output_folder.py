@@ -76,10 +76,7 @@ def _is_own_folder(name: str) -> bool:
 def _foreign_file(folder: Folder, name: str, exports: AbstractSet[str]) -> str | None:
     """Return the name of a file in a folder of appends that shardkit did not write; None if there is none.
 
-    Args:
-        folder: The folder.
-        name: Its name.
-        exports: Paths of the exported files, from the dataset's folder on.
+    Exports are named by their paths from the dataset's folder on.
     """
     names = [entry.name for entry in folder.scan()]
     if name == naming.EARLIER_MANIFESTS:
@@ -109,10 +106,6 @@ def _own_manifest(output: Folder) -> Manifest | None:
 
 def refuse_swapped(call: Call | None, output: Folder) -> None:
     """Refuse a conversion whose two paths were swapped: SOURCE is missing or a dataset, and OUTPUT has images.
-
-    Args:
-        call: The user's call; None where it is not known.
-        output: The folder OUTPUT.
 
     Raises:
         CallError: It looks so; the message has the call the other way round.
@@ -181,13 +174,8 @@ def refuse_different(output: Folder, wanted: dict[str, Any], *, has_recovered: b
     Other versions of libraries do not change a finished dataset. Those of an interrupted one must be restored, because
     a dataset has one set of them.
 
-    Args:
-        output: The folder that is converted into.
-        wanted: Plan.description(), or the known part of it: only its keys are compared.
-        has_recovered: Whether images are good now that the interrupted conversion rejected: then it differs by them.
-
-    Returns:
-        The finished dataset; None if there is none yet.
+    `wanted` is Plan.description(), or the part of it that is known. With `has_recovered`, images are good now that the
+    interrupted conversion rejected, so it differs by them. Return the finished dataset; None if there is none yet.
 
     Raises:
         DataError: Something differs, the finished dataset is damaged, or there are shards without plan and manifest.

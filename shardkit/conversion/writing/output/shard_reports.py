@@ -96,11 +96,6 @@ def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> 
 def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunToken) -> None:
     """Check that shards are finished after this run's writers have ended.
 
-    Args:
-        output: The output folder.
-        names: Names of the shards that were to be written.
-        run: The run.
-
     Raises:
         DataError: A writer failed because of the source.
         MachineError: A writer failed because of the disk or the network, or a shard is missing without a report.
