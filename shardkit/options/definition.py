@@ -7,7 +7,7 @@ functions, the options in a manifest, the text of a command, and the table of th
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, get_args, overload
 
 from shardkit.errors import UnknownArgumentError
 from shardkit.options.forms import ClassNames, Form, Several, Switch
@@ -124,6 +124,7 @@ class Group:
             one.name, one.group, one.group_class = name, argument, cls.__name__ if argument else ""
             one.flag = one.flag or "--" + name.replace("_", "-")
             one.json_name = one.json_name or (name if one.rule else None)
+            cls.__annotations__[name] = get_args(cls.__annotations__[name])[0] | None  # what the constructor takes
         OPTIONS.update(options)
         if argument:
             GROUPS[argument] = cls

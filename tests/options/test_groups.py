@@ -1,7 +1,10 @@
 """Groups of options read what they are given, know what was given, and suggest names."""
 
+import inspect
 import pickle
+from dataclasses import FrozenInstanceError
 from fractions import Fraction
+from typing import Literal
 
 import pytest
 
@@ -21,6 +24,14 @@ def test_a_group_reads_its_values_and_knows_which_were_given():
 def test_a_height_and_a_width_for_one_side_are_answered_with_the_option_for_both(given):
     with pytest.raises(CallError, match=r"resize is one number.*; size='224x320' gives every image"):
         Stored(resize=given)
+
+
+def test_a_group_shows_what_users_may_give():
+    annotation = inspect.signature(Stored).parameters["resize"].annotation
+    assert annotation == int | Literal["none"] | None
+    assert "resize: reduce the shorter side to N pixels; never enlarge; sizes are kept by default." in Stored.__doc__
+    with pytest.raises(FrozenInstanceError):
+        Stored().resize = 3
 
 
 def test_none_as_a_word_overrules_a_rule_and_none_is_not_given():
