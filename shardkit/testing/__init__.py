@@ -11,7 +11,7 @@ from shardkit.testing.conversions import (
     inventory_table,
     plan_without_beam,
     work_on,
-    write_options,
+    write_job,
     write_plan,
 )
 from shardkit.testing.files import (
@@ -43,7 +43,7 @@ __all__ = [
     "work_on",
     "write_archive",
     "write_class_folders",
-    "write_options",
+    "write_job",
     "write_plan",
     "write_tree",
 ]

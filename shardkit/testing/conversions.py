@@ -8,11 +8,11 @@ import pyarrow as pa
 from shardkit.conversion.inventory.schema import INVENTORY_SCHEMA
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import Plan
-from shardkit.conversion.writing import shard
 from shardkit.conversion.writing.appending.append import Append, AppendOutcome
 from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
 from shardkit.conversion.writing.conversion import Conversion
 from shardkit.conversion.writing.reject_limit import RejectLimit
+from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.source_plan import take_inventory
 from shardkit.conversion.writing.taken_inventory import plan_inventory
 from shardkit.dataset.manifest import Manifest, read_manifest
@@ -89,9 +89,9 @@ def write_plan(output: Folder, plan: Plan) -> None:
         file.write(plan_file.PlannedDataset.of(output, "run", plan).to_bytes())
 
 
-def write_options(plan: Plan) -> shard.WriteOptions:
-    """Return the options that the shards of a plan are written with."""
-    return shard.WriteOptions(tuple(plan.classes), plan.options.stored)
+def write_job(source: Folder, plan: Plan) -> WriteJob:
+    """Return what writes the shards of a plan."""
+    return WriteJob(source, tuple(plan.classes), plan.options.stored)
 
 
 def convert_without_beam(

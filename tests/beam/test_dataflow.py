@@ -10,7 +10,6 @@ from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.writing.job import InventoryTask
-from shardkit.conversion.writing.shard import WriteJob
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.driver_view import DriverView
 from shardkit.parallel.for_each import Guard
@@ -18,7 +17,7 @@ from shardkit.parallel.progress import Phase, Silent
 from shardkit.parallel.run_file import RunToken
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import inventory_table, write_options
+from shardkit.testing import inventory_table, write_job
 
 from ..cli.calling import call
 from .dataflow_server import BUCKET, JOB_ID, DataflowServer
@@ -97,7 +96,7 @@ def test_the_writing_of_many_shards_is_a_job_that_names_no_image(dataflow):
     inventory = inventory_table([f"class-{i % 7}" for i in range(NUM_SHARDS)])
     plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions.of({"shards": NUM_SHARDS}))
     output = open_folder(f"gs://{BUCKET}/out")
-    work = partial(Guard(output, RunToken("x", plan.digest)).call, WriteJob(output, write_options(plan)).write)
+    work = partial(Guard(output, RunToken("x", plan.digest)).call, write_job(output, plan).write)
     executor.for_each("WriteShards", plan_file.shard_tasks(plan), work, phase(Silent()))
     pipeline, sent = graph(server)
     assert len(pipeline) < MAX_WRITING_GRAPH

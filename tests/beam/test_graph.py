@@ -25,7 +25,6 @@ from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.inventory_tasks import DECODE_BATCH_ROWS
 from shardkit.conversion.writing.job import InventoryTask
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
-from shardkit.conversion.writing.shard import WriteJob
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.options.groups import ConvertOptions
@@ -35,7 +34,7 @@ from shardkit.parallel.run_file import RunToken
 from shardkit.parallel.run_token import Run
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import picture, plan_without_beam, write_options, write_tree
+from shardkit.testing import picture, plan_without_beam, write_job, write_tree
 from shardkit.verification.dataset import CheckJob
 from shardkit.verification.examples import ExampleSpec
 
@@ -165,7 +164,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(tasks, reshuffle=False)
-        work = WriteJob(source.folder, write_options(plan)).write
+        work = write_job(source.folder, plan).write
         written = work_on_each(created, "WriteShards", partial(Guard(output, run).call, work))
         rows = written | beam.Map(FinishedShard.as_row)
         assert_that(rows, _are_three_times_the_same)

@@ -197,7 +197,7 @@ def test_a_job_that_the_engine_has_forgotten_is_looked_for_in_the_output(photogr
 @pytest.mark.parametrize(
     ("check", "reader", "look"),
     [
-        ("decode", "inventory.checking", "taken_inventory.refuse_seen_rejects"),
+        ("decode", "inventory.checking", "inventory_tasks.refuse_seen_rejects"),
         ("header", "writing.shard", "steps.refuse_seen_late_rejects"),
     ],
 )

@@ -219,21 +219,14 @@ def read_planned(output: Folder) -> PlannedDataset:
     return planned
 
 
-class PlannedFacts(NamedTuple):
-    """What planning found and writing needs: the classes in label order, and the value of `bit_depth`."""
-
-    classes: tuple[str, ...]
-    bit_depth: str
+_facts: dict[str, tuple[tuple[str, ...], str]] = {}  # by the plan's digest, which says what they are
 
 
-_facts: dict[str, PlannedFacts] = {}  # by the plan's digest, which says what they are
-
-
-def planned_facts(output: Folder, plan_digest: str) -> PlannedFacts:
-    """Return the facts of a plan; each worker process reads them once."""
+def planned_facts(output: Folder, plan_digest: str) -> tuple[tuple[str, ...], str]:
+    """Return the classes of a plan and its value of `bit_depth`; each worker process reads them once."""
     if plan_digest not in _facts:
         planned = read_planned(output)
-        _facts[planned.digest] = PlannedFacts(tuple(planned.classes), planned.bit_depth)
+        _facts[planned.digest] = tuple(planned.classes), planned.bit_depth
     return _facts[plan_digest]
 
 

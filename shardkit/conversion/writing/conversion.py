@@ -212,7 +212,7 @@ class Conversion:
         watched(
             run, job_phase(phases), partial(engine.run_job, task), watch=workers_notes.pass_on, is_done=is_published
         )
-        names = inventory_tasks.read_part_names(output, task.taken.num_groups)
+        names = inventory_tasks.read_part_names(output, task.inventory.num_groups)
         task.steps.refuse_seen(names, Fence(output, run.token, is_remote=True))
 
     def _submit(self, engine: Engine, source: Source, output: Folder, run: Run) -> None:
@@ -241,7 +241,7 @@ class Conversion:
         steps = ConversionSteps(
             source,
             output,
-            task.taken,
+            task.inventory,
             self.options,
             self.limit,
             self.overwrite,
@@ -251,7 +251,7 @@ class Conversion:
             notes,
             is_detached,
         )
-        return ConversionTask(guard, task.groups, task.inventory, task.taken, steps)
+        return ConversionTask(guard, task.groups, task.inventory, steps)
 
     def _writing(self, output: Folder) -> Phase:
         """Return the phase in which the writing of the shards is shown."""

@@ -18,22 +18,26 @@ import pyarrow.compute as pc
 from shardkit import naming
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.checking import check_batch, num_recovered
+from shardkit.conversion.inventory.inventory import Inventory
 from shardkit.conversion.inventory.measuring import measure_files
 from shardkit.conversion.inventory.merged_listings import merge_listings
-from shardkit.conversion.inventory.merged_parts import rewrite_part
+from shardkit.conversion.inventory.merged_parts import read_inventory, rewrite_part
+from shardkit.conversion.planning.near_duplicates import compares_pixels
+from shardkit.conversion.writing.planning_limit import refuse_too_many
 from shardkit.conversion.writing.refusals import ListingCheck
+from shardkit.conversion.writing.seen_rejects import refuse_seen_rejects
 from shardkit.errors import MachineError
-from shardkit.image_limits import MAX_FILE_BYTES
-from shardkit.options.values import Check
+from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.counting import count
+from shardkit.parallel.progress import ProgressListener
 from shardkit.parallel.reports import Reports
 from shardkit.parallel.run_token import Fence
 from shardkit.sources import Listing, Source
 from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
+from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.visibility import (
     count_folders,
     filled_folders,
-    is_filled,
     refuse_other_counts,
     refuse_unseen,
     refuse_unseen_folders,
@@ -74,10 +78,8 @@ def rejected_rows(work: Folder) -> Reports:
 
 
 def recovered_rows(work: Folder) -> Reports:
-    """Return the reports of the batches with images that an earlier run rejected and that are good now.
-
-    They stay until the images are in a plan, because a run that is killed before that has changed the parts already.
-    """
+    """Return the reports of the batches with images that an earlier run rejected and that are good now."""
+    # They stay until the images are in a plan: a run that is killed before that has changed the parts already.
     return Reports(work, "recovered-counts")
 
 
@@ -151,38 +153,27 @@ class InventoryJob:
 
     Attributes:
         source: The source.
-        check: What is checked.
+        num_groups: Number of groups of its parts.
+        options: Options of the conversion.
         is_filled: Whether the driver sees entries in the source's folder.
         listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
-        max_file_bytes: Size above which an image file is rejected before it is read.
-        thumbnails: Whether rows get a small picture of the image, for comparing it with others.
     """
 
     source: Source
-    check: Check
+    num_groups: int
+    options: ConvertOptions
     is_filled: bool
     listing_check: ListingCheck | None = None
-    max_file_bytes: int = MAX_FILE_BYTES
-    thumbnails: bool = False
 
-    @classmethod
-    def of(
-        cls,
-        source: Source,
-        check: Check,
-        listing_check: ListingCheck | None = None,
-        max_file_bytes: int = MAX_FILE_BYTES,
-        *,
-        thumbnails: bool = False,
-    ) -> "InventoryJob":
-        """Return a job, with what the driver sees in the source."""
-        return cls(source, check, is_filled(source.folder, ""), listing_check, max_file_bytes, thumbnails)
+    @property
+    def decodes(self) -> bool:
+        """Whether images are decoded; those of a checked source were."""
+        return self.options.check == "decode" and not self.source.is_checked
 
     def list_group(self, numbered: tuple[int, PartGroup], fence: Fence) -> Iterator[Batch]:
         """Yield the batches of a group of parts; every group has a last batch, which may be empty."""
         index, group = numbered
-        decodes = self.check == "decode" and not self.source.is_checked
-        batch_rows = DECODE_BATCH_ROWS if decodes else HEADER_BATCH_ROWS
+        batch_rows = DECODE_BATCH_ROWS if self.decodes else HEADER_BATCH_ROWS
         self._refuse_unseen_source()
         listings = list_parts(self.source, group, batch_rows, fence.check_sometimes)
         ahead = next(listings, None) or Listing(self.source.schema)
@@ -204,14 +195,15 @@ class InventoryJob:
         batch_id, listing = batch
         folder, output = self.source.folder, fence.folder
         self._refuse_unseen_source()
-        measured = measure_files(folder, listing.table(), self.max_file_bytes)
-        name = parts.part_name(measured, listing, self.check, self.max_file_bytes, thumbnails=self.thumbnails)
+        checked = self.options.check, self.options.max_file_size
+        thumbnails = compares_pixels(self.options, self.source.schema.names)
+        measured = measure_files(folder, listing.table(), self.options.max_file_size)
+        name = parts.part_name(measured, listing, *checked, thumbnails=thumbnails)
         with writing_inventory(fence):
             there = retried(partial(_read_if_there, output, parts.part_path(name)))
-        checked = self.check, self.max_file_bytes
         recovered = 0 if there is None else num_recovered(folder, measured, there, *checked)
         if there is None or recovered:
-            table = check_batch(folder, measured, *checked, thumbnails=self.thumbnails)
+            table = check_batch(folder, measured, *checked, thumbnails=thumbnails)
             fence.check()
             with writing_inventory(fence):
                 if recovered:
@@ -231,6 +223,27 @@ class InventoryJob:
         """Write the names of all parts, for the driver."""
         with writing_inventory(fence):
             fence.write(PART_NAMES, json.dumps(sorted(names)).encode())
+
+    def read(self, work: Folder, listener: ProgressListener, *, is_remote: bool) -> Inventory:
+        """Return the inventory that was taken.
+
+        Raises:
+            DataError: Two listings contradict each other.
+            MachineError: A part is missing, an image was rejected that can be read here, or the memory of this host is
+                too small.
+        """
+        names = read_part_names(work, self.num_groups)
+        refuse_too_many(names, self.options)
+        inventory = Inventory.of(self.source, *read_inventory(work, names), parts.Thumbnails(work))
+        self.source.check_accounts(inventory.skipped)
+
+        def find_host(key: str) -> str:
+            return next((host for host, _ in parts.find_rows(work, names, [key])), "unknown")
+
+        refuse_seen_rejects(self.source, inventory.table, find_host if is_remote else None)
+        for note in unmatched_notes(self.source, inventory.skipped, inventory.table):
+            listener.say(f"note: {note}")
+        return inventory
 
     def _refuse_unseen_source(self) -> None:
         if self.is_filled:
@@ -271,11 +284,7 @@ def writing_inventory(fence: Fence) -> AbstractContextManager[None]:
 
 
 def read_part_names(output: Folder, num_groups: int) -> list[str]:
-    """Return the names of the parts of the inventory that the workers have taken.
-
-    Raises:
-        MachineError: A batch of the source is missing.
-    """
+    """Return the names of the parts that the workers have taken; raise MachineError if a batch is missing."""
     found: list[tuple[list[Any], str]] = []
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))

@@ -12,7 +12,6 @@ from typing import Protocol, runtime_checkable
 
 from shardkit.conversion.inventory import parts
 from shardkit.conversion.inventory.merged_parts import merge_parts, runs_to_merge
-from shardkit.conversion.planning.near_duplicates import compares_pixels
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.writing import inventory_tasks
 from shardkit.conversion.writing.inventory_tasks import (
@@ -26,7 +25,6 @@ from shardkit.conversion.writing.inventory_tasks import (
 from shardkit.conversion.writing.output.finished_shards import SummaryRow
 from shardkit.conversion.writing.refusals import ExistingDataset, ListingCheck, ListingSummary
 from shardkit.conversion.writing.steps import ConversionSteps
-from shardkit.conversion.writing.taken_inventory import TakenInventory
 from shardkit.errors import CallError
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.detached import has_published
@@ -35,6 +33,7 @@ from shardkit.parallel.progress import Phase, ProgressListener
 from shardkit.parallel.run_token import Fence, Run
 from shardkit.parallel.threads import ThreadExecutor, taken
 from shardkit.sources import Source
+from shardkit.sources.visibility import is_filled
 from shardkit.storage.retry import retried
 
 
@@ -45,14 +44,12 @@ class InventoryTask:
     Attributes:
         guard: What each call of a worker begins and ends with.
         groups: Groups of the source's parts.
-        inventory: The work.
-        taken: What reads the result.
+        inventory: The work, which reads its result too.
     """
 
     guard: Guard
     groups: Sequence[tuple[int, PartGroup]]
     inventory: InventoryJob
-    taken: TakenInventory
 
     @classmethod
     def of(
@@ -73,13 +70,12 @@ class InventoryTask:
         inventory_tasks.remove_earlier_results(guard.folder)
         groups = inventory_tasks.part_groups(source, is_remote=guard.driver is not None)
         needed = listing_check if options.check == "decode" else None
-        thumbnails = compares_pixels(options, source.schema.names)
-        inventory = InventoryJob.of(source, options.check, needed, options.max_file_size, thumbnails=thumbnails)
-        return cls(guard, groups, inventory, TakenInventory(source, len(groups), options))
+        inventory = InventoryJob(source, len(groups), options, is_filled(source.folder, ""), needed)
+        return cls(guard, groups, inventory)
 
     def phase(self, listener: ProgressListener) -> Phase:
         """Return the phase in which the work is shown."""
-        work, decodes = self.guard.folder, self.inventory.check == "decode" and not self.inventory.source.is_checked
+        work, decodes = self.guard.folder, self.inventory.decodes
         # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
         count_total = inventory_tasks.listed_rows(work).total if decodes else None
         count_rejected = inventory_tasks.rejected_rows(work).total
@@ -112,7 +108,7 @@ class InventoryTask:
         """Return the runs of parts that workers merge for the one that plans; none of few parts."""
         found: list[list[str]] = []
         self.guard.call_once(
-            lambda fence: found.extend(runs_to_merge(read_part_names(fence.folder, self.taken.num_groups)))
+            lambda fence: found.extend(runs_to_merge(read_part_names(fence.folder, self.inventory.num_groups)))
         )
         return found
 

@@ -52,33 +52,22 @@ BLOCK_BYTES = 1 << 20  # 1 MiB
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """Options of every shard.
+class WriteJob:
+    """What each worker needs to write shards; small and pickled into the job.
 
     Attributes:
+        source: The source's folder.
         classes: Class names in label order.
         form: How images are stored.
         max_file_bytes: Size above which a mask is not read.
         takes_few_levels: Whether images that were not checked may have 16 bits of which the high 8 are nearly equal.
     """
 
+    source: Folder
     classes: tuple[str, ...]
     form: Stored
     max_file_bytes: int = MAX_FILE_BYTES
     takes_few_levels: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class WriteJob:
-    """What each worker needs to write shards; small and pickled into the job.
-
-    Attributes:
-        source: The source's folder.
-        options: Options of every shard.
-    """
-
-    source: Folder
-    options: WriteOptions
 
     def write(self, task: ShardTask, fence: Fence) -> list[FinishedShard]:
         """Write a shard and its index into the fence's folder, unless they exist already.
@@ -105,23 +94,24 @@ class WriteJob:
 
     def _write_unless_done(self, task: ShardTask, fence: Fence) -> FinishedShard:
         found = find_finished_shard(fence.folder, task.name, task.plan_digest)
-        return found or _write(self.source, fence.folder, task, self.options, fence)
+        return found or _write(self, task, fence)
 
 
-def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> FinishedShard:
+def _write(job: WriteJob, task: ShardTask, fence: Fence) -> FinishedShard:
+    output = fence.folder
     late: list[Reject] = []
     indexed: list[dict[str, Any]] = []
     num_with_gps = 0
     table = read_shard_rows(output, task)
-    encode_annotations = AnnotationEncoder(table.schema, options.classes)
-    files = SourceFiles(source, options.max_file_bytes, is_planned=True)
+    encode_annotations = AnnotationEncoder(table.schema, job.classes)
+    files = SourceFiles(job.source, job.max_file_bytes, is_planned=True)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
         shard = RecordBlocks(file)
         for row in planned_rows(table):
             fence.check_sometimes()
             try:
-                image, mask, info, source_bytes, content_sha256 = _stored(files, row, options)
-                columns, lost = _placed(row, info, options.form)
+                image, mask, info, source_bytes, content_sha256 = _stored(files, row, job)
+                columns, lost = _placed(row, info, job.form)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
@@ -147,7 +137,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     "length": len(record),
                     "key": row.key,
                     "label": row.label,
-                    "label_name": None if row.label in {None, NO_LABEL} else options.classes[row.label],
+                    "label_name": None if row.label in {None, NO_LABEL} else job.classes[row.label],
                     "labels": labels,
                     "height": image.height,
                     "width": image.width,
@@ -192,15 +182,15 @@ class _Stored(NamedTuple):
     content_sha256: bytes
 
 
-def _stored(files: SourceFiles, row: PlannedRow, options: WriteOptions) -> _Stored:
+def _stored(files: SourceFiles, row: PlannedRow, job: WriteJob) -> _Stored:
     """Return a row's image and mask as they are stored."""
-    form = options.form
+    form = job.form
     if row.info is not None and row.content_sha256 is not None and is_staged(row.columns):
         staged = read_staged(files.ranges, row.columns)
         return _Stored(*staged, row.info, row.source_bytes, row.content_sha256)
     raw, content_sha256 = read_image(files, row)
     info = row.info or images.inspect(raw.data)
-    if row.info is None and form.scale is None and not options.takes_few_levels:
+    if row.info is None and form.scale is None and not job.takes_few_levels:
         refuse_few_levels(raw.data, info)
     image = images.normalise(raw.data, info, form)
     if row.info is None and {*image.changes} - {"metadata"}:

@@ -52,7 +52,7 @@ def take_inventory(
         watched(run, task.phase(listener), partial(executor.run_job, task))
     else:
         take_inventory_in_threads(task, executor, run, listener)
-    return task.taken.read(work, listener, is_remote=executor.is_remote)
+    return task.inventory.read(work, listener, is_remote=executor.is_remote)
 
 
 def chooses_reading(source_options: SourceOptions, options: ConvertOptions) -> bool:

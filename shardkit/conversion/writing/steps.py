@@ -55,7 +55,7 @@ from shardkit.conversion.writing.seen_rejects import (
     refuse_rejects_of_workers,
     refuse_seen_late_rejects,
 )
-from shardkit.conversion.writing.shard import WriteJob, WriteOptions
+from shardkit.conversion.writing.shard import WriteJob
 from shardkit.conversion.writing.step_notes import Notes, worker_notes, write_workers_log
 from shardkit.conversion.writing.taken_inventory import InventoryReader, plan_inventory
 from shardkit.errors import MachineError
@@ -204,10 +204,13 @@ class ConversionSteps:
 
     def write(self, task: ShardTask, fence: Fence) -> list[SummaryRow]:
         """Write a shard, unless it is finished; see `WriteJob.write`. Return its summary, unless writing failed."""
-        facts = planned_facts(self.output, task.plan_digest)
-        form = replace(self.options.stored, bit_depth=facts.bit_depth)
-        options = WriteOptions(facts.classes, form, self.options.max_file_size, NARROW_BIT_DEPTH in self.options.accept)
-        written = WriteJob(self.source.folder, options).write(task, fence.of_plan(task.plan_digest))
+        classes, bit_depth = planned_facts(self.output, task.plan_digest)
+        form, takes_few_levels = (
+            replace(self.options.stored, bit_depth=bit_depth),
+            NARROW_BIT_DEPTH in self.options.accept,
+        )
+        job = WriteJob(self.source.folder, classes, form, self.options.max_file_size, takes_few_levels)
+        written = job.write(task, fence.of_plan(task.plan_digest))
         return [one.as_row() for one in written]
 
     def write_summaries(self, rows: Iterable[SummaryRow], fence: Fence) -> None:

@@ -24,7 +24,7 @@ from shardkit.parallel.run_token import Run
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder, retry
-from shardkit.testing import files_of, picture, plan_without_beam, work_on, write_options, write_tree
+from shardkit.testing import files_of, picture, plan_without_beam, work_on, write_job, write_tree
 
 FILES = {
     "cat/a.png": picture(1),
@@ -53,7 +53,7 @@ class Job:
 
     def write(self, output=None):
         for task in self.tasks:
-            job = writing.WriteJob(self.source.folder, write_options(self.plan))
+            job = write_job(self.source.folder, self.plan)
             work_on(job.write, task, output or self.output, self.token)
 
     def is_done(self, task):
@@ -271,7 +271,7 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
     import pickle
 
     job = Job(tmp_path, {"cat/1.png": picture(1, width=100, height=100)}, shards=1)
-    write = writing.WriteJob(job.source.folder, write_options(job.plan))
+    write = write_job(job.source.folder, job.plan)
     task = pickle.dumps((write, job.output, job.tasks[0], job.token))
     done = subprocess.run([sys.executable, "-c", FULL], input=task, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr

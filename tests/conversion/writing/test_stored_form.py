@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from shardkit.conversion.planning import plan_file
-from shardkit.conversion.writing import shard as writing
 from shardkit.conversion.writing.output import shard_reports
 from shardkit.dataset.example import decode
 from shardkit.dataset.features import MASK
@@ -19,7 +18,7 @@ from shardkit.parallel.run_token import Run
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import plan_without_beam, work_on, write_options, write_tree
+from shardkit.testing import plan_without_beam, work_on, write_job, write_tree
 
 from ...images.gps_making import exif_with_gps
 from ...images.image_making import encode, picture
@@ -68,7 +67,7 @@ def written(path, root, **options):
     plan_file.write_rows(output, plan)
     (task,) = plan_file.shard_tasks(plan)
     token = Run(output).start(plan.digest)
-    work_on(writing.WriteJob(source.folder, write_options(plan)).write, task, output, token)
+    work_on(write_job(source.folder, plan).write, task, output, token)
     assert shard_reports.errors(output, token, [task.name]) == []
     table, summary = parse_index(output.read(task.name.index), where="x")
     shard = output.read(task.name.records)
