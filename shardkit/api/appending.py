@@ -77,6 +77,7 @@ def append(
         from shardkit.api.executors import make_executor
         from shardkit.conversion.writing.appending.append import Append
         from shardkit.conversion.writing.appending.options import as_in_dataset, generation_options
+        from shardkit.conversion.writing.conversion import Conversion
         from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
         from shardkit.parallel.progress import Silent
 
@@ -85,19 +86,18 @@ def append(
             listener.say(f"{dataset_url} does not remember how its images were read: SOURCE is read on its own")
         converting = generation_options(manifest, changed)
         places = {"SOURCE": source_url, "DATASET": dataset_url}
-        return Append(
-            manifest,
+        conversion = Conversion(
             source_url,
+            dataset_url,
             converting,
             make_executor(beam_options, given.get("workers"), listener.say, **places),
             source_options=as_in_dataset(source_options, converting, manifest),
             limit=RejectLimit.parse(given.get("max_rejected", DEFAULT_MAX_REJECTED)),
-            skip_existing=given.get("skip_existing", False),
-            readmit=given.get("readmit", False),
             overwrite=given.get("overwrite", False),
             listener=listener,
             call=call,
-        ).run()
+        )
+        return Append(manifest, conversion, given.get("skip_existing", False), given.get("readmit", False)).run()
 
 
 def _refuse_swapped(call: "Call") -> None:

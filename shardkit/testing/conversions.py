@@ -153,14 +153,13 @@ def append_without_beam(
     """
     manifest = read_manifest(dataset_url)
     options = generation_options(manifest, changed)
-    return Append(
-        manifest,
+    conversion = Conversion(
         source_url,
+        dataset_url,
         options,
         ThreadExecutor(1),
         source_options=as_in_dataset(source_options, options, manifest),
         limit=RejectLimit.parse("100%"),
-        skip_existing=skip_existing,
-        readmit=readmit,
         overwrite=overwrite,
-    ).run()
+    )
+    return Append(manifest, conversion, skip_existing, readmit).run()

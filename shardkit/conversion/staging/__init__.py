@@ -7,7 +7,7 @@
 | `staged_part` | what staging writes: folder, columns, and the names that travel on |
 | `stager` | check and normalise the images of a bundle, and append them to files of many images |
 | `staged_before` | images that an earlier run staged, so that they are not decoded again |
-| `staged_source`, `staged_inventory` | the source and the inventory that planning sees; equal rows of one key |
+| `staged_source` | the source that planning sees; equal rows of one key |
 | `staged_conversion` | claim the output; plan, write and publish by the steps of every conversion |
 
 What is the same for every source is in `inventory`, `planning` and `writing`. Nothing here knows Beam.

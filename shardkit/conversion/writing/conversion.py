@@ -30,8 +30,12 @@ from shardkit.conversion.writing.output.finished_shards import count_written
 from shardkit.conversion.writing.output.run_log import RunLog
 from shardkit.conversion.writing.output.shard_reports import LateRejectsCount
 from shardkit.conversion.writing.refusals import ExistingDataset, refuse_output
-from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, counted_rejects
-from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
+from shardkit.conversion.writing.reject_limit import (
+    DEFAULT_MAX_REJECTED,
+    REJECTED_IN_WORK,
+    RejectLimit,
+    counted_rejects,
+)
 from shardkit.conversion.writing.source_plan import chooses_reading
 from shardkit.conversion.writing.step_notes import Notes, WorkersNotes
 from shardkit.conversion.writing.steps import AlreadyConvertedError, ConversionSteps

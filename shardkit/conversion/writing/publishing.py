@@ -12,7 +12,7 @@ from shardkit.conversion.planning.choosing import nothing_left
 from shardkit.conversion.planning.options_text import PLAN_VERSION_KEY
 from shardkit.conversion.planning.plan_file import PlannedDataset
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
-from shardkit.conversion.writing.rejected import rejected_parquet
+from shardkit.conversion.writing.reject_limit import rejected_parquet
 from shardkit.dataset.features import NO_LABEL
 from shardkit.dataset.manifest import Balance, File, Manifest, Rejected, Split, seal_manifest, write_shard_tables
 from shardkit.dataset.tfds_metadata import tfds_files

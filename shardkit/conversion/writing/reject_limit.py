@@ -1,5 +1,9 @@
-"""The number of rejected images that a conversion tolerates: a count, or a share of all."""
+"""The number of rejected images that a conversion tolerates, a count or a share of all, and the list of them.
 
+`rejected.parquet` is next to the shards; before there is a dataset, in the work folder.
+"""
+
+import io
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from shardkit.errors import CallError, DataError
-from shardkit.naming import IMAGE_ENDINGS, counted, printable
+from shardkit.naming import IMAGE_ENDINGS, WORK_FOLDER, counted, printable
 from shardkit.options.call import Change
 from shardkit.options.groups import DEFAULT_MAX_REJECTED as DEFAULT_MAX_REJECTED  # noqa: PLC0414 - read from here too
 from shardkit.options.words import named, shown
@@ -18,6 +23,9 @@ from shardkit.refusals import RefusedDataError
 from shardkit.reject_reasons import DAMAGED, EMPTY, MISSING, NO_LABEL, NOT_AN_IMAGE, NOT_COUNTED, UNSUPPORTED_FORMAT
 from shardkit.sources.file_names import ending
 from shardkit.sources.listing import NO_ANNOTATION
+from shardkit.storage import Folder
+
+REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 
 # A conversion that fails names this many of its rejected images; all of them are in the work folder.
 REJECTED_SHOWN = 10
@@ -115,3 +123,24 @@ def _counted(rejected: pa.Table) -> str:
     num_images = sum(ending(key) in IMAGE_ENDINGS for key in rejected["key"].to_pylist())
     numbers = ((num_images, "image"), (len(rejected) - num_images, "record"))
     return " and ".join(counted(num, what) for num, what in numbers if num)
+
+
+def rejected_parquet(table: pa.Table) -> bytes:
+    """Return the bytes of `rejected.parquet`."""
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def enforce_limit(output: Folder, limit: RejectLimit, num_files: int, rejected: pa.Table) -> None:
+    """Refuse too many rejects, and list them in the work folder.
+
+    Raises:
+        DataError: There are more than the limit allows.
+    """
+    counted = counted_rejects(rejected)
+    if limit.allows(len(counted), num_files):
+        return
+    with output.atomic_write(REJECTED_IN_WORK) as file:
+        file.write(rejected_parquet(counted))
+    raise too_many_rejected(limit, num_files, counted, f"{output.url}/{REJECTED_IN_WORK}")

@@ -6,7 +6,7 @@ A step on a worker writes them into the work folder when it ends, also by an err
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from shardkit.conversion.planning.checks.finding import Finding
@@ -64,14 +64,10 @@ def _write(notes: Notes, kept: _Kept, fence: Fence, step: int) -> None:
     _reports(fence.folder).write(fence, step, data=json.dumps(written).encode())
 
 
-_PLAIN = ("code", "kind", "sentence", "remedy", "look_at", "has_fixes")  # fields that are JSON values
-
-
 def _finding_json(finding: Finding) -> dict[str, Any]:
-    lists = {name: list(getattr(finding, name)) for name in ("examples", "names")}
-    changes = [asdict(change) for change in finding.changes]
-    plain = {name: getattr(finding, name) for name in _PLAIN}
-    return {**plain, **lists, "changes": changes}
+    written = asdict(replace(finding, examples=list(finding.examples), names=list(finding.names), call=None))
+    del written["call"]  # the driver knows it
+    return written
 
 
 def _finding(written: dict[str, Any], call: Call | None) -> Finding:

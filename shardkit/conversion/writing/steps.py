@@ -48,8 +48,7 @@ from shardkit.conversion.writing.output.shard_reports import (
     shards_with_rejects,
 )
 from shardkit.conversion.writing.publishing import copies_of_removed, publish
-from shardkit.conversion.writing.reject_limit import RejectLimit
-from shardkit.conversion.writing.rejected import enforce_limit
+from shardkit.conversion.writing.reject_limit import RejectLimit, enforce_limit
 from shardkit.conversion.writing.seen_rejects import (
     as_converted,
     refuse_rejects_of_workers,

@@ -7,7 +7,7 @@ dataset or the new one. The manifest from before is kept under its digest first,
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shardkit import naming
@@ -17,24 +17,17 @@ from shardkit.conversion.planning.choosing import NothingNewError
 from shardkit.conversion.writing.appending.addition import Addition, AlreadyAppendedError
 from shardkit.conversion.writing.appending.merging import merged_manifest, moved_shards
 from shardkit.conversion.writing.conversion import Conversion
-from shardkit.conversion.writing.job import Engine
 from shardkit.conversion.writing.output import output_folder as outputs
 from shardkit.conversion.writing.output.finished_shards import FinishedShard
-from shardkit.conversion.writing.output.run_log import RunLog
-from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
-from shardkit.conversion.writing.rejected import REJECTED_IN_WORK
+from shardkit.conversion.writing.reject_limit import REJECTED_IN_WORK, REJECTED_SHOWN
 from shardkit.dataset.index.shards import parse_columns, read_indexes
 from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest, write_shard_tables
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.naming import counted, printable
-from shardkit.options.call import Call, Change
-from shardkit.options.groups import ConvertOptions
+from shardkit.options.call import Change
 from shardkit.options.words import shown
-from shardkit.parallel.progress import ProgressListener, Silent
 from shardkit.parallel.run_token import Run, claimed
-from shardkit.parallel.threads import ThreadExecutor
 from shardkit.refusals import RefusalError
-from shardkit.sources import SourceOptions
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.kernel_locks import locked
 
@@ -69,31 +62,16 @@ class Append:
 
     Attributes:
         manifest: The dataset's manifest, as it was when the options were taken from it.
-        source_url: The source.
-        options: Options of the conversion; see `options.generation_options`.
-        executor: Runs the inventory and the writing.
-        source_options: How the source is read.
-        limit: Maximum number or share of rejected images.
+        conversion: The conversion of the source into the dataset's folder, of which it gets a folder of its own. Its
+            options are those of `options.generation_options`; `overwrite` discards another append that is not finished.
         skip_existing: Whether images that the dataset has are left out instead of refused.
         readmit: Whether images that were removed from the dataset may come in again.
-        overwrite: Whether another append that is not finished may be discarded.
-        listener: Receives messages and progress.
-        log: The events of this run.
-        call: The user's call, for the findings; None where it is not known.
     """
 
     manifest: Manifest
-    source_url: str
-    options: ConvertOptions
-    executor: ThreadExecutor | Engine
-    source_options: SourceOptions = field(default_factory=SourceOptions)
-    limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
+    conversion: Conversion
     skip_existing: bool = False
     readmit: bool = False
-    overwrite: bool = False
-    listener: ProgressListener = field(default_factory=Silent)
-    log: RunLog = field(default_factory=RunLog)
-    call: Call | None = None
 
     def run(self) -> AppendOutcome:
         """Append the source.
@@ -112,7 +90,7 @@ class Append:
         if "appended_to" in self.manifest.options:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)
-        if root.resolve("") == dataset_folder(self.source_url).resolve(""):
+        if root.resolve("") == dataset_folder(self.conversion.source_url).resolve(""):
             msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
             raise CallError(msg)
         with os_errors_as("write into the dataset", root.url), locked(root), claimed(root) as run:
@@ -130,24 +108,14 @@ class Append:
         self._refuse_changed(root)
         outputs.refuse_damaged(root, self.manifest)
         folder = naming.generation_folder(len(self.manifest.history))
-        conversion = Conversion(
-            self.source_url,
-            f"{root.url.rstrip('/')}/{folder}",
-            self.options,
-            self.executor,
-            source_options=self.source_options,
-            limit=self.limit,
-            overwrite=self.overwrite,
-            listener=self.listener,
-            log=self.log,
-            call=self.call,
-            addition=Addition(self.manifest, self.skip_existing, self.readmit),
-        )
+        addition = Addition(self.manifest, self.skip_existing, self.readmit)
+        log, url = self.conversion.log, f"{root.url.rstrip('/')}/{folder}"
+        conversion = replace(self.conversion, output_url=url, addition=addition)
         try:
             outcome = conversion.run()
         except AlreadyAppendedError as there:
             _remove_unused(root, folder)
-            return AppendOutcome(self.manifest, there.folder, self.log.seconds, unchanged=True)
+            return AppendOutcome(self.manifest, there.folder, log.seconds, unchanged=True)
         except NothingNewError as nothing:
             if nothing.has_written:
                 root.remove_tree(folder)
@@ -160,9 +128,9 @@ class Append:
             if not open_folder(f"{root.url}/{folder}").scan():
                 root.remove_tree(folder)
             raise
-        with self.listener.phase("publishing", None):
+        with self.conversion.listener.phase("publishing", None):
             manifest = self._publish(root, run, folder)
-        return AppendOutcome(manifest, folder, self.log.seconds, outcome.finished_before, findings=outcome.findings)
+        return AppendOutcome(manifest, folder, log.seconds, outcome.finished_before, findings=outcome.findings)
 
     def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
         """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
@@ -173,10 +141,12 @@ class Append:
         if len(rejected) > REJECTED_SHOWN:
             lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more")
         if lines:
-            self.listener.say("\n".join([f"{counted(len(rejected), 'image')} of SOURCE left out:", *lines]), "warning")
+            self.conversion.listener.say(
+                "\n".join([f"{counted(len(rejected), 'image')} of SOURCE left out:", *lines]), "warning"
+            )
         reasons = Counter(row["reason"] for row in rejected)
         left_out = {**nothing.left_out, **reasons}
-        return AppendOutcome(self.manifest, None, self.log.seconds, unchanged=True, left_out=left_out)
+        return AppendOutcome(self.manifest, None, self.conversion.log.seconds, unchanged=True, left_out=left_out)
 
     def _refuse_changed(self, root: Folder) -> None:
         """Refuse a dataset that another run has changed since its options were taken."""
