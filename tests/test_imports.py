@@ -21,12 +21,17 @@ runpy.run_module("shardkit", run_name="__main__")
 """
 
 
-def loaded(statement, names):
-    """Which of these modules a new process has loaded after a statement."""
+def probe(statement, names):
+    """A new process that ran a statement and printed which of these modules it has loaded then."""
     script = PROBE.format(statement=statement, names=names)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout.rpartition("loaded:")[2].split()
+    return done
+
+
+def loaded(statement, names):
+    """Which of these modules a new process has loaded after a statement."""
+    return probe(statement, names).stdout.rpartition("loaded:")[2].split()
 
 
 def test_the_probe_sees_what_is_loaded():
@@ -38,10 +43,6 @@ def test_import_shardkit_loads_nothing_heavy():
         loaded("import shardkit; shardkit.read_manifest, shardkit.convert, shardkit.plan, shardkit.__version__", HEAVY)
         == []
     )
-
-
-def test_the_next_examples_are_fetched_without_tensorflow():
-    assert loaded("import shardkit.fetch.fetcher, shardkit.fetch.orders", ["tensorflow", "keras"]) == []
 
 
 def test_the_command_line_answers_ctrl_c_before_it_loads_anything():
@@ -68,25 +69,27 @@ def test_no_command_loads_pandas_which_pyarrow_does_for_each_column_that_becomes
     assert loaded(HELP.format(arguments=["plan", shapes, "--quiet"]), ["pyarrow", "pandas"]) == ["pyarrow"]
 
 
-def test_what_workers_run_loads_neither_tensorflow_nor_beam():
+# As above, what all of them together do not load.
+def test_what_workers_run_and_what_fetches_examples_loads_neither_tensorflow_nor_beam():
     modules = "shardkit.conversion.writing.shard, shardkit.verification.shards, shardkit.conversion.writing.conversion"
     more = "shardkit.sources.opening, shardkit.doctor.workers, shardkit.adoption.adopting, shardkit.parallel.threads"
-    assert loaded(f"import {modules}, {more}", ["tensorflow", "keras", "apache_beam"]) == []
+    fetching = "shardkit.dataset.manifest, shardkit.fetch.fetcher, shardkit.fetch.orders"
+    assert loaded(f"import {modules}, {more}, {fetching}", ["tensorflow", "keras", "apache_beam"]) == []
 
 
-def test_the_pipelines_load_no_tensorflow():
-    found = loaded("import shardkit.beam.executor", ["tensorflow", "keras", "apache_beam"])
-    assert found == ["apache_beam"]
+def test_the_pipelines_load_no_tensorflow_and_their_former_name_answers_and_names_the_present_one():
+    names = ["tensorflow", "keras", "apache_beam"]
+    program = "from shardkit.pipelines import ConvertImages as former\nfrom shardkit.beam import ConvertImages\n"
+    program += "import shardkit.beam.executor\nimport shardkit.pipelines.yaml_transforms as yaml\n"
+    done = probe(f"{program}print(former is ConvertImages, yaml.write_dataset)", names)
+    assert done.stdout == "True <class 'shardkit.beam.write_dataset.WriteDataset'>\nloaded: apache_beam\n"
+    assert "shardkit.pipelines is now shardkit.beam" in done.stderr
 
 
 def test_the_reader_loads_no_beam_and_no_keras_whose_backend_may_not_be_there():
     statement = "import os; os.environ['KERAS_BACKEND'] = 'torch'; from shardkit import reader; reader.make_dataset_fn"
     others = ["keras", "torch", "apache_beam", "shardkit.beam"]
     assert loaded(statement, ["tensorflow", *others]) == ["tensorflow"]
-
-
-def test_reading_a_manifest_loads_neither_tensorflow_nor_beam():
-    assert loaded("import shardkit.dataset.manifest", ["tensorflow", "keras", "apache_beam"]) == []
 
 
 # Imports inside a function that close a circle, each for its reason.
@@ -128,11 +131,3 @@ def test_no_circles_of_imports():
              for name, found in imports_of_modules()}  # fmt: skip
     assert len(graph) > 500
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
-
-
-def test_the_former_name_of_the_transforms_answers_and_names_the_present_one():
-    program = "from shardkit.pipelines import ConvertImages as former\nfrom shardkit.beam import ConvertImages\n"
-    program += "import shardkit.pipelines.yaml_transforms as yaml\nprint(former is ConvertImages, yaml.write_dataset)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "True <class 'shardkit.beam.write_dataset.WriteDataset'>\n"
-    assert "shardkit.pipelines is now shardkit.beam" in done.stderr
