@@ -14,11 +14,17 @@ import shardkit
 from shardkit.cli import main
 from shardkit.cli.progress import displays
 
+from ..reader.processes import PIPE, Process
+
 CHECKOUT = Path(shardkit.__file__).parent.parent
 SAMPLE_DATA = Path(__file__).parent.parent.parent / "sample_data"
 # Beam's runner for one process, by the path of its class: DirectRunner would download Prism first.
 IN_PROCESS_RUNNER = "--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"
 TIMEOUT_SECONDS = 120  # no conversion here takes a tenth of it: what runs longer hangs
+
+# Of the half second of CPU that a command takes to start, most is for these modules.
+MODULES = ("shardkit.cli.main", "shardkit.conversion.writing.conversion", "shardkit.sources.opening")
+MODULES += ("shardkit.parallel.threads", "shardkit.verification.shards", "shardkit.view.serving")
 
 # On a busy machine any phase lasts long enough for a line of progress; tests of progress set a time of their own.
 displays.FIRST_LOG_SECONDS = TIMEOUT_SECONDS
@@ -71,6 +77,20 @@ def run(*arguments, started_by=(), **options):
     command = [*started_by, sys.executable, "-m", "shardkit", *map(str, arguments)]
     given = {"env": environment(), "timeout": TIMEOUT_SECONDS, **options}
     return subprocess.run(command, capture_output=True, text=True, check=False, **given)
+
+
+def start_forked(*arguments, env=None, **options):
+    """The same as `start`, in a process that has imported its modules; for tests of what a command does after them."""
+    program = Path(__file__).parent / "programs" / "shardkit.py"
+    given = {"stdout": PIPE, "stderr": PIPE, "modules": MODULES, **options}
+    return Process([program, *arguments], env or environment(), **given)
+
+
+def run_forked(*arguments, **options):
+    """The same as `run`, in such a process."""
+    process = start_forked(*arguments, **options)
+    stdout, stderr = process.communicate(timeout=TIMEOUT_SECONDS)
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
 def is_one_sentence(stderr):

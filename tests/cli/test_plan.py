@@ -7,7 +7,7 @@ from PIL import Image
 
 from shardkit.testing import digests_of, encoded, picture, write_class_folders, write_tree
 
-from .calling import call, convert, environment, run
+from .calling import call, convert, environment, run_forked
 
 OPTIONS = [
     [],
@@ -148,7 +148,7 @@ def test_plan_writes_nothing_beside_the_source_nor_in_the_working_nor_the_tempor
         (tmp_path / name).mkdir()
     before = digests_of(tmp_path, but=())
     times = {path: os.stat(path).st_mtime_ns for path in source.rglob("*")}
-    done = run("plan", source, cwd=tmp_path / "working", env=environment(TMPDIR=str(tmp_path / "temporary")))
+    done = run_forked("plan", source, cwd=tmp_path / "working", env=environment(TMPDIR=str(tmp_path / "temporary")))
     assert done.returncode == 0, done.stderr
     assert digests_of(tmp_path, but=()) == before
     assert {path: os.stat(path).st_mtime_ns for path in source.rglob("*")} == times

@@ -11,7 +11,7 @@ from shardkit.cli.progress.measure import WINDOW_SECONDS, Progress, Status
 from shardkit.cli.progress.text import duration, live_line, plain_line
 from shardkit.testing import write_class_folders
 
-from .calling import run
+from .calling import run_forked
 
 HUGE = Status("extracting", 9000.0, 11_234_567, 12_345_678, False, 1234.5, 12_345)
 
@@ -148,14 +148,14 @@ def test_log_records_of_other_packages_are_lines_too(capsys):
 def test_with_json_every_line_is_an_object_and_exit_code_and_standard_output_stay_the_same(tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 6, "bee": 6})
     (source / "ant" / "bad.png").write_bytes(b"no image")
-    done = run("convert", source, tmp_path / "out", "--log-format", "json", "--max-rejected", "1")
+    done = run_forked("convert", source, tmp_path / "out", "--log-format", "json", "--max-rejected", "1")
     said = [json.loads(line) for line in done.stderr.splitlines()]
     assert (done.returncode, {line["level"] for line in said}) == (0, {"info"})
     last = {line["phase"]: (line["done"], line["total"], line["rejected"]) for line in said}
     assert list(last) == ["recognising", None, "checking", "planning", "writing", "publishing"]
     assert (last["checking"], last["writing"]) == ((13, 13, 1), (12, 12, 1))
     assert "\nrejected: 1" in done.stdout
-    refused = run("convert", source, tmp_path / "out", "--log-format=json", "--seed", "9")
+    refused = run_forked("convert", source, tmp_path / "out", "--log-format=json", "--seed", "9")
     [*_, error] = map(json.loads, refused.stderr.splitlines())
     assert (refused.returncode, refused.stdout, error["level"]) == (1, "", "error")
     assert "--overwrite" in error["message"]

@@ -21,7 +21,7 @@ from shardkit.cli.progress import displays
 from shardkit.parallel import progress
 from shardkit.testing import write_class_folders
 
-from .calling import TIMEOUT_SECONDS, call, environment, run
+from .calling import TIMEOUT_SECONDS, call, environment, run_forked, start, start_forked
 
 CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -33,17 +33,18 @@ def slow_source(tmp_path_factory):
     return write_class_folders(folder, {"ant": 60, "bee": 40}, width=400, height=300, kind="JPEG")
 
 
-def run_on_terminal(*arguments, stdout_too=False, columns="100"):
+def run_on_terminal(*arguments, stdout_too=False, columns="100", start=start_forked):
     """Exit code, standard output and what the terminal on standard error was sent; one stream where `stdout_too`."""
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "shardkit", *map(str, arguments)],
-        stdin=slave,
-        stdout=slave if stdout_too else subprocess.PIPE,
-        stderr=slave,
-        env=environment(TERM="xterm-256color", COLUMNS=columns),
-    )
-    os.close(slave)
+    with open(slave, "r+b", buffering=0) as terminal:
+        process = start(
+            *arguments,
+            stdin=terminal,
+            stdout=terminal if stdout_too else subprocess.PIPE,
+            stderr=terminal,
+            env=environment(TERM="xterm-256color", COLUMNS=columns),
+            text=False,
+        )
     sent = []
 
     def drain():
@@ -77,7 +78,7 @@ def test_whoever_closed_the_outputs_gets_a_dataset_and_0(closed, tmp_path):
 def test_on_a_terminal_a_live_bar_is_drawn_and_taken_away_and_the_result_is_on_standard_output(slow_source, tmp_path):
     # Enlarged, so that each phase is seen in the middle.
     words = ["--shards", "20", "--size", "900x900", "--workers", "1"]
-    code, out, sent = run_on_terminal("convert", slow_source, tmp_path / "out", *words)
+    code, out, sent = run_on_terminal("convert", slow_source, tmp_path / "out", *words, start=start)
     assert code == 0
     for phase in (b"checking", b"writing"):
         assert phase in sent
@@ -120,7 +121,7 @@ def test_without_a_terminal_there_are_no_control_characters_anywhere(slow_source
         ["verify", tmp_path / "out"],
         ["info", tmp_path / "out"],
     ):
-        done = run(*arguments, env=coloured)
+        done = run_forked(*arguments, env=coloured)
         assert done.returncode == 0
         assert not CONTROL.search((done.stdout + done.stderr).encode())
 

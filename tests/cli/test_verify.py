@@ -10,7 +10,7 @@ from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import digests_of, plan_without_beam, write_class_folders, write_plan
 
-from .calling import call, convert, run
+from .calling import call, convert, run, run_forked
 
 
 def flipped(path, position, mask=0x01):
@@ -174,7 +174,7 @@ def test_quiet_says_nothing_of_a_sound_dataset_and_everything_of_another(dataset
 
 def test_the_exit_code_is_the_processes(dataset, tmp_path):
     assert run("verify", dataset).returncode == 0
-    assert run("verify", tmp_path).returncode == 1
+    assert run_forked("verify", tmp_path).returncode == 1
 
 
 def test_the_manifest_of_a_newer_format_is_refused_by_its_number(dataset, tmp_path):

@@ -10,17 +10,25 @@ from shardkit import read_manifest
 from shardkit.fetch.table.records import load_table
 
 from ..fetch.damaging import damage
+from .processes import PIPE, Process
 from .training_fixtures import command, environment
 
 TIMEOUT_SECONDS = 120
 
 
-def run(words_of_all):
-    """Run programs side by side, each in an interpreter of its own; their exit codes and what they wrote."""
-    started = [
-        subprocess.Popen([sys.executable, *words], env=environment(), stderr=subprocess.PIPE, text=True)
-        for words in words_of_all
-    ]
+def start(words):
+    """Start a program in an interpreter that has imported nothing."""
+    return subprocess.Popen([sys.executable, *words], env=environment(), stderr=PIPE, text=True)
+
+
+def start_forked(words):
+    """Start a program in an interpreter that has imported TensorFlow."""
+    return Process(words, environment(), stderr=PIPE)
+
+
+def run(words_of_all, start):
+    """Run programs side by side; their exit codes and what they wrote."""
+    started = [start(words) for words in words_of_all]
     try:
         written = [process.communicate(timeout=TIMEOUT_SECONDS)[1] for process in started]
     finally:
@@ -30,13 +38,14 @@ def run(words_of_all):
 
 
 @pytest.mark.parametrize(
-    ("orders", "rounds"), [(["block"], 1), pytest.param(["full", "block", "full"], 8, marks=pytest.mark.slow)]
+    ("orders", "rounds", "start"),
+    [(["block"], 1, start_forked), pytest.param(["full", "block", "full"], 8, start, marks=pytest.mark.slow)],
 )
-def test_a_read_that_fails_ends_the_program(orders, rounds, copied):
+def test_a_read_that_fails_ends_the_program(orders, rounds, start, copied):
     table = load_table(read_manifest(str(copied)), "train")
     damage(table, [250])
     for _ in range(rounds):  # three on fewer cores: threads of TensorFlow wait for the interpreter while it ends
-        for code, text in run([command("failing_read.py", copied, order) for order in orders]):
+        for code, text in run([command("failing_read.py", copied, order) for order in orders], start):
             assert code == 1, text
             assert re.search(
                 rf"{copied}/train-0\S+: record \d+, key .*: the CRC of the record's data does not", text

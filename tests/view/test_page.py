@@ -20,20 +20,20 @@ from PIL import Image
 import shardkit
 from shardkit.images import inspection, pillow
 
-from ..cli.calling import SAMPLE_DATA, call, environment, start
+from ..cli.calling import SAMPLE_DATA, call, environment, start, start_forked
 from .conftest import HOSTILE
 
 
 @contextlib.contextmanager
 def serving(dataset, folder):
     """A running `shardkit view`, with the current folder as that of its files."""
-    process = start("view", dataset, "--no-browser", cwd=folder)
-    process.address = process.stdout.readline().decode().strip()
+    process = start_forked("view", dataset, "--no-browser", cwd=folder)
+    process.address = process.stdout.readline().strip()
     try:
         yield process
     finally:
         process.kill()
-        process.communicate()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +123,8 @@ def test_by_keyboard_alone_a_dataset_is_corrected(opened, served_once, dataset, 
     served_once.send_signal(signal.SIGINT)
     out, err = served_once.communicate(timeout=30)
     assert served_once.returncode == 0, err
-    assert command in out.decode()
-    assert "Traceback" not in err.decode()
+    assert command in out
+    assert "Traceback" not in err
 
     monkeypatch.chdir(tmp_path)
     before = classes(dataset)

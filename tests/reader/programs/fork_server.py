@@ -45,6 +45,10 @@ def become_program(request, descriptors):
     os.chdir(request["cwd"])
     sys.argv = request["argv"]
     sys.path[0] = os.path.dirname(sys.argv[0])
+    # Those of this process know whether its outputs were terminals or files.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - until the process ends, as below
+    sys.stdout = open(1, "w", buffering=1 if os.isatty(1) else -1, closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     np.random.seed()  # programs must not share the state of this process's generator
 
 
