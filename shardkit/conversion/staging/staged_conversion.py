@@ -75,8 +75,7 @@ class StagedInventory:
         if not self._staged:
             raise DataError(_EMPTY)
         refuse_readings({one.reading: one.key for one in sorted(self._staged, reverse=True) if one.reading})
-        check = ListingCheck.of(self.source, self._options, None, is_explicit=True)
-        check.check_options(self.source.schema)
+        ListingCheck(self.source, self._options).check_options()
         names = part_names(self._staged)
         refuse_too_many(names, self._options)
         table, totals = read_inventory(work, names)

@@ -65,8 +65,8 @@ class InventoryTask:
         options = options.applied()
         if options.splits.splits is not None and not options.splits.splits_of:
             source = source.undivided()
-        listing_check = ListingCheck.of(source, options, existing, is_explicit=is_explicit)
-        listing_check.check_options(source.schema)
+        listing_check = ListingCheck(source, options, existing, is_explicit)
+        listing_check.check_options()
         inventory_tasks.remove_earlier_results(guard.folder)
         groups = inventory_tasks.part_groups(source, is_remote=guard.driver is not None)
         needed = listing_check if options.check == "decode" else None

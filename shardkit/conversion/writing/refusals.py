@@ -124,32 +124,18 @@ class ListingCheck:
     """The checks of a listing; small and pickled into the pipeline's graph.
 
     Attributes:
+        source: The source.
         options: Options of the conversion.
-        classes: Classes in label order, if the source's format lists them.
         existing: The dataset in the output that must not be replaced; None if there is none.
         is_explicit: Whether the user chose how the source is read: then a reading that looks wrong is not refused.
-        layout: Name of the source's layout.
-        has_one_label: Whether its images have one label each.
-        source: The source, which accounts for its files; None if it has no files.
     """
 
+    source: Source
     options: ConvertOptions
-    classes: tuple[str, ...] | None
     existing: ExistingDataset | None = None
     is_explicit: bool = False
-    layout: str = ""
-    has_one_label: bool = False
-    source: Source | None = None
 
-    @classmethod
-    def of(
-        cls, source: Source, options: ConvertOptions, existing: ExistingDataset | None, *, is_explicit: bool
-    ) -> "ListingCheck":
-        """Return the checks of a source's listing."""
-        has_one_label = features_of(source.schema).get(LABEL) == CLASS_LABEL
-        return cls(options, source.classes, existing, is_explicit, source.layout, has_one_label, source)
-
-    def check_options(self, schema: pa.Schema) -> None:
+    def check_options(self) -> None:
         """Check the options that need no listing.
 
         Raises:
@@ -157,27 +143,27 @@ class ListingCheck:
                 classes of images without labels, `mask_padding` is missing or superfluous, or the reading has several
                 kinds of labels.
         """
-        if self.source is not None and self.source.reading is not None:
+        names, stored, splits = self.source.schema.names, self.options.stored, self.options.splits
+        if self.source.reading is not None:
             _refuse_several_kinds(self.source.reading)
-        if self.options.stored.fit == "pad" and MASK_PATH in schema.names and self.options.stored.mask_padding is None:
+        if stored.fit == "pad" and MASK_PATH in names and stored.mask_padding is None:
             msg = (
                 f"{named('fit', 'pad')} adds a border to masks, and only you know its class number: add "
                 f"{named('mask_padding', 255)} if 255 means 'no class' (as in VOC and Cityscapes), or "
                 f"{named('mask_padding', 0)} for the background"
             )
             raise CallError(msg)
-        if self.options.stored.mask_padding is not None and MASK_PATH not in schema.names:
+        if stored.mask_padding is not None and MASK_PATH not in names:
             msg = f"{named('mask_padding')} has no effect on images without masks; leave it out"
             raise CallError(msg)
-        if self.options.classes is not None and UNLABELLED.name in schema.names:
+        if self.options.classes is not None and UNLABELLED.name in names:
             msg = f"{named('classes')} has no effect on images without labels; leave it out"
             raise CallError(msg)
-        has_groups = self.options.splits.group_by is not None or GROUP.name in schema.names
-        if self.options.splits.block is not None and not has_groups:
-            raise no_groups(self.options.splits.block)
-        if self.options.splits.group_by is not None and GROUP.name not in schema.names:
+        if splits.block is not None and splits.group_by is None and GROUP.name not in names:
+            raise no_groups(splits.block)
+        if splits.group_by is not None and GROUP.name not in names:
             try:
-                compile_pattern(self.options.splits.group_by)
+                compile_pattern(splits.group_by)
             except CallError as error:
                 raise groups_refusal(error, self.options) from None
 
@@ -214,8 +200,7 @@ class ListingCheck:
             DataError: The output holds a dataset of another source.
         """
         whole = merge_summaries(list(parts))
-        if self.source is not None:
-            self.source.check_accounts(whole.skipped)
+        self.source.check_accounts(whole.skipped)
         own = sorted(name for name in whole.split_counts if name is not None)
         total = sum(whole.split_counts.values())
         if not total:
@@ -223,48 +208,45 @@ class ListingCheck:
             return  # nothing to convert: make_plan reports it
         check_splits(own, self.options)
         # A split that is divided off may get all images.
-        divided = (
-            sum(whole.split_counts[name] for name in self.options.splits.splits_of)
-            if self.options.splits.splits_of
-            else total
-        )
+        splits = self.options.splits
+        divided = sum(whole.split_counts[name] for name in splits.splits_of) if splits.splits_of else total
         names = written_splits(own, self.options)
-        made = self.options.splits.splits or (() if own else names)
+        made = splits.splits or (() if own else names)
         counts = {name: divided if name in made else whole.split_counts[name] for name in names}
         self.options.shards.check_split_names(names)
         for name, count in counts.items():
             if (requested := self.options.shards.of_split(name)) is not None:
                 check_requested(name, count, requested)
         if whole.labels:
-            classes = classes_of(sorted_names(whole.names), self.options, self.classes)
+            classes = classes_of(sorted_names(whole.names), self.options, self.source.classes)
             try:
                 self._refuse_reading(classes, own, whole.example)
             except ShardkitError as refused:
-                raise (refused if self.source is None else self.source.misfit(refused)) from None
+                raise self.source.misfit(refused) from None
             if self.options.appended_to is None:  # else the classes of the dataset count
-                found = [*check_split_classes(whole.labels, classes, self.layout)]
-                found += check_class_numbers(whole.labels, self.classes, self.layout)
+                found = [*check_split_classes(whole.labels, classes, self.source.layout)]
+                found += check_class_numbers(whole.labels, self.source.classes, self.source.layout)
                 refuse_stopping(with_accepted(found, self.options.accept))
         if self.existing is not None:
             self.existing.refuse(whole)
-        if self.options.splits.group_by is not None and not whole.is_grouped:
-            compile_pattern(self.options.splits.group_by)
-            error = pattern_not_found(self.options.splits.group_by, whole.num_rows, whole.example)
+        if splits.group_by is not None and not whole.is_grouped:
+            compile_pattern(splits.group_by)
+            error = pattern_not_found(splits.group_by, whole.num_rows, whole.example)
             raise groups_refusal(error, self.options)
 
     def _refuse_all_rejected(self, whole: ListingSummary) -> None:
         """Refuse a source without a good record, if a dataset remembers the reading; else make_plan reports it."""
-        if whole.problem and self.source is not None:
+        if whole.problem:
             none_good = DataError(f"none of the {whole.num_rows} images is good; the first, {whole.problem}")
             if (misfit := self.source.misfit(none_good)) is not none_good:
                 raise misfit
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
         """Refuse classes that cannot be right."""
-        if not self.has_one_label:
+        if features_of(self.source.schema).get(LABEL) != CLASS_LABEL:
             return
         found = find_wrong_reading(
-            classes, layout=self.layout, splits=own_splits, example=example, is_explicit=self.is_explicit
+            classes, layout=self.source.layout, splits=own_splits, example=example, is_explicit=self.is_explicit
         )
         # A dataset may grow by one class at a time.
         is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)

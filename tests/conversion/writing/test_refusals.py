@@ -1,6 +1,7 @@
 """Checks before decoding: pure ones on listings, and each through the pipeline with decoding made impossible."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -20,8 +21,20 @@ def listing(splits, labels=("cat", "dog")):
     return inventory_table(names, splits=splits).select(LISTING_SCHEMA.names)
 
 
+def a_source(classes=None, schema=LISTING_SCHEMA):
+    """A source of class folders of which nothing but its listing is looked at."""
+    return SimpleNamespace(
+        schema=schema,
+        classes=classes,
+        layout="class folders",
+        reading=None,
+        check_accounts=lambda skipped: None,
+        misfit=lambda refused: refused,
+    )
+
+
 def refuse(options, *tables, existing=None, classes=None):
-    check = ListingCheck(options, classes, existing)
+    check = ListingCheck(a_source(classes), options, existing)
     check.refuse(map(check.summary, tables))
 
 
@@ -80,21 +93,22 @@ def test_rows_that_are_bad_as_listed_count_for_no_shard():
 def test_classes_that_show_a_wrong_reading_are_refused_unless_the_reading_was_chosen(labels, said):
     table = listing([None] * 4, labels)
     options = ConvertOptions()
-    check = ListingCheck(options, None, layout="class folders", has_one_label=True)
+    check = ListingCheck(a_source(), options)
     with pytest.raises(CallError, match=said):
         check.refuse([check.summary(table)])
-    chosen = ListingCheck(options, None, is_explicit=True, layout="class folders", has_one_label=True)
+    chosen = ListingCheck(a_source(), options, is_explicit=True)
     chosen.refuse([chosen.summary(table)])
     # The only label that was found, of several that the format lists.
-    check = ListingCheck(options, ("cat", "train", "test", "dog"), layout="class folders", has_one_label=True)
+    check = ListingCheck(a_source(("cat", "train", "test", "dog")), options)
     check.refuse([check.summary(table)])
 
 
 def test_a_column_of_groups_needs_no_regular_expression():
-    check = ListingCheck(ConvertOptions.of({"group_by": "patient ("}), None)
+    options = ConvertOptions.of({"group_by": "patient ("})
     with pytest.raises(CallError, match="nor a regular expression"):
-        check.check_options(LISTING_SCHEMA)
-    check.check_options(pa.schema([*LISTING_SCHEMA, GROUP]))
+        ListingCheck(a_source(), options).check_options()
+    check = ListingCheck(a_source(schema=pa.schema([*LISTING_SCHEMA, GROUP])), options)
+    check.check_options()
     empty = listing([None] * 2).append_column(GROUP, pa.nulls(2, pa.string()))
     some = empty.set_column(empty.num_columns - 1, GROUP, pa.array(["a", None], pa.string()))
     check.refuse([check.summary(empty), check.summary(some)])
