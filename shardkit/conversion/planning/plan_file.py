@@ -226,7 +226,8 @@ def planned_facts(output: Folder, plan_digest: str) -> tuple[tuple[str, ...], st
     """Return the classes of a plan and its value of `bit_depth`; each worker process reads them once."""
     if plan_digest not in _facts:
         planned = read_planned(output)
-        _facts[planned.digest] = tuple(planned.classes), planned.bit_depth
+        _refuse_other_plan(f"{output.url}/{PATH}", planned.digest, plan_digest)
+        _facts[plan_digest] = tuple(planned.classes), planned.bit_depth
     return _facts[plan_digest]
 
 
@@ -281,6 +282,11 @@ def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
             raise StaleRunError(msg)
         _refuse_other_software(json.loads(metadata[_SOFTWARE_KEY]))
         return plan.read_row_group(task.row_group % SHARDS_PER_FILE)
+
+
+def _refuse_other_plan(where: str, found: str, wanted: str) -> None:
+    if found != wanted:
+        raise StaleRunError(f"{where}: has digest {found}, this run's plan has {wanted}; another run wrote it")
 
 
 def _refuse_other_software(planned: dict[str, str]) -> None:

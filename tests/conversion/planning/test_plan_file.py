@@ -12,7 +12,7 @@ from shardkit.conversion.planning import plan_file
 from shardkit.conversion.planning.plan import make_plan
 from shardkit.conversion.planning.plan_file import PlannedDataset, PlannedSplit, ShardTask, find_planned
 from shardkit.conversion.writing.unfinished import find_unfinished
-from shardkit.errors import MachineError
+from shardkit.errors import MachineError, StaleRunError
 from shardkit.naming import ShardName
 from shardkit.options.groups import ConvertOptions
 from shardkit.parallel.run_token import Run
@@ -102,6 +102,15 @@ def test_a_worker_that_would_write_other_bytes_says_why_and_writes_nothing(tmp_p
     monkeypatch.setattr(software, "versions", lambda: others)
     with pytest.raises(MachineError, match=r"pillow was \S+ and is 9\.0; install the same"):
         plan_file.read_shard_rows(output, task)
+
+
+def test_a_worker_of_an_earlier_plan_stops(tmp_path):
+    output = open_folder(str(tmp_path))
+    write_plan(output, small_plan(seed=7))
+    task = replace(plan_file.shard_tasks(small_plan(seed=7))[0], plan_digest="of another plan")
+    for read in (plan_file.read_shard_rows, lambda *_: plan_file.planned_facts(output, task.plan_digest)):
+        with pytest.raises(StaleRunError, match="this run's plan has of another plan; another run wrote it"):
+            read(output, task)
 
 
 def test_equal_plans_are_equal_files(tmp_path):
