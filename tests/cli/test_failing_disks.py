@@ -17,7 +17,7 @@ from shardkit.naming import RUN_LOG
 from shardkit.storage import LocalFolder, is_of_machine
 from shardkit.testing import encoded, files_of, picture, write_class_folders, write_tree
 
-from .calling import call, environment, is_one_sentence, run
+from .calling import call, environment, is_one_sentence, run_forked
 
 # Numbers that mean one file, and all the others that systems give for disks, network mounts and full tables of files.
 OF_A_FILE = ["EACCES", "EPERM", "ELOOP", "ENOENT"]
@@ -144,7 +144,7 @@ def test_a_failing_source_ends_with_3_and_the_same_command_has_all_images(
     calls, number, check, failing_disk, photos, tmp_path
 ):
     command = ("convert", photos, tmp_path / "out", "--check", check)
-    failed = run(*command, env=failing_disk(FEW, number, calls))
+    failed = run_forked(*command, env=failing_disk(FEW, number, calls))
     assert (failed.returncode, is_one_sentence(failed.stderr)) == (3, True), failed.stderr
     assert os.strerror(number) in failed.stderr
     assert call(*command).exit_code == 0
@@ -166,9 +166,9 @@ def test_a_file_that_alone_fails_is_left_out_by_the_printed_options(check, faili
     write_class_folders(tmp_path / "photos", {"ant [x]": 5, "bee": 5})
     environment = failing_disk("*/ant */003.png", errno.EREMOTEIO, "read")
     command = ("convert", tmp_path / "photos", tmp_path / "out", "--check", check)
-    said = run(*command, env=environment).stderr
+    said = run_forked(*command, env=environment).stderr
     options = shlex.split(said.partition("leave it out with ")[2])
-    again = run(*command, *options, env=environment)
+    again = run_forked(*command, *options, env=environment)
     assert (again.returncode, count(tmp_path / "out")) == (0, 9), again.stderr
 
 
@@ -288,7 +288,7 @@ def test_a_folder_or_a_file_of_labels_that_fails_ends_with_3(paths, calls, files
             f"{name}/00{i}.png,{j}\n" for j, name in enumerate(("ant", "bee")) for i in (0, 1)
         )
     write_tree(source, files)
-    result = run("convert", source, tmp_path / "out", env=failing_disk(paths, errno.EREMOTEIO, calls))
+    result = run_forked("convert", source, tmp_path / "out", env=failing_disk(paths, errno.EREMOTEIO, calls))
     assert (result.returncode, is_one_sentence(result.stderr)) == (3, True), result.stderr
     assert paths.removeprefix("*/") in result.stderr
 
@@ -300,7 +300,7 @@ def test_an_output_that_cannot_be_written_ends_with_3_and_the_same_command_goes_
     number, failing_disk, photos, tmp_path
 ):
     command = ("convert", photos, tmp_path / "out", "--shards", "2")
-    failed = run(*command, env=failing_disk("*/out/.shardkit-tmp-*", number, "write"))
+    failed = run_forked(*command, env=failing_disk("*/out/.shardkit-tmp-*", number, "write"))
     assert (failed.returncode, is_one_sentence(failed.stderr)) == (3, True), failed.stderr
     assert os.strerror(number) in failed.stderr
     assert call(*command).exit_code == 0
@@ -316,7 +316,7 @@ def test_an_output_that_cannot_be_written_ends_with_3_and_the_same_command_goes_
 )
 def test_verify_does_not_call_a_dataset_damaged_that_it_cannot_read(ending, failing_disk, photos, tmp_path):
     assert call("convert", photos, tmp_path / "out").exit_code == 0
-    result = run("verify", tmp_path / "out", env=failing_disk(f"*{ending}", errno.EREMOTEIO, "read"))
+    result = run_forked("verify", tmp_path / "out", env=failing_disk(f"*{ending}", errno.EREMOTEIO, "read"))
     assert (result.returncode, is_one_sentence(result.stderr)) == (3, True), result.stdout + result.stderr
     assert os.strerror(errno.EREMOTEIO) in result.stderr
     assert call("verify", tmp_path / "out").exit_code == 0
@@ -331,6 +331,6 @@ def test_verify_does_not_call_a_dataset_damaged_that_it_cannot_read(ending, fail
 )
 def test_an_archive_that_cannot_be_read_ends_with_3(kind, calls, failing_disk, photos, tmp_path):
     archive = shutil.make_archive(str(tmp_path / "photos"), kind, photos)
-    result = run("convert", archive, tmp_path / "out", env=failing_disk(archive, errno.EREMOTEIO, calls))
+    result = run_forked("convert", archive, tmp_path / "out", env=failing_disk(archive, errno.EREMOTEIO, calls))
     assert (result.returncode, is_one_sentence(result.stderr)) == (3, True), result.stderr
     assert os.strerror(errno.EREMOTEIO) in result.stderr

@@ -26,7 +26,7 @@ class Process:
 
     Args:
         argv: Path of the program and its arguments.
-        environment: The process's environment; PYTHONPATH is the fork server's.
+        environment: The process's environment; PYTHONPATH and LD_PRELOAD are the fork server's.
         cwd: The working directory.
         stdin: Of the process: PIPE, DEVNULL or an open file; stdout and stderr likewise.
         text: Whether pipes carry text.
@@ -46,7 +46,7 @@ class Process:
             ours.callback(status.close)
             descriptors = [theirs_in, theirs_out, theirs_err, status.fileno()]
             with ONE_REQUEST_AT_A_TIME:
-                control = _fork_server(environment["PYTHONPATH"], modules)
+                control = _fork_server(environment["PYTHONPATH"], modules, environment.get("LD_PRELOAD", ""))
                 socket.send_fds(control, [len(data).to_bytes(HEAD_BYTES, "big")], descriptors)
                 control.sendall(data)
         self.args, self.returncode = argv, None
@@ -110,12 +110,13 @@ def _ends(wanted, number, text, stack):
 
 
 @functools.cache
-def _fork_server(python_path, modules):
+def _fork_server(python_path, modules, preload):
     """A connection to the fork server, which the first process of a run of the tests starts; it ends with the last."""
     program = Path(__file__).parent / "programs" / "fork_server.py"
     variables = os.environ | {"PYTHONPATH": python_path, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    variables |= {"LD_PRELOAD": preload} if preload else {}
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    name = hashlib.sha256(repr((run, python_path, modules)).encode()).hexdigest()[:16]
+    name = hashlib.sha256(repr((run, python_path, modules, preload)).encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / f"fork-server-{name}"  # a socket's path has at most 107 characters
     control = socket.socket(socket.AF_UNIX)
     with open(f"{path.parent}/fork-server-{os.getuid()}.lock", "w") as lock, socket.socket(socket.AF_UNIX) as listener:
