@@ -3,14 +3,13 @@
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import shardkit
 
+from ..cli.calling import run_forked
 from .processes import PIPE, Process
 
 CHECKOUT = Path(__file__).parents[2]
@@ -29,8 +28,8 @@ def shapes(made_once):
 
     def convert(folder):
         options = ["--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3", "--quiet"]
-        words = [sys.executable, "-m", "shardkit", "convert", str(SHAPES), str(folder), *options]
-        subprocess.run(words, env=environment(), check=True, timeout=TIMEOUT_SECONDS)
+        done = run_forked("convert", SHAPES, folder, *options)
+        assert done.returncode == 0, done.stderr
 
     return made_once("shapes", convert)
 

@@ -3,14 +3,13 @@
 import itertools
 import json
 import shutil
-import subprocess
-import sys
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ...cli import calling
 from ...storage.gcs.emulator import GcsEmulator
 from ..processes import PIPE, Process
 from ..training_fixtures import TIMEOUT_SECONDS, command, environment, run_all, shapes  # noqa: F401 - a fixture
@@ -66,15 +65,7 @@ def test_a_remote_dataset_is_read_in_the_order_that_is_listed_with_every_example
 
 def run_command(emulator, *words):
     """Run shardkit with gs:// on this machine; return its exit code, standard output and standard error."""
-    variables = environment(**emulator.environment())
-    done = subprocess.run(
-        [sys.executable, "-m", "shardkit", *words],
-        env=variables,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_SECONDS,
-    )
+    done = calling.run_forked(*words, env=calling.environment(**emulator.environment()))
     return done.returncode, done.stdout, done.stderr
 
 
