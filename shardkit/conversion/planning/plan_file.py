@@ -274,12 +274,7 @@ def read_shard_rows(output: Folder, task: ShardTask) -> pa.Table:
     with output.open(path) as file:
         plan = pq.ParquetFile(file)
         metadata = plan.schema_arrow.metadata
-        found = metadata[_DIGEST_KEY].decode()
-        if found != task.plan_digest:
-            msg = (
-                f"{output.url}/{path}: has digest {found}, this run's plan has {task.plan_digest}; another run wrote it"
-            )
-            raise StaleRunError(msg)
+        _refuse_other_plan(f"{output.url}/{path}", metadata[_DIGEST_KEY].decode(), task.plan_digest)
         _refuse_other_software(json.loads(metadata[_SOFTWARE_KEY]))
         return plan.read_row_group(task.row_group % SHARDS_PER_FILE)
 
