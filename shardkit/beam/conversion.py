@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.transforms.combiners import ToListCombineFn
 
 from shardkit.beam.counters import count_in_beam
 from shardkit.conversion.planning.plan_file import ShardTask
@@ -17,48 +16,49 @@ from shardkit.conversion.writing.refusals import ListingSummary
 
 def convert_task(tasks: Any) -> Any:
     """One `ConversionTask` to what is there once its dataset is published, or it has failed and a driver tells why."""
-    taken, task = take_inventory(tasks)
-    return (
+    taken, merged = take_inventory(tasks)
+    task = beam.pvalue.AsSingleton(taken)
+    written = (
         taken
-        | "PlanShards" >> beam.FlatMap(_plan, task)  # ShardTask
+        | "PlanShards" >> beam.FlatMap(_plan, merged)  # ShardTask
         | "SpreadShards" >> beam.Reshuffle()  # ShardTask
         | "WriteShards" >> beam.FlatMap(_write, task)  # SummaryRow
-        | "GatherShards" >> beam.CombineGlobally(ToListCombineFn())  # [SummaryRow]
-        | "Publish" >> beam.Map(_publish, task)  # None
     )
+    return taken | "Publish" >> beam.Map(_publish, beam.pvalue.AsIter(written))  # None
 
 
 def take_inventory(tasks: Any) -> tuple[Any, Any]:
-    """One task to what is there once all images of its source are checked, and the task as a side input.
+    """One task to itself once all images of its source are checked, and a side input that waits for merged parts.
+
+    A step that needs all results of another one takes them as a side input, with the task as its only element: a
+    combine is ten more steps, and makes them one element.
 
     Reshuffle gives each of 4 workers 4 of 16 batches or shards, on Flink by a rebalance. Grouping by a key would give
     them 2, 8, 4 and 2, because it hashes the keys. Without it, the worker that lists a folder would check all of it.
     """
-    task = beam.pvalue.AsSingleton(tasks | "WithoutGroups" >> beam.Map(_without_groups))
+    alone = tasks | "WithoutGroups" >> beam.Map(_without_groups)  # ConversionTask or InventoryTask
+    task = beam.pvalue.AsSingleton(alone)
     batches = (
         tasks
         | "Groups" >> beam.FlatMap(_groups)  # (number, PartGroup)
         | "SpreadGroups" >> beam.Reshuffle()  # (number, PartGroup)
         | "ListRows" >> beam.FlatMap(_list_rows, task)  # (position, Listing of 128 rows)
     )
-    proved = (
-        batches
-        | "Summarise" >> beam.FlatMap(_summaries, task)  # ListingSummary
-        | "GatherSummaries" >> beam.CombineGlobally(ToListCombineFn())  # [ListingSummary]
-        | "Prove" >> beam.Map(_prove, task).with_output_types(bool)  # bool
-    )
-    taken = (
+    summaries = batches | "Summarise" >> beam.FlatMap(_summaries, task)  # ListingSummary
+    proved = alone | "Prove" >> beam.Map(_prove, beam.pvalue.AsIter(summaries)).with_output_types(bool)  # bool
+    names = (
         batches
         | "SpreadBatches" >> beam.Reshuffle()  # (position, Listing)
         | "CheckImages" >> beam.FlatMap(_check, task, beam.pvalue.AsSingleton(proved))  # (position, name of a part)
-        | "GatherParts" >> beam.CombineGlobally(ToListCombineFn())  # [(position, name of a part)]
-        | "KeepNames" >> beam.Map(_keep_names, task)  # None
-        | "FindManyParts" >> beam.FlatMap(_runs_to_merge, task)  # [name of a part]
+    )
+    taken = alone | "KeepNames" >> beam.Map(_keep_names, beam.pvalue.AsIter(names))  # the task
+    merged = (
+        taken
+        | "FindManyParts" >> beam.FlatMap(_runs_to_merge)  # [name of a part]
         | "SpreadManyParts" >> beam.Reshuffle()  # [name of a part]
         | "MergeParts" >> beam.FlatMap(_merge, task)  # nothing
-        | "EndInventory" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
     )
-    return taken, task
+    return taken, beam.pvalue.AsIter(merged)
 
 
 def _groups(task: InventoryTask) -> Sequence[tuple[int, PartGroup]]:
@@ -78,7 +78,7 @@ def _summaries(batch: Batch, task: InventoryTask) -> list[ListingSummary]:
     return task.summaries(batch)
 
 
-def _prove(summaries: Iterable[ListingSummary], task: InventoryTask) -> bool:
+def _prove(task: InventoryTask, summaries: Iterable[ListingSummary]) -> bool:
     return task.prove(summaries)
 
 
@@ -87,11 +87,12 @@ def _check(batch: Batch, task: InventoryTask, is_proved: bool) -> Iterable[Named
     return task.check_batch(batch) if is_proved else ()
 
 
-def _keep_names(names: Iterable[NamedPart], task: InventoryTask) -> None:
+def _keep_names(task: InventoryTask, names: Iterable[NamedPart]) -> Any:  # the task, of the same type
     task.keep_names(names)
+    return task
 
 
-def _runs_to_merge(_: None, task: InventoryTask) -> list[list[str]]:
+def _runs_to_merge(task: InventoryTask) -> list[list[str]]:
     return task.runs_to_merge()
 
 
@@ -99,7 +100,8 @@ def _merge(run: list[str], task: InventoryTask) -> Iterator[None]:
     return task.merge(run)
 
 
-def _plan(_: int, task: ConversionTask) -> list[ShardTask]:
+def _plan(task: ConversionTask, merged: Iterable[None]) -> list[ShardTask]:
+    del merged  # nothing, once all parts are merged
     return task.plan()
 
 
@@ -108,5 +110,5 @@ def _write(shard: ShardTask, task: ConversionTask) -> Iterator[SummaryRow]:
     return task.write(shard)
 
 
-def _publish(summaries: Iterable[SummaryRow], task: ConversionTask) -> None:
+def _publish(task: ConversionTask, summaries: Iterable[SummaryRow]) -> None:
     task.publish(summaries)

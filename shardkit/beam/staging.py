@@ -71,27 +71,6 @@ class StageImages(beam.DoFn):  # type: ignore[misc] # Beam is untyped
         return [] if part is None else [tuple(part)]
 
 
-class GatherParts(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
-    """Names of parts to one set."""
-
-    def create_accumulator(self) -> set[tuple[str, ...]]:
-        """Return an empty set."""
-        return set()
-
-    def add_input(self, found: set[tuple[str, ...]], part: tuple[str, ...]) -> set[tuple[str, ...]]:
-        """Add a part."""
-        found.add(part)
-        return found
-
-    def merge_accumulators(self, several: Iterable[set[tuple[str, ...]]]) -> set[tuple[str, ...]]:
-        """Return the parts of several sets."""
-        return set().union(*several)
-
-    def extract_output(self, found: set[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """Return the parts in their order."""
-        return sorted(found)
-
-
 def same(one: Any) -> Any:
     """Return the element: Beam takes types of tagged outputs from a step of their own."""
     return one

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import apache_beam as beam
@@ -13,7 +13,7 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from shardkit.beam.arguments import read_given
 from shardkit.beam.counters import count_in_beam
 from shardkit.beam.elements import PublishedDataset, Reject, WrittenDataset, WrittenShard
-from shardkit.beam.staging import REJECTS, GatherParts, StageImages, same
+from shardkit.beam.staging import REJECTS, StageImages, same
 from shardkit.conversion.option_values import location, option_values
 from shardkit.conversion.planning.plan_file import ShardTask
 from shardkit.conversion.staging.rows import refuse_unknown_fields
@@ -120,39 +120,34 @@ class WriteDataset(beam.PTransform):  # type: ignore[misc] # Beam is untyped
             rows = (rows, rejects) | "AddRejects" >> beam.Flatten()  # row, or Reject
         job = StagedConversion(self._output_url, self._options, self._limit, self._overwrite)
         stage = StageImages(self._output_url, self._staging)
-        drawn = (
-            rows.pipeline
-            | "Start" >> beam.Create([None], reshuffle=False)  # None
-            | "DrawToken" >> beam.Map(_draw).with_output_types(str)  # str; drawn in each run of a template
-            | "KeepToken" >> beam.Reshuffle()  # str; the same when a later step is repeated
-        )
-        token = beam.pvalue.AsSingleton(drawn)
         staged = (
             rows
             | "UseOneWindow" >> beam.WindowInto(GlobalWindows())  # row
             | "StageImages" >> beam.ParDo(stage)  # StagedPart
         )
-        parts = staged | "GatherParts" >> beam.CombineGlobally(GatherParts())  # [part]
+        gathered = (
+            rows.pipeline
+            | "Start" >> beam.Create([None], reshuffle=False)  # None
+            | "GatherParts" >> beam.Map(_gather, beam.pvalue.AsIter(staged))  # _Gathered, with a token of this run
+            | "KeepParts" >> beam.Reshuffle()  # _Gathered; the same when a later step is repeated
+        )
         merged = (
-            parts
+            gathered
             | "FindManyParts" >> beam.FlatMap(_runs, job)  # [name of a part]
             | "SpreadParts" >> beam.Reshuffle()  # [name of a part]
-            | "MergeParts" >> beam.Map(job.merge)  # None
-            | "CountMerged" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
+            | "MergeParts" >> beam.FlatMap(_merge, job)  # nothing
         )
-        after_merging = beam.pvalue.AsSingleton(merged)
+        # As side inputs, so that all parts are merged, and all shards are written, before the next step.
+        after_merging = beam.pvalue.AsIter(merged)
         written = (
-            parts
-            | "PlanShards" >> beam.FlatMap(_plan, job, token, after_merging, *read)  # (ShardTask, run)
+            gathered
+            | "PlanShards" >> beam.FlatMap(_plan, job, after_merging, *read)  # (ShardTask, run)
             | "SpreadShards" >> beam.Reshuffle()  # (ShardTask, run)
-            | "WriteShards" >> beam.ParDo(_WriteShard(job))  # True
-            | "CountShards" >> beam.CombineGlobally(beam.combiners.CountCombineFn())  # int
+            | "WriteShards" >> beam.FlatMap(_write, job)  # nothing
         )
-        after_writing = beam.pvalue.AsSingleton(written)  # a side input, so that all shards are written before
-        dataset = written_dataset(
-            parts | "Publish" >> beam.Map(_publish, job, token, after_writing, *read),  # None
-            self._output_url,
-        )
+        after_writing = beam.pvalue.AsIter(written)
+        published = gathered | "Publish" >> beam.Map(_publish, job, after_writing, *read)  # None
+        dataset = written_dataset(published, self._output_url)
         if self._error_handler is not None:
             self._error_handler.add_error_pcollection(dataset.rejects)
         return dataset
@@ -198,53 +193,44 @@ def _refuse_other_rows(element_type: Any) -> None:
         refuse_unknown_fields(name for name, _ in schema._fields)
 
 
-def _draw(_: None) -> str:
-    return secrets.token_hex(16)
+_Gathered = tuple[str, list[tuple[str, ...]]]  # a token that all tasks of a run share, and the parts of the inventory
 
 
-def _runs(gathered: Sequence[tuple[str, ...]], job: StagedConversion) -> Iterator[list[str]]:
-    return job.runs([StagedPart(*one) for one in gathered])
+def _gather(_: None, parts: Iterable[tuple[str, ...]]) -> _Gathered:
+    return secrets.token_hex(16), sorted(set(parts))
+
+
+def _runs(gathered: _Gathered, job: StagedConversion) -> Iterator[list[str]]:
+    return job.runs([StagedPart(*one) for one in gathered[1]])
+
+
+def _merge(run: list[str], job: StagedConversion) -> tuple[()]:
+    job.merge(run)
+    return ()
 
 
 def _plan(
-    gathered: Sequence[tuple[str, ...]],
-    job: StagedConversion,
-    drawn: str,
-    num_merged: int,
-    read: ReadSource | None = None,
-) -> Iterator[Any]:
+    gathered: _Gathered, job: StagedConversion, merged: Iterable[Any], read: ReadSource | None = None
+) -> Iterator[tuple[ShardTask, str]]:
     """Yield the shards to write, once many parts of the inventory are merged."""
-    del num_merged
+    del merged
     count_in_beam()
-    staged = [StagedPart(*one) for one in gathered]
-    run = job.run_of(staged, drawn)
+    staged = [StagedPart(*one) for one in gathered[1]]
+    run = job.run_of(staged, gathered[0])
     for shard in job.plan(staged, run, read):
         yield shard, run
 
 
-class _WriteShard(beam.DoFn):  # type: ignore[misc] # Beam is untyped
-    """Writes a shard."""
-
-    def __init__(self, job: StagedConversion) -> None:
-        self._job = job
-
-    def setup(self) -> None:
-        """Count in this step."""
-        count_in_beam()
-
-    def process(self, shard: tuple[ShardTask, str]) -> Iterator[bool]:
-        """Write a shard, unless it is finished."""
-        self._job.write(*shard)
-        yield True
+def _write(planned: tuple[ShardTask, str], job: StagedConversion) -> tuple[()]:
+    """Write a shard, unless it is finished."""
+    count_in_beam()
+    job.write(*planned)
+    return ()
 
 
 def _publish(
-    gathered: Sequence[tuple[str, ...]],
-    job: StagedConversion,
-    drawn: str,
-    num_written: int,
-    read: ReadSource | None = None,
+    gathered: _Gathered, job: StagedConversion, written: Iterable[Any], read: ReadSource | None = None
 ) -> None:
     """Publish the dataset, once its shards are written."""
-    del num_written
-    job.publish(job.run_of([StagedPart(*one) for one in gathered], drawn), read)
+    del written
+    job.publish(job.run_of([StagedPart(*one) for one in gathered[1]], gathered[0]), read)

@@ -106,7 +106,7 @@ class Processes:
         def kill():
             before = {pid: cpu_seconds(pid) for pid in below(os.getpid()) if is_worker(pid) and connections(pid) >= 3}
             time.sleep(0.2)
-            busy = [pid for pid, seconds in before.items() if cpu_seconds(pid) > seconds + 0.05]
+            busy = [pid for pid, seconds in before.items() if cpu_seconds(pid) > seconds + 0.01]
             if busy:
                 killed.append(cpu_seconds(victim := random.choice(busy)))  # noqa: S311 - no secret
                 os.kill(victim, signal.SIGKILL)
