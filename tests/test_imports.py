@@ -102,6 +102,18 @@ CLOSED_INSIDE_FUNCTIONS = {
 }
 
 
+def imports_in(statements):
+    """The import statements among some statements and in those inside of them, but for those of type checkers."""
+    for node in statements:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+            continue
+        is_for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        yield from imports_in([] if is_for_types else getattr(node, "body", []))
+        for name in ("orelse", "handlers", "finalbody", "cases"):
+            yield from imports_in(getattr(node, name, []))
+
+
 def imports_of_modules():
     """For each module its imports by others than type checkers, with those inside of functions."""
     root = Path(shardkit.__file__).parent
@@ -109,15 +121,8 @@ def imports_of_modules():
     names = {path: name.removesuffix(".__init__") for path, name in names.items()}
     modules = set(names.values())
     for path, name in names.items():
-        tree = ast.parse(path.read_text())
-        for_types = {
-            one for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-            for part in node.body for one in ast.walk(part)
-        }  # fmt: skip
         found = set()
-        for node in ast.walk(tree):
-            if node in for_types or not isinstance(node, (ast.Import, ast.ImportFrom)):
-                continue
+        for node in imports_in(ast.parse(path.read_text()).body):
             if isinstance(node, ast.Import):
                 found |= {one.name for one in node.names}
             else:
