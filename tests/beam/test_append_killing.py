@@ -95,7 +95,7 @@ def test_killed_by_a_signal_the_dataset_is_the_old_one_and_the_same_append_finis
         "generation": (dataset / "append-0001" / "manifest.json").exists,
         "kept": (dataset / "manifests").exists,
     }
-    words = ("append", dataset, new, "--shards", "20", "--workers", "2")
+    words = ("append", dataset, new, "--shards", "20", "--workers", "2", "--reading", "detected")
     process = start_until(reached[step], *words)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=TIMEOUT_SECONDS)
@@ -119,12 +119,14 @@ def test_killed_by_a_signal_the_dataset_is_the_old_one_and_the_same_append_finis
 def test_two_appends_at_once_do_not_mix(old, tmp_path):
     dataset = shutil.copytree(old, tmp_path / "out")
     sources = [write_class_folders(tmp_path / name, {f"{name}/x": 30, "bee/x" + name: 5}, width=200) for name in "pq"]
-    processes = [start("append", dataset, source, stdout=subprocess.DEVNULL) for source in sources]
+    processes = [
+        start("append", dataset, source, "--reading", "detected", stdout=subprocess.DEVNULL) for source in sources
+    ]
     said = [process.communicate(timeout=TIMEOUT_SECONDS)[1].decode() for process in processes]
     codes = [process.returncode for process in processes]
     assert 0 in codes, said
     for source in sources:
-        assert call("append", dataset, source).exit_code == 0
+        assert call("append", dataset, source, "--reading", "detected").exit_code == 0
     assert len(read_manifest(str(dataset)).generations) == 3
     assert is_whole(dataset)
     assert nothing_left(dataset)

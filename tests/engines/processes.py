@@ -129,9 +129,9 @@ class Processes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    def wait(self, is_ready):
+    def wait(self, is_ready, seconds=START_SECONDS):
         """Wait until a function returns true."""
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + seconds
         while True:
             with contextlib.suppress(OSError, KeyError):
                 if is_ready():

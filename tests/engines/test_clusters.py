@@ -190,7 +190,7 @@ def test_what_is_read_and_written_survives_kill_9_of_a_worker_in_a_bundle(number
     words = [sys.executable, Path(__file__).with_name("read_and_write.py"), large, output, SHARDS, 200]
     with subprocess.Popen([*map(str, words), *cluster.options], env=environment()) as driver:
         begun = output / ".shardkit" / "staged" / "begun"
-        cluster.wait(lambda: begun.exists() and finished(output) >= shards)
+        cluster.wait(lambda: begun.exists() and finished(output) >= shards, JOB_SECONDS)
         time.sleep(seconds)  # checking leaves no files meanwhile
         used, step = cluster.kill_busy_worker(), f"written, {finished(output)} shards" if shards else "checked"
         killed = time.monotonic()
