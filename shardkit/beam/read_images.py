@@ -165,13 +165,8 @@ def _read(settled: Any) -> ReadExamples:
         | "SpreadParts" >> beam.Reshuffle()  # (number, PartGroup)
         | "ListRows" >> beam.FlatMap(_rows, by_number)  # (number, Listing of 128 rows)
     )
-    none = settled | "NoTotals" >> beam.Map(_no_totals)  # (number, totals), for sources without a row
-    proved = (
-        (rows | "Totals" >> beam.Map(_totals), none)
-        | "AllTotals" >> beam.Flatten()  # (number, totals)
-        | "SumTotals" >> beam.CombinePerKey(_SumTotals())  # (number, totals)
-        | "Prove" >> beam.Map(_prove, by_number)  # (number, ReadSource)
-    )
+    totals = rows | "Totals" >> beam.FlatMap(_totals)  # (number, totals)
+    proved = settled | "Prove" >> beam.Map(_prove, beam.pvalue.AsMultiMap(totals))  # (number, ReadSource)
     examples = (
         rows
         | "SpreadRows" >> beam.Reshuffle()  # (number, Listing)
@@ -224,45 +219,25 @@ def _rows(part: tuple[int, PartGroup], sources: Mapping[int, Settled]) -> Iterat
 _Totals = tuple[dict[str, int], list[tuple[int, str]]]
 
 
-def _totals(numbered: tuple[int, Listing]) -> tuple[int, _Totals]:
+def _totals(numbered: tuple[int, Listing]) -> Iterator[tuple[int, _Totals]]:
     number, listing = numbered
-    return number, (dict(listing.skipped), sorted(listing.classes.items()))
+    if listing.skipped or listing.classes:
+        yield number, (dict(listing.skipped), sorted(listing.classes.items()))
 
 
-def _no_totals(settled: Settled) -> tuple[int, _Totals]:
-    return settled.at, ({}, [])
-
-
-class _SumTotals(beam.CombineFn):  # type: ignore[misc] # Beam is untyped
-    """Totals of listings to those of a source."""
-
-    def create_accumulator(self) -> _Totals:
-        return {}, []
-
-    def add_input(self, found: _Totals, totals: _Totals) -> _Totals:
-        return self.merge_accumulators([found, totals])
-
-    def merge_accumulators(self, several: Iterable[_Totals]) -> _Totals:
-        whole = ListingTotals({}, {})
-        for skipped, classes in several:
-            whole.add(skipped, classes)
-        return whole.skipped, sorted(whole.classes.items())
-
-    def extract_output(self, found: _Totals) -> _Totals:
-        return dict(sorted(found[0].items())), found[1]
-
-
-def _prove(numbered: tuple[int, _Totals], sources: Mapping[int, Settled]) -> tuple[int, ReadSource]:
+def _prove(settled: Settled, totals: Mapping[int, Iterable[_Totals]]) -> tuple[int, ReadSource]:
     """Return a source whose files are all accounted for.
 
     Raises:
         DataError: Some are not.
     """
-    number, (skipped, classes) = numbered
-    source, is_explicit = sources[number].source, sources[number].is_explicit
-    source.check_accounts(skipped)
-    source.check_classes(dict(classes))
-    return number, ReadSource(source, ListingTotals(skipped, dict(classes)), is_explicit)
+    whole = ListingTotals({}, {})
+    for skipped, classes in totals[settled.at]:
+        whole.add(skipped, classes)
+    whole = ListingTotals(dict(sorted(whole.skipped.items())), whole.classes)
+    settled.source.check_accounts(whole.skipped)
+    settled.source.check_classes(whole.classes)
+    return settled.at, ReadSource(settled.source, whole, settled.is_explicit)
 
 
 class _MakeExamples(beam.DoFn):  # type: ignore[misc] # Beam is untyped
