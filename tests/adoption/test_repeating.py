@@ -4,8 +4,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -14,8 +12,9 @@ from shardkit.errors import CallError, ManifestError
 from shardkit.storage import TEMPORARY, LocalFolder
 from shardkit.testing import digests_of
 
-from ..cli.calling import call, environment
+from ..cli.calling import MODULES, call, environment
 from ..dataset.foreign.records import imagenet, write
+from ..reader.processes import PIPE, Process
 from .checking import problems
 
 NAMES = {1: ("n01", "tench"), 2: ("n02", "shark")}
@@ -172,7 +171,7 @@ def test_a_kill_at_any_write_leaves_nothing_for_good_and_the_same_command_ends_w
             assert (left, len([*(place / "indexes").iterdir()])) == ([], 1)
 
 
-# A process of its own, and no fork: gRPC, if a test before has loaded it, may abort in a fork that then runs Python.
+# Not a fork of this process: gRPC, if a test before has loaded it, may abort in a fork that then runs Python.
 KILLED = """
 import os, signal, sys
 import shardkit
@@ -201,11 +200,12 @@ shardkit.adopt(sys.argv[1])
 
 
 @pytest.mark.parametrize("number", [2, 3, 0], ids=["at an index", "at the manifest", "with the lock"])
-def test_the_same_command_ends_well_after_sigkill(number, old):
+def test_the_same_command_ends_well_after_sigkill(number, old, tmp_path):
     records = digests_of(old)
-    command = [sys.executable, "-c", KILLED, str(old), str(number)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    (tmp_path / "killed.py").write_text(KILLED)
+    process = Process([tmp_path / "killed.py", old, number], environment(), stderr=PIPE, modules=MODULES)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, error
     assert [*old.rglob(f"{TEMPORARY}*")] != []
     again = call("adopt", old)
     assert again.exit_code == 0, again.output

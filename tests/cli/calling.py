@@ -81,7 +81,7 @@ def run(*arguments, started_by=(), **options):
 
 def start_forked(*arguments, env=None, **options):
     """The same as `start`, in a process that has imported its modules; for tests of what a command does after them."""
-    program = Path(__file__).parent / "programs" / "shardkit.py"
+    program = Path(__file__).parent / "programs" / "console_script.py"
     given = {"stdout": PIPE, "stderr": PIPE, "modules": MODULES, **options}
     return Process([program, *arguments], env or environment(), **given)
 
