@@ -117,10 +117,10 @@ def conversion_values(
 
     source_options = _source_options(given, source, also, None if output is None else _remembered(output))
     manifests = _datasets(source, source_options)
-    found = inherit(_without_hashed(given) | _hashed(source_options, manifests), manifests)
-    if found.sentence is not None:
-        say(found.sentence)
-    return source_options, found.options
+    options, sentence = inherit(_without_hashed(given) | _hashed(source_options, manifests), manifests)
+    if sentence is not None:
+        say(sentence)
+    return source_options, options
 
 
 def option_values(given: Mapping[str, Any], source: str = "") -> "tuple[SourceOptions, ConvertOptions]":

@@ -198,11 +198,7 @@ def _read_rows(output: Folder, path: str) -> tuple[bytes, pa.Table | None]:
 
 @dataclass(frozen=True, slots=True)
 class Thumbnails:
-    """The small pictures in the parts of an inventory, which are read when they are needed: a kilobyte for each image.
-
-    Attributes:
-        output: The folder that holds the work folder.
-    """
+    """The small pictures in the parts of an inventory, read when they are needed: a kilobyte for each image."""
 
     output: Folder
 

@@ -61,13 +61,7 @@ def _shard_names(splits: Iterable[Any]) -> list[ShardName]:
 
 
 class PlannedSplit(NamedTuple):
-    """A split of a plan.
-
-    Attributes:
-        name: Its name.
-        num_bytes: Size of the raw files in bytes.
-        shard_counts: Number of examples of each shard.
-    """
+    """A split of a plan."""
 
     name: str
     num_bytes: int

@@ -6,7 +6,6 @@ others. Splits and groups of the examples are not made anew for this: the rule i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from shardkit.conversion.planning.options_text import option_text, read_written, reads_written_options
@@ -31,21 +30,10 @@ def rules_of(written: Mapping[str, Any]) -> dict[str, Any]:
     return {name: read_written(OPTIONS[name], written) for name in RULES}
 
 
-@dataclass(frozen=True, slots=True)
-class InheritedOptions:
-    """The options of a conversion of datasets.
+def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> tuple[ConvertOptions, str | None]:
+    """Return the user's options with the rules of the datasets that are converted, and what is kept and changed.
 
-    Attributes:
-        options: The options.
-        sentence: What was kept and what the user changed; None if the source is no dataset.
-    """
-
-    options: ConvertOptions
-    sentence: str | None = None
-
-
-def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> InheritedOptions:
-    """Return the user's options with the rules of the datasets that are converted.
+    There is no such sentence if the source is no dataset.
 
     Adopted datasets have no rules: those of the others hold, or the defaults.
 
@@ -54,7 +42,7 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> Inherite
     """
     ruling = [one for one in manifests if not one.is_adopted]
     if not ruling:
-        return InheritedOptions(ConvertOptions.of(given))
+        return ConvertOptions.of(given), None
     every = [rules_of(one.options) for one in ruling]
     replaced = _replaced(given)
     fixed = {*given, *replaced}
@@ -72,7 +60,7 @@ def inherit(given: Mapping[str, Any], manifests: Sequence[Manifest]) -> Inherite
     kept_splits = "made" if all(map(may_be_divided, manifests)) else "own"
     keeps = kept.get("splits") is not None
     options = ConvertOptions.of(made, inherited=frozenset(kept), kept_splits=kept_splits if keeps else None)
-    return InheritedOptions(options, _sentence(options, every, ruling))
+    return options, _sentence(options, every, ruling)
 
 
 def _replaced(given: Mapping[str, Any]) -> set[str]:

@@ -56,12 +56,7 @@ class ReadRecord:
 
 @dataclass(slots=True)
 class RecordRows:
-    """Turns the records of a bundle into rows.
-
-    Attributes:
-        overrides: What the user says about the features.
-        max_file_bytes: Size above which an image is rejected.
-    """
+    """Turns the records of a bundle into rows."""
 
     overrides: LayoutOverrides
     max_file_bytes: int

@@ -45,12 +45,7 @@ def part_names(staged: Sequence[StagedPart]) -> list[str]:
 
 
 class StagedInventory:
-    """What reads the inventory of staged rows; see `source_plan.InventoryReader`.
-
-    Attributes:
-        output: The output folder.
-        source: The rows as a source.
-    """
+    """What reads the inventory of staged rows; see `source_plan.InventoryReader`."""
 
     def __init__(
         self, output: Folder, options: ConvertOptions, staged: Sequence[StagedPart], read: ReadSource | None = None

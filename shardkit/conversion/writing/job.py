@@ -119,11 +119,7 @@ class InventoryTask:
 
 @dataclass(frozen=True, slots=True)
 class ConversionTask(InventoryTask):
-    """What a whole conversion needs.
-
-    Attributes:
-        steps: The steps after the inventory.
-    """
+    """What a whole conversion needs."""
 
     steps: ConversionSteps
 

@@ -72,11 +72,7 @@ from shardkit.storage import Folder, os_errors_as, remove_temporaries
 
 
 class AlreadyConvertedError(JobEnd):
-    """The output holds this conversion, finished.
-
-    Attributes:
-        num_shards: Number of its shards.
-    """
+    """The output holds this conversion, finished."""
 
     def __init__(self, num_shards: int) -> None:
         super().__init__(num_shards)
