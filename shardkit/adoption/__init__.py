@@ -6,7 +6,7 @@
 | `files` | which files, their splits, and the call that converts files that cannot be adopted |
 | `dataset_folder` | the folder that is written into; a second adoption of the same files |
 | `scanning`, `scan_files` | one file to the rows of its index; many files, on threads or Beam |
-| `merging`, `features` | what all scans found; the keys and features that follow from it |
+| `merging` | what all scans found; the keys and features that follow from it |
 | `classes` | names of the classes, and what is said of all records |
 | `publishing` | indexes and the manifest |
 

@@ -45,7 +45,7 @@ def choose_classes(
         return name_classes(found, lines_as_names(given, label.first_line))
     if of_own:
         return name_classes(found, LabelNames(tuple(of_own), 0, "the dataset"))
-    return name_classes(found, files.label_names(label, merged.adopted.features), printable(label.names or ""))
+    return name_classes(found, files.label_names(label, merged.features), printable(label.names or ""))
 
 
 def name_classes(found: Found, listed: LabelNames | None, feature: str = "") -> ClassNames:
@@ -88,16 +88,16 @@ def _label_range(found: Found, names: Sequence[str]) -> str:
 
 def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> Iterator[str]:
     """Yield lines about what all records say: labels, classes, keys, features, and facts to know before training."""
-    found, label, adopted = merged.found, layout.label, merged.adopted
+    found, label = merged.found, layout.label
     if classes.names:
         yield f"labels    {_label_range(found, classes.names)}"
         yield f"classes   {classes.origin}"
     numbered = "file and record number" + (f", because {merged.why_numbered}" if merged.why_numbered else "")
     yield f"key       {numbered if merged.key is None else printable(merged.key)}"
-    if others := sorted({column.name for column in layout.columns} & {*adopted.features}):
+    if others := sorted({column.name for column in layout.columns} & {*merged.features}):
         yield f"stored    {', '.join(map(printable, others))}"
-    for why in dict.fromkeys(why for _, why in adopted.left_out):
-        names = ", ".join(printable(name) for name, reason in adopted.left_out if reason == why)
+    for why in dict.fromkeys(why for _, why in merged.left_out):
+        names = ", ".join(printable(name) for name, reason in merged.left_out if reason == why)
         yield f"left out  {names}: {why}"
     if found.num_rotated:
         images = counted(found.num_rotated, "image")

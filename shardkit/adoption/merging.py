@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.adoption.features import AdoptedFeatures, adopted_features
 from shardkit.adoption.files import conversion_of
-from shardkit.adoption.scanning import Found, Scan, ScanProblem, needed_features
+from shardkit.adoption.scanning import FeatureCount, Found, Scan, ScanProblem, needed_features
+from shardkit.conversion.inventory.columns import stored_name
+from shardkit.dataset import features as own
+from shardkit.dataset.features import Feature
 from shardkit.dataset.foreign.files import ForeignFile, number_problem
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.errors import DataError
@@ -20,6 +22,13 @@ from shardkit.refusals import RefusedDataError
 from shardkit.storage import Folder
 
 _PROBLEMS_SHOWN = 5
+_DTYPES: dict[str, Literal["bytes", "int64", "float32"]] = {"bytes": "bytes", "int64": "int64", "float": "float32"}
+_LABELS = {
+    "class": (own.LABEL, own.CLASS_LABEL),
+    "classes": (own.LABELS, own.CLASS_LABELS),
+    "masks": (own.MASK, own.MASK_FEATURE),
+    "objects": (own.OBJECT_LABELS, own.CLASS_LABELS),
+}
 
 
 class Merged(NamedTuple):
@@ -27,7 +36,9 @@ class Merged(NamedTuple):
 
     found: Found
     sha256: Sequence[str]  # of each file
-    adopted: AdoptedFeatures
+    features: dict[str, Feature]  # of the dataset by name, sorted
+    stored_as: dict[str, tuple[str, ...]]  # see `dataset.stored_names`
+    left_out: list[tuple[str, str]]  # (name in the records, why the dataset does not have it)
     key: str | None  # feature of the keys; None to number the records
     why_numbered: str | None  # why a feature that looked like a key is none; None if there was none or it is one
 
@@ -73,7 +84,7 @@ def merge_scans(
             remedy = f"name another feature with {named('key_feature')}, or leave it out to number the records"
             raise DataError(f"{problem}; {remedy}")
         key = None
-    return Merged(total, sha256, adopted_features(layout, total, num_records, key), key, problem)
+    return Merged(total, sha256, *_features(layout, total, num_records, key), key, problem)
 
 
 def _same_keys(
@@ -122,3 +133,55 @@ def _records_refused(
     options = {"keep_truncated": True} if any(one.is_end for _, one in problems) else {}
     change = conversion_of(records, paths, "converts the other records", **options)
     return RefusedDataError(f"{text}Restore the files", [change])
+
+
+def _features(
+    layout: RecordLayout, found: Found, num_records: int, key: str | None
+) -> tuple[dict[str, Feature], dict[str, tuple[str, ...]], list[tuple[str, str]]]:
+    """Return the features, what they are stored as, and those that are left out; see `Merged`."""
+    label, boxes, counts = layout.label, layout.boxes, found.features
+    features = dict(own.ALWAYS)
+    stored: dict[str, tuple[str, ...]] = {own.IMAGE: (layout.image.name,), "height": (), "width": ()}
+    stored["key"] = () if key is None else (key,)
+    if label.kind == "numbers":
+        shape = () if label.num_targets == 1 else (label.num_targets,)
+        features[own.LABEL] = Feature(dtype=_DTYPES[counts[label.name].kind], role="scalar", shape=shape)
+        stored[own.LABEL] = (label.name,)
+    elif label.kind != "none":
+        name, features[name] = _LABELS[label.kind]
+        stored[name] = (label.name,)
+    left_out = list(layout.left_out)
+    used = {layout.image.name, label.name, key, *(boxes.sides if boxes else ())}
+    present = {name: count for name, count in counts.items() if count.kind != "empty"}
+    if boxes is not None:
+        features[f"{own.OBJECTS}bbox"], stored[f"{own.OBJECTS}bbox"] = own.BOXES, boxes.sides
+    for feature, field, _ in boxes.extra if boxes else ():
+        if feature not in present or feature in used:
+            continue
+        if present[feature].kind == "mixed" or feature in found.uneven:
+            left_out.append((feature, "not every record has as many values as labels"))
+            continue
+        name = f"{own.OBJECTS}{field}"
+        features[name], stored[name] = _column(present[feature], is_list=True), (feature,)
+        used.add(feature)
+    for column in layout.columns:
+        count = present.get(column.name)
+        if column.name in used or count is None:
+            continue
+        if count.kind == "mixed":
+            left_out.append((column.name, "its values, or its empty lists, are of several kinds"))
+        elif count.num_records < num_records:
+            missing = num_records - count.num_records
+            left_out.append((column.name, f"{missing:,} of {num_records:,} records lack it"))
+        elif column.name in features or stored_name(column.name) in features:
+            left_out.append((column.name, "the dataset's own feature of this name takes its place"))
+        else:  # "labels" or "objects/camera" would be taken for labels or for a field of objects
+            name = stored_name(column.name)
+            features[name], stored[name] = _column(count, is_list=not count.fewest == count.most == 1), (column.name,)
+    kept = {name: names for name, names in stored.items() if names != (name,)}
+    return dict(sorted(features.items())), dict(sorted(kept.items())), left_out
+
+
+def _column(count: FeatureCount, *, is_list: bool) -> Feature:
+    role: Literal["text", "scalar"] = "text" if count.kind == "bytes" else "scalar"
+    return Feature(dtype=_DTYPES[count.kind], role=role, shape=(None,) if is_list else ())

@@ -51,8 +51,8 @@ class Adoption:
         files = zip(self.files, self.merged.sha256, strict=True)
         decided = {
             "files": [[file.path, self.splits[file.path], sha256] for file, sha256 in files],
-            "features": {name: one.model_dump(mode="json") for name, one in self.merged.adopted.features.items()},
-            "stored_as": self.merged.adopted.stored_as,
+            "features": {name: one.model_dump(mode="json") for name, one in self.merged.features.items()},
+            "stored_as": self.merged.stored_as,
             "classes": list(self.classes),
             "software": software.versions(),
         }
@@ -79,7 +79,7 @@ def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
     manifest = seal_manifest(
         {
             "name": adoption.name,
-            "features": adoption.merged.adopted.features,
+            "features": adoption.merged.features,
             "classes": list(adoption.classes),
             "splits": {split: summarise_split(of_split, len(adoption.classes)) for split, of_split in shards.items()},
             "source": Source(
@@ -96,7 +96,7 @@ def _publish(adoption: Adoption, scans: Callable[[], Iterator[Scan]]) -> bool:
             "rejected": Rejected(num_examples=0, by_reason={}),
             "files": [],
             "software": software.versions(),
-            "stored_as": adoption.merged.adopted.stored_as,
+            "stored_as": adoption.merged.stored_as,
             "records_root": adoption.records_root,
         }
     )
