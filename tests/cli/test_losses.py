@@ -255,7 +255,7 @@ def test_classes_that_are_met_by_chance_do_not_stop(met, stops):
     strata = np.repeat(np.arange(len(met)), [total for _, total in met]).astype(np.int32)
     mask = np.concatenate([np.arange(total) < number for number, total in met])
     labels = ExampleLabels([f"c{number}" for number in range(len(met))], strata)
-    assert bool([*_by_class(_Step("cmyk", "CMYK colours", mask), labels)]) == stops
+    assert bool([*_by_class(_Step("CMYK colours", mask), labels)]) == stops
 
 
 WEBPS = {  # the options of Pillow, what is stored, and whether that loses once more
