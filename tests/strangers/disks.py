@@ -49,6 +49,22 @@ def _(tree):
         tree.unlearnt(f"unsorted/IMG_{number:04}.jpg")
 
 
+@folder("vine leaves: sain, mildiou, and à trier that nobody has sorted")
+def _(tree):
+    for name in ("sain", "mildiou"):
+        tree.images(f"Feuilles/{name}/{name}{{}}.jpg", 4, name)
+    for number in range(5):
+        tree.unlearnt(f"Feuilles/à trier/DSCN{number:04}.jpg")
+
+
+@folder("inspection: 良品, 不良品, and 未分類 that nobody has sorted")
+def _(tree):
+    for name in ("良品", "不良品"):
+        tree.images(f"{name}/{len(name)}_{{}}.jpg", 4, name)
+    for number in range(5):
+        tree.unlearnt(f"未分類/{number:04}.jpg")
+
+
 @folder("New folder and New folder (2)", "advised")
 def _(tree):
     for name in ("New folder", "New folder (2)"):

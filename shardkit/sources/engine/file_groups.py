@@ -3,7 +3,7 @@
 import posixpath
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from shardkit.errors import CallError
 from shardkit.naming import IMAGE_ENDINGS, printable
@@ -12,7 +12,7 @@ from shardkit.sources.file_names import ending, stem_of
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import count_skipped
 from shardkit.sources.name_index import NameIndex, stems_of_file
-from shardkit.sources.walking import children, files_below, is_image, join, parent_of
+from shardkit.sources.walking import children, files_below, is_image, is_within, join, parent_of
 from shardkit.storage import Entry, Folder
 
 _WILD = frozenset("*?[")
@@ -152,15 +152,27 @@ def matching_files(
 ) -> Iterator[tuple[str, Entry]]:
     """Yield path and entry of the files that some globs match, whatever the case of their ending, sorted by folder."""
     for text in globs:
-        place, fits = place_of(text), _fitting(text)
-        is_flat = "/" not in text[len(place) :].strip("/")
-        listed = _files_in(tree, place, GroupFiles()) if is_flat else files_below(tree, place)
+        place, is_match = place_of(text), _fitting(text)
+        listed = _files_in(tree, place, GroupFiles()) if _is_flat(text) else files_below(tree, place)
         for path, entry in listed:
             name = entry.name
-            if fits(path, name) and not (side_files and (name in side_files or name[:6].lower() == "readme")):
+            if is_match(path, name) and not (side_files and (name in side_files or name[:6].lower() == "readme")):
                 yield path, entry
 
 
+def fits(glob: str, path: str) -> bool:
+    """Return whether a glob matches the path of a file of annotations."""
+    above, place = parent_of(path), place_of(glob)
+    is_there = above == place if _is_flat(glob) else is_within(above, place)
+    return is_there and _fitting(glob)(path, posixpath.basename(path))
+
+
+def _is_flat(glob: str) -> bool:
+    """Return whether the files of a glob are in one folder."""
+    return "/" not in glob[len(place_of(glob)) :].strip("/")
+
+
+@lru_cache(maxsize=64)
 def _fitting(text: str) -> Callable[[str, str], bool]:
     """Return the function that tells whether a glob matches a path and its last part, whatever its ending's case."""
     above, name = posixpath.split(text)
@@ -169,11 +181,11 @@ def _fitting(text: str) -> Callable[[str, str], bool]:
         return lambda _, name: name.endswith(kind) or name.lower().endswith(kind)
     glob = IgnoreGlob(f"/{text}")
 
-    def fits(path: str, _: str) -> bool:
+    def is_match(path: str, _: str) -> bool:
         stem, kind = posixpath.splitext(path)
         return glob.matches(stem + kind.lower())
 
-    return fits
+    return is_match
 
 
 class NearestImages:

@@ -86,6 +86,7 @@ class ImageFileOpening:
             groups,
             self.images,
             splits_of_folders=complete.options.get(SPLITS) == "folders",
+            split_of_globs=tuple(splits.items()) if complete.match == "end" else (),
             class_names=tuple(names.values()) or None,
             named_by=_named_by(complete.names, names) if kind.numbers_classes else "",
             lists=self.lists,
@@ -114,6 +115,8 @@ class ImageFileOpening:
             if len(found) != 1 or None in found:
                 return replace(origin, match="end")
             bases[one] = str(next(iter(found)))
+        if len({*bases.values()}) < len(bases):
+            return replace(origin, match="end")  # the images of one folder are those of several kinds of files
         first = next(iter(bases.values()))
         others = {one: base for one, base in bases.items() if base != first}
         return replace(origin, match="path", images=first, bases=others)

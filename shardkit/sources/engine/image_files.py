@@ -12,7 +12,7 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.engine.drivers import Complete, Driver
 from shardkit.sources.engine.facts import SplitFact, Values
-from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, scan_group
+from shardkit.sources.engine.file_groups import FileGroup, GroupFiles, NearestImages, fits, scan_group
 from shardkit.sources.engine.image_file_rows import FileReader
 from shardkit.sources.engine.images import ImagePaths
 from shardkit.sources.engine.lists import OfLists
@@ -59,6 +59,7 @@ class ImageFileDriver(Driver):
         groups: The files and the folders of their images.
         images: Which files are images that may be examples.
         splits_of_folders: Whether the last folder that is called like a split gives it: of the image, else of its file.
+        split_of_globs: The splits of the files that globs match, if images are found by their names.
         class_names: Class names in label order; None if the files do not order them.
         named_by: What the user should know about the names of classes, beginning with ','; '' for nothing.
         lists: The lists that name the examples of groups without split; None for none.
@@ -70,6 +71,7 @@ class ImageFileDriver(Driver):
     groups: tuple[FileGroup, ...]
     images: ImagePaths
     splits_of_folders: bool = False
+    split_of_globs: tuple[tuple[str, str], ...] = ()
     class_names: tuple[str, ...] | None = None
     named_by: str = ""
     lists: OfLists | None = None
@@ -179,6 +181,8 @@ class ImageFileDriver(Driver):
             count_skipped(skipped, ending(path))
 
     def _split_of(self, key: str, path: str) -> str | None:
+        if self.split_of_globs:
+            return next((split for glob, split in self.split_of_globs if fits(glob, path)), None)
         return split_of_folders(key, path) if self.splits_of_folders else None
 
     def _without_partner(

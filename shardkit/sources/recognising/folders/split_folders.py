@@ -17,6 +17,12 @@ _UNLABELLED = frozenset(
     {
         *("predict", "prediction", "predictions", "pred", "preds", "unlabeled", "unlabelled", "unsup", "unsupervised"),
         *("submission", "submissions", "unsorted"),
+        # Unsorted, or to be sorted, in other languages: a word, or all words of the name.
+        *("unsortiert", "unsortierte", "ungelabelt", "unannotiert", "ongesorteerd", "tesorteren", "osorterat"),
+        *("atrier", "aclasser", "nontrie", "nontries", "nonclasse", "nonclasses", "sinclasificar", "porclasificar"),
+        *("sinetiquetar", "naoclassificado", "semrotulo", "daordinare", "daclassificare", "nonclassificato"),
+        *("doposortowania", "nieposortowane", "niesklasyfikowane", "неразобранное", "неразмеченное"),
+        *("未分類", "未分类", "未整理", "未标注", "未標注", "未ラベル", "미분류"),
     }
 )
 # Datasets of re-identification: the test images that are searched for, and those that are searched in.
@@ -47,7 +53,8 @@ _NO_CLASS = frozenset({"all", "allclasses", "unknown", "unlabeled", "unlabelled"
 
 def is_unlabelled(name: str) -> bool:
     """Return whether a folder's name says that its images have no labels, such as ``predict`` or ``unlabeled``."""
-    return not _UNLABELLED.isdisjoint(words_of(name))
+    words = words_of(name)
+    return not _UNLABELLED.isdisjoint([*words, "".join(words)])
 
 
 def says_nothing(name: str) -> bool:
