@@ -26,9 +26,14 @@ def read_many(read: Callable[[T], R], items: Iterable[T], num_threads: int = NUM
         num_threads: Number of threads, at least 1.
     """
     remaining = iter(items)
-    with ThreadPoolExecutor(num_threads, thread_name_prefix="reading") as pool:
+    pool = ThreadPoolExecutor(num_threads, thread_name_prefix="reading")
+    try:
         ahead = deque(pool.submit(read, item) for item in islice(remaining, 2 * num_threads))
         while ahead:
             found = ahead.popleft().result()
             ahead.extend(pool.submit(read, item) for item in islice(remaining, 1))
             yield found
+    finally:
+        # Without waiting: the garbage collector may end this generator in a thread that is just starting, which holds
+        # the lock that waiting for the end of a thread takes.
+        pool.shutdown(wait=False, cancel_futures=True)
