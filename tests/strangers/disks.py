@@ -41,28 +41,27 @@ def _(tree):
     tree.unlearnt("Bildschirmfoto vom 2023-05-02.png")
 
 
+def half_sorted(tree, classes, unsorted):
+    """Folders of classes, and one of images that nobody has sorted yet."""
+    for number, name in enumerate(classes):
+        tree.images(f"{name}/{number}_{{}}.jpg", 4, name.rpartition("/")[2])
+    for number in range(5):
+        tree.unlearnt(f"{unsorted}/IMG_{number:04}.jpg")
+
+
 @folder("half-finished labels: a folder of unsorted images")
 def _(tree):
-    for name in PETS:
-        tree.images(f"{name}/{name}{{}}.jpg", 4, name)
-    for number in range(5):
-        tree.unlearnt(f"unsorted/IMG_{number:04}.jpg")
+    half_sorted(tree, PETS, "unsorted")
 
 
 @folder("vine leaves: sain, mildiou, and à trier that nobody has sorted")
 def _(tree):
-    for name in ("sain", "mildiou"):
-        tree.images(f"Feuilles/{name}/{name}{{}}.jpg", 4, name)
-    for number in range(5):
-        tree.unlearnt(f"Feuilles/à trier/DSCN{number:04}.jpg")
+    half_sorted(tree, ["Feuilles/sain", "Feuilles/mildiou"], "Feuilles/à trier")
 
 
 @folder("inspection: 良品, 不良品, and 未分類 that nobody has sorted")
 def _(tree):
-    for name in ("良品", "不良品"):
-        tree.images(f"{name}/{len(name)}_{{}}.jpg", 4, name)
-    for number in range(5):
-        tree.unlearnt(f"未分類/{number:04}.jpg")
+    half_sorted(tree, ["良品", "不良品"], "未分類")
 
 
 @folder("New folder and New folder (2)", "advised")

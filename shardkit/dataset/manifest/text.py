@@ -156,5 +156,5 @@ def _take_tables(manifest: Manifest, root: Folder, where: str) -> None:
 
 
 def _shortened(error: Exception) -> str:
-    """Return the message of an error of Python's parser, without advice for programmers."""
+    """Return the message of a parser's error, without advice for programmers."""
     return "it is nested too deeply" if "recursion limit" in str(error) else str(error).partition(";")[0]
