@@ -288,3 +288,16 @@ def test_options_name_the_columns_of_a_table_of_boxes_that_flags_state(tmp_path)
     assert {*json.loads((out / "manifest.json").read_text())["splits"]} == {"train", "test"}
     refused = call("convert", source, out, "--boxes", "box-table:t.csv", *columns, "--label-column", "name")
     assert "--label-column has no effect: the boxes come from box-table:t.csv; leave it out" in said(refused)
+
+
+@pytest.mark.parametrize(("name", "glob"), [("voc", "*/*.xml"), ("yolo", "labels*/*.txt")])
+def test_an_image_that_two_label_files_are_about_is_stored_by_none(name, glob, tmp_path):
+    images, file_of, more = FORMATS[name]
+    path, text = file_of("a", "cat")
+    files = dict(file_of(one, "dog") for one in "bc") | {path: text, f"labels_2/{path.split('/')[1]}": text}
+    tree = {f"{images}/{one}.jpg": picture(ord(one), kind="JPEG") for one in "abc"}
+    source = write_tree(tmp_path / "s", tree | more | {path: text.encode() for path, text in files.items()})
+    result = call("convert", source, tmp_path / "out", "--boxes", f"{name}:{glob}", "--max-rejected", "100%")
+    assert result.exit_code == 0, result.output
+    assert sorted(keys(tmp_path / "out")) == [f"{images}/{one}.jpg" for one in "bc"]
+    assert "rejected: 2 duplicate_key" in said(result)

@@ -15,6 +15,8 @@ from shardkit.conversion.planning.splits.assign_splits import Relations
 from shardkit.reject_reasons import DUPLICATE_KEY
 from shardkit.sources.columns import LINE
 
+_OF_SEVERAL = "several label files are about this image; keep one of them"
+
 
 def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tuple[Rows, pa.Table]:
     """Keep the first key of every content and reject the others.
@@ -36,13 +38,16 @@ def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tup
 
 
 def reject_repeated_keys(inventory: pa.Table) -> pa.Table:
-    """Return the inventory with every row but the first of a key rejected; only layouts with lines repeat keys.
+    """Return the inventory with every row but the first of a key rejected.
 
-    If the rows of a key have different labels, all of them are rejected: nothing tells which label is right.
+    If the rows of a key have different labels, or are of different files, all of them are rejected: nothing tells which
+    is right.
     """
-    if LINE.name not in inventory.column_names or len(inventory) < 2:
+    if len(inventory) < 2:
         return inventory
-    keys, lines = inventory["key"].combine_chunks(), inventory[LINE.name].combine_chunks()
+    keys = inventory["key"].combine_chunks()
+    has_lines = LINE.name in inventory.column_names
+    lines = inventory[LINE.name].combine_chunks() if has_lines else pa.nulls(len(inventory))
     is_same = pc.fill_null(pc.equal(keys[1:], keys[:-1]), fill_value=False).to_numpy(zero_copy_only=False)
     repeated = np.flatnonzero(is_same) + 1
     if not len(repeated):
@@ -53,7 +58,9 @@ def reject_repeated_keys(inventory: pa.Table) -> pa.Table:
     for run in np.split(repeated, np.flatnonzero(np.diff(repeated) > 1) + 1):
         rows = [int(run[0]) - 1, *run.tolist()]  # all of a key
         usable = [row for row in rows if not reasons[row]]
-        said = _different_labels(usable, lines, labels)
+        if not has_lines and len(usable) < 2:
+            continue
+        said = _different_labels(usable, lines, labels) if has_lines else _OF_SEVERAL
         for i in usable if said else [row for row in usable if row != rows[0]]:
             reasons[i] = DUPLICATE_KEY
             messages[i] = said or f"record {lines[i]} repeats the key of record {lines[i - 1]}; keep one of them"

@@ -72,3 +72,10 @@ def test_a_rejected_record_between_two_does_not_hide_that_their_labels_differ():
     reasons, messages = said(table("label_name", ["a", "a", "b", "cat", None, "dog"], [*[None] * 4, "bad_split", None]))
     assert reasons == [None, "duplicate_key", None, "duplicate_key", "bad_split", "duplicate_key"]
     assert messages[3].startswith("records 4 and 6 of this image have different labels, 'cat' and 'dog'")
+
+
+def test_no_row_is_kept_if_several_files_are_about_an_image():
+    inventory = table("label_name", [None] * 6, [None, None, None, "no_label", None, "no_label"])
+    reasons, messages = said(inventory.drop_columns(["line"]))
+    assert reasons == ["duplicate_key", "duplicate_key", None, "no_label", None, "no_label"]
+    assert messages[0] == "several label files are about this image; keep one of them"
