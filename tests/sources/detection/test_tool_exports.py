@@ -130,3 +130,16 @@ def test_darwin_has_a_file_for_each_image(tmp_path):
     rows = rows_of(tmp_path, files, [f"images/{name}.jpg" for name in "abc"])
     assert found_box(rows["images/a.jpg"]) == ("cat", [2, 1, 6, 4])
     assert sorted(row["reason"] for row in rows.values() if row["reason"]) == ["bad_annotation", "bad_box"]
+
+
+def test_vias_rows_of_an_image_may_lie_apart(tmp_path):
+    lines = ["filename,file_attributes,region_id,region_shape_attributes,region_attributes"]
+    for at, name in ((0, "a"), (0, "b"), (0, "c"), (1, "a"), (1, "c")):  # sorted by the region's number
+        box, label = {"name": "rect", "x": at, "y": 1, "width": 2, "height": 3}, {"class": "cat" if at else "dog"}
+        quoted = [json.dumps(one).replace('"', '""') for one in ({}, box, label)]
+        lines.append(f'{name}.jpg,"{quoted[0]}",{at},"{quoted[1]}","{quoted[2]}"')
+    rows = rows_of(tmp_path, {"via.csv": "\n".join(lines).encode()})
+    assert {row["reason"] for row in rows.values()} == {None}
+    found = {name: [(one["label_name"], one["bbox"]) for one in row["objects"]] for name, row in rows.items()}
+    dog, cat = ("dog", [1, 0, 4, 2]), ("cat", [1, 1, 4, 3])  # ymin, xmin, ymax, xmax
+    assert found == {"a.jpg": [dog, cat], "b.jpg": [dog], "c.jpg": [dog, cat]}

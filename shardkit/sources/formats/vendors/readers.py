@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any, BinaryIO
 
 from shardkit.errors import DataError
@@ -82,13 +81,15 @@ def rows_by_frame(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
 
 
 def rows_by_image(file: BinaryIO, url: str) -> Iterator[tuple[int, Any]]:
-    """Yield VIA's CSV as its JSON has it: rows of one image follow each other, with JSON in fields."""
+    """Yield VIA's CSV as its JSON has it: a row for each region, with JSON in fields; sorted rows may lie apart."""
     csv.field_size_limit(_FIELD)
     reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", errors="backslashreplace", newline=""))
     numbered = ((reader.line_num, {str(name).lstrip("#"): text for name, text in row.items()}) for row in reader)
     try:
-        for name, group in groupby(numbered, lambda one: one[1].get("filename")):
-            rows = list(group)
+        images: dict[str | None, list[tuple[int, dict[str, str]]]] = {}
+        for number, row in numbered:
+            images.setdefault(row.get("filename"), []).append((number, row))
+        for name, rows in images.items():
             regions = [{key: _json(row.get(column)) for key, column in _OF_REGION} for _, row in rows]
             found = [region for region in regions if region["shape_attributes"] != {}]
             about = _json(rows[0][1].get("file_attributes"))
