@@ -329,3 +329,26 @@ def test_a_class_and_boxes_of_an_image_are_refused_until_a_dataset_stores_both(t
     assert (
         "the reading has boxes from coco:boxes.json and label from path:0, and a dataset stores one" in refused.stderr
     )
+
+
+CLASS_FILES = {  # the classes of two boxes, and the file that names them
+    "numbers and names": ("7", "8", "classes.csv", "id,name\n7,cat\n8,dog\n"),
+    "a name a line": ("0", "1", "classes.txt", "cat\ndog\n"),
+    "JSON": ("0", "1", "classes.json", '{"0": "cat", "1": "dog"}'),
+    "codes": ("n1", "n2", "classes.csv", "n1,cat\nn2,dog\n"),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "name", "text"), CLASS_FILES.values(), ids=CLASS_FILES)
+def test_a_file_names_the_classes_of_a_table_of_boxes(first, second, name, text, tmp_path):
+    rows = f"image,xmin,ymin,xmax,ymax,class\n0.png,1,1,3,3,{first}\n1.png,1,1,3,3,{second}\n"
+    source = write_tree(tmp_path / "s", pictures("0.png", "1.png") | {"boxes.csv": rows.encode(), name: text.encode()})
+    reading = {"boxes": {"format": "box-table", "files": ["boxes.csv"], "names": name}}
+    (tmp_path / "r.yaml").write_text(yaml.safe_dump({"reading": reading}))
+    planned = call("plan", source, "--config", tmp_path / "r.yaml")
+    assert planned.exit_code == 0, planned.output
+    assert "2 classes: 'cat', 'dog'" in planned.output
+    (source / name).write_text("cat\ncat\n")
+    refused = call("plan", source, "--config", tmp_path / "r.yaml")
+    assert refused.exit_code == 1
+    assert f"{name} names no classes; write the number and the name of each in a line, such as 0,cat" in refused.stderr

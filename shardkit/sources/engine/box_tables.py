@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.options.values import Missing
 from shardkit.reject_reasons import BAD_ANNOTATION
@@ -20,6 +21,7 @@ from shardkit.sources.engine.rows import detection_fields, image_row
 from shardkit.sources.engine.unannotated import unnamed_images, without_annotation
 from shardkit.sources.formats.box_tables.columns import BoxColumns, BoxForm
 from shardkit.sources.formats.box_tables.join_rows import Gathered, Slice, gather
+from shardkit.sources.formats.number_names import names_by_number
 from shardkit.sources.formats.record import ONE_CLASS, encodable
 from shardkit.sources.formats.tables.csv_files import split_records
 from shardkit.sources.formats.tables.lines import read_lines
@@ -214,7 +216,13 @@ class _Keys:
 
 
 def read_class_names(folder: Folder, path: str) -> dict[str, str]:
-    """Return the names of classes by their code, from lines of ``/m/011k07,Tortoise``, with or without a header."""
+    """Return the names of classes by their number or code: ``3,cat``, a name a line, or ``/m/011k07,Tortoise``."""
+    names, first = names_by_number(folder, path)
     records = split_records(read_lines(folder, path), ",", spaced=False)
     good = [one.values for one in records if one.problem is None and len(one.values) >= 2]
-    return {code: encodable(name.strip()) for code, name, *_ in good if str(code).startswith("/")}
+    if good and first is None:
+        return {str(code).strip(): encodable(name.strip()) for code, name, *_ in good}
+    if not names:
+        msg = f"{folder.url}/{path} names no classes; write the number and the name of each in a line, such as 0,cat"
+        raise DataError(msg)
+    return {str(number): encodable(name) for number, name in enumerate(names, first or 0)}
