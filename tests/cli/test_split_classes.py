@@ -108,6 +108,31 @@ def test_folders_of_several_sources_are_renamed_where_they_are(tmp_path, monkeyp
     assert labels_and_contents("out") == same("cat", "dog")
 
 
+STATED = {
+    "a level": ("data", "", ["--label", "path:1", "--split", "path:0"]),
+    "the innermost": ("data", "", ["--label", "path:-1", "--split", "path:0"]),
+    "several sources": ("train=data/train validation=data/val", "", ["--label", "path:1"]),
+    "a folder above that is called like a class": ("data", "0/", ["--label", "path:2", "--split", "path:0"]),
+}
+
+
+@pytest.mark.parametrize(("sources", "above", "options"), STATED.values(), ids=STATED)
+def test_folders_that_the_user_said_are_the_classes_are_renamed(sources, above, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = folders(train="cat dog", val="0=cat 1=dog")
+    write_tree(tmp_path / "data", {path.replace("/", f"/{above}", 1): data for path, data in files.items()})
+    renaming, _ = printed_calls(stopped("convert", *sources.split(), "out", *options))
+    run_printed(renaming)
+    assert labels_and_contents("out") == same("cat", "dog")
+
+
+def test_folders_below_a_root_are_not_renamed(tmp_path):
+    write_tree(tmp_path / "data", folders(train="cat dog", val="0 1"))
+    said = stopped("plan", tmp_path, "--root", "data", "--label", "path:1", "--split", "path:0")
+    assert "perhaps '0' is 'cat', '1' is 'dog'" in said
+    assert "mv " not in said
+
+
 def test_splits_that_are_mixed_stop_too(tmp_path):
     source = write_tree(tmp_path / "data", folders(train="cat dog", val="0 1"))
     options = ["--splits-of", "train,validation", "--splits", "50/50"]

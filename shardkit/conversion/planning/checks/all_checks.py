@@ -52,7 +52,7 @@ def collect_findings(
     return (
         *_wrong_reading(inventory, good, classes, is_explicit=is_explicit),
         *(check_names(classes, is_explicit=is_explicit) if has_own_names else ()),
-        *check_split_classes(places, classes, inventory.layout, earlier),
+        *check_split_classes(places, classes, inventory.layout, earlier, inventory.reading),
         *(() if earlier else check_class_numbers(places, inventory.classes, inventory.layout)),
         *check_counts(classes, splits, of_class, options),
         *check_mask_classes(good, classes),

@@ -23,6 +23,7 @@ from shardkit.hashing import COLUMN_BLOCK
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import first_of, split_order
 from shardkit.options.call import Change
+from shardkit.sources.readings.values import PathPart, Reading
 
 _NUMBERED = re.compile(r"(.*?)0*([0-9]{1,15})")
 _BETWEEN_WORDS = re.compile(r"(?<=\w)[\s._-]+(?=\w)|_")
@@ -65,7 +66,11 @@ def joined_places(parts: Sequence[LabelPlaces]) -> LabelPlaces:
 
 
 def check_split_classes(
-    places: LabelPlaces, classes: Sequence[str], layout: str, earlier: Sequence[str] = ()
+    places: LabelPlaces,
+    classes: Sequence[str],
+    layout: str,
+    earlier: Sequence[str] = (),
+    reading: Reading | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings that the classes of a source are not the same in all of its splits.
 
@@ -77,12 +82,12 @@ def check_split_classes(
     if earlier:  # a delivery may have a class in one split only
         compared = [_compare({*earlier}, names, classes, "", split or "") for split, names in found.items()]
         if differing := [one for one in compared if one is not None and one.is_renamed]:
-            yield _finding(differing, places, layout)
+            yield _finding(differing, places, layout, reading)
         return
     reference, *others = split_order({split for split in found if split is not None}) or [""]
     compared = [_compare(found[reference], found[split], classes, reference, split) for split in others]
     if differing := [one for one in compared if one is not None]:
-        yield _finding(differing, places, layout)
+        yield _finding(differing, places, layout, reading)
 
 
 def check_class_numbers(places: LabelPlaces, given: Sequence[str] | None, layout: str) -> Iterator[Finding]:
@@ -203,9 +208,11 @@ def _numbers_of_names(numbers: AbstractSet[str], words: AbstractSet[str], classe
     return dict(zip(sorted(numbers, key=int), ordered, strict=True)) if len(ordered) == len(words) else {}
 
 
-def _finding(differing: Sequence[_Difference], places: LabelPlaces, layout: str) -> Finding:
+def _finding(differing: Sequence[_Difference], places: LabelPlaces, layout: str, reading: Reading | None) -> Finding:
     meant = [f"{old!r} is {new!r}" for one in differing for old, new in one.names.items()]
-    moves = [_moves(one, places) for one in differing] if layout.endswith("class folders") else []
+    are_found = layout.endswith("class folders")
+    level = None if are_found else _stated_level(reading)
+    moves = [_moves(one, places, level) for one in differing] if are_found or level is not None else []
     changes: tuple[Change, ...] = ()
     if moves and all(moves) and sum(map(len, moves)) <= _MOST_MOVED:
         changes = (Change("these folders are renamed", moves=tuple(move for one in moves for move in one)),)
@@ -219,13 +226,23 @@ def _finding(differing: Sequence[_Difference], places: LabelPlaces, layout: str)
     )
 
 
-def _moves(difference: _Difference, places: LabelPlaces) -> list[tuple[str, str]]:
-    """Return the old and the new path of the folder of each class; none if a class has several folders."""
+def _stated_level(reading: Reading | None) -> int | None:
+    """Return the level of the folders that the user said are the classes; None if they are not, or named otherwise."""
+    label = reading.label if reading is not None and not (reading.images.root or reading.archives) else None
+    origin = label.origin if label is not None and not label.names else None
+    return origin.path if isinstance(origin, PathPart) and not origin.map else None
+
+
+def _moves(difference: _Difference, places: LabelPlaces, level: int | None) -> list[tuple[str, str]]:
+    """Return the old and the new path of the folder of each class; none if a class has several folders.
+
+    Without a level, it is that of the first folder that is called like the class.
+    """
     moves = []
     for old, new in difference.names.items():
         first, last = (key.split("/")[:-1] for key in places[difference.split or None, old])
-        if old not in first or first[: first.index(old) + 1] != last[: first.index(old) + 1]:
+        at = first.index(old) if level is None and old in first else level
+        if at is None or first[:at] != last[:at] or [*first[at:][:1], *last[at:][:1]] != [old, old]:
             return []
-        above = first[: first.index(old)]
-        moves.append(("/".join([*above, old]), "/".join([*above, new])))
+        moves.append(("/".join([*first[:at], old]), "/".join([*first[:at], new])))
     return moves
