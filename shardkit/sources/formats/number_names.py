@@ -7,8 +7,8 @@ from shardkit.sources.formats.list_fields import read_fields
 from shardkit.sources.walking import read_sample
 from shardkit.storage import Folder
 
-_NUMBER_FIRST = re.compile(r"(\d+)(?:[:,.]*\s+|,)\s*(\S.*?)\s*")
-_NUMBER_LAST = re.compile(r"\s*(\S.*?)(?:[:,]*\s+|,)\s*(\d+)")
+_NUMBER_FIRST = re.compile(r"(\d+)(?:[:,;.]*\s+|[,;])\s*(\S.*?)\s*")
+_NUMBER_LAST = re.compile(r"\s*(\S.*?)(?:[:,;]*\s+|[,;])\s*(\d+)")
 _WNID = re.compile(r"n\d{8}")
 _IN_LETTER_FOLDER = re.compile(r"/([a-z])/(\1.*)", re.IGNORECASE)  # Places365: /a/airfield
 _MAX_CLASSES = 100_000

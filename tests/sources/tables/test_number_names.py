@@ -23,9 +23,11 @@ def names_of(tmp_path, files, options=SourceOptions()):  # noqa: B008 - frozen
         {"label_map.json": json.dumps({"0": "ant", "1": "bee", "2": "cat"})},
         {"class_to_idx.json": json.dumps({"bee": 1, "cat": 2, "ant": 0})},
         {"style_class.txt": "0 ant\n1 bee\n2 cat\n"},
+        {"classes.txt": "0;ant\n1;bee\n2;cat\n"},
+        {"classes.txt": "class;number\nant;0\nbee;1\ncat;2\n"},
         {"classes.txt": "ant\nbee\ncat\n"},
     ],
-    ids=["names by number", "numbers by name", "numbered lines", "lines"],
+    ids=["names by number", "numbers by name", "numbered lines", "semicolons", "names first", "lines"],
 )
 def test_names_in_a_file(files, tmp_path):
     assert names_of(tmp_path, files) == ("bee", ("ant", "bee", "cat"))
