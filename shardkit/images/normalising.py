@@ -69,7 +69,8 @@ def normalise(data: bytes, info: ImageInfo, form: Stored) -> NormalisedImage:
         form: How images are stored.
 
     Raises:
-        BadImage: "damaged" or "truncated" if decoding fails; never after ``check``.
+        BadImage: "damaged" or "truncated" if decoding fails; after ``check`` only for a JPEG whose metadata cannot be
+            told from its image data.
     """
     placement = place(*upright_size(info), form)
     flattens = form.background is not None and info.format == "PNG" and has_alpha(data)
