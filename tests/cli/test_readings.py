@@ -333,7 +333,7 @@ def test_a_class_and_boxes_of_an_image_are_refused_until_a_dataset_stores_both(t
 
 CLASS_FILES = {  # the classes of two boxes, and the file that names them
     "numbers and names": ("7", "8", "classes.csv", "id,name\n7,cat\n8,dog\n"),
-    "a name a line": ("0", "1", "classes.txt", "cat\ndog\n"),
+    "lines with numbers": ("0", "1", "classes.txt", "0 cat\n1 dog\n"),
     "JSON": ("0", "1", "classes.json", '{"0": "cat", "1": "dog"}'),
     "codes": ("n1", "n2", "classes.csv", "n1,cat\nn2,dog\n"),
 }
@@ -352,3 +352,27 @@ def test_a_file_names_the_classes_of_a_table_of_boxes(first, second, name, text,
     refused = call("plan", source, "--config", tmp_path / "r.yaml")
     assert refused.exit_code == 1
     assert f"{name} names no classes; write the number and the name of each in a line, such as 0,cat" in refused.stderr
+
+
+def test_lines_without_numbers_name_no_numbers_of_a_table(tmp_path):
+    rows = "image,xmin,ymin,xmax,ymax,class\n0.png,1,1,3,3,1\n1.png,1,1,3,3,2\n"
+    files = {"boxes.csv": rows.encode(), "classes.txt": b"cat\ndog\n"}
+    source = write_tree(tmp_path / "s", pictures("0.png", "1.png") | files)
+    reading = {"boxes": {"format": "box-table", "files": ["boxes.csv"], "names": "classes.txt"}}
+    (tmp_path / "r.yaml").write_text(yaml.safe_dump({"reading": reading}))
+    refused = call("plan", source, "--config", tmp_path / "r.yaml")
+    assert refused.exit_code == 1
+    assert (
+        "classes.txt has no number before each name; write the number and the name of each in a line" in refused.stderr
+    )
+    (source / "classes.txt").write_text("1,cat\n2,dog\n")
+    assert "2 classes: 'cat', 'dog'" in call("plan", source, "--config", tmp_path / "r.yaml").output
+
+
+def test_a_number_that_json_does_not_name_keeps_it(tmp_path):
+    rows = "image,xmin,ymin,xmax,ymax,class\n0.png,1,1,3,3,0\n1.png,1,1,3,3,1\n"
+    names = b'{"1": "cat", "2": "dog"}'
+    source = write_tree(tmp_path / "s", pictures("0.png", "1.png") | {"boxes.csv": rows.encode(), "c.json": names})
+    reading = {"boxes": {"format": "box-table", "files": ["boxes.csv"], "names": "c.json"}}
+    (tmp_path / "r.yaml").write_text(yaml.safe_dump({"reading": reading}))
+    assert "2 classes: '0', 'cat'" in call("plan", source, "--config", tmp_path / "r.yaml").output

@@ -216,13 +216,14 @@ class _Keys:
 
 
 def read_class_names(folder: Folder, path: str) -> dict[str, str]:
-    """Return the names of classes by their number or code: ``3,cat``, a name a line, or ``/m/011k07,Tortoise``."""
+    """Return the names of classes by their number or code: ``3,cat``, or ``/m/011k07,Tortoise``."""
     names, first = names_by_number(folder, path)
+    if names and first is not None:
+        return {str(number): encodable(name) for number, name in enumerate(names, first) if name}
     records = split_records(read_lines(folder, path), ",", spaced=False)
     good = [one.values for one in records if one.problem is None and len(one.values) >= 2]
-    if good and first is None:
-        return {str(code).strip(): encodable(name.strip()) for code, name, *_ in good}
-    if not names:
-        msg = f"{folder.url}/{path} names no classes; write the number and the name of each in a line, such as 0,cat"
+    if not good:
+        what = "has no number before each name" if names else "names no classes"
+        msg = f"{folder.url}/{path} {what}; write the number and the name of each in a line, such as 0,cat"
         raise DataError(msg)
-    return {str(number): encodable(name) for number, name in enumerate(names, first or 0)}
+    return {str(code).strip(): encodable(name.strip()) for code, name, *_ in good}
