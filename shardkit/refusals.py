@@ -15,6 +15,8 @@ from shardkit.naming import printable
 from shardkit.options.call import Call, Change
 from shardkit.options.words import is_command_line
 
+AS_RECOGNISED = "as it was recognised"  # the meaning of the first change of a question, which is shown first
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -99,6 +101,16 @@ class RefusalError(_RefusedError, CallError):
 
 class UnrecognisedError(RefusalError):
     """Nothing says how a source is read; its changes read it as what any tree can be read as."""
+
+
+class UnclearError(RefusalError):
+    """A source can be read, and shardkit cannot prove that it is meant so: the user is asked.
+
+    Attributes:
+        readings: How it may be read, as values for `reading`, the most likely first.
+    """
+
+    readings: tuple[Mapping[str, Any], ...] = ()
 
 
 class RefusedDataError(_RefusedError, DataError):

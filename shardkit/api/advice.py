@@ -4,7 +4,8 @@ A refusal names changes of the call. Before they are printed, each is planned on
 writing anything: one that would be refused itself, give one class or reject too many images is not offered; one that
 loses images or a split says so. If each would be refused with another question, they are offered with the answers to
 it. One that mixes the images of folders of splits, or takes these folders for classes, is offered only if no other
-works. Where the changes give different numbers of classes, each says how many. One that reads the images without a file
+works. The reading that was recognised comes first, even if it leaves out images or gives one class. Where the changes
+give different numbers of classes, each says how many. One that reads the images without a file
 that may hold their labels is not offered either, unless another one reads that file: its boxes would be lost, and the
 result would look like a good dataset.
 """
@@ -14,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.compute as pc
+
 from shardkit.api.planned_changes import FoundChange, Planned, is_blind, planned_changes
 from shardkit.errors import ShardkitError
 from shardkit.naming import counted, printable
@@ -21,23 +24,25 @@ from shardkit.options.call import Call, Change
 from shardkit.options.groups import OPTIONS
 from shardkit.options.values import AUTO_SCALE
 from shardkit.options.words import named
-from shardkit.refusals import Refusal, RefusalError, RefusedDataError
+from shardkit.refusals import Refusal, RefusalError, RefusedDataError, UnclearError
 from shardkit.sources.claim import Claim
 
 if TYPE_CHECKING:
     pass
 
 _MOST_OFFERED = 4
+_MOST_CLASSES, _IMAGES_SHOWN = 20, 3  # of each reading, and of each class
 _MIN_KEPT = 0.9  # of the images: a change that keeps as many is not worse than one that keeps all
 
 
 @contextmanager
-def answering(call: Call, planned: Planned | None = None) -> Iterator[None]:
+def answering(call: Call, planned: Planned | None = None, *, shows_images: bool = False) -> Iterator[None]:
     """Complete the refusals of a call: who runs a call for the user runs it inside of this.
 
     Args:
         call: The user's call.
         planned: Function that plans the call with a change, without decoding; None if no change can be planned.
+        shows_images: Whether a question about the source also names images of each class of each reading.
 
     Raises:
         RefusalError: A refusal, with the call and with changes that work.
@@ -50,7 +55,27 @@ def answering(call: Call, planned: Planned | None = None) -> Iterator[None]:
             if planned is not None and error.refusal.changes:
                 with _one_work_folder():
                     error.refusal = _checked(error.refusal, call, planned)
+                    if shows_images and isinstance(error, UnclearError):
+                        images = "\n".join(_image_names(error.refusal.changes, planned))
+                        error.refusal = replace(error.refusal, appendix=error.refusal.appendix or images)
         raise
+
+
+def _image_names(changes: Sequence[Change], planned: Planned) -> Iterator[str]:
+    """Yield lines with the first images of each class of each reading."""
+    for change in changes:
+        try:
+            plan = planned(change)
+        except (ShardkitError, OSError):  # its meaning says what it needs besides
+            continue
+        if "label" not in plan.examples.column_names:
+            continue
+        yield f"{change.meaning}:"
+        for number, name in enumerate(plan.classes[:_MOST_CLASSES]):
+            keys = plan.examples.filter(pc.equal(plan.examples["label"], number))["key"].slice(0, _IMAGES_SHOWN)
+            yield f"  {printable(name)}: {', '.join(map(printable, keys.to_pylist()))}"
+        if more := len(plan.classes[_MOST_CLASSES:]):
+            yield f"  and {counted(more, 'more class')}"
 
 
 @contextmanager
@@ -71,7 +96,7 @@ def _checked(refusal: Refusal, call: Call, planned: Planned) -> Refusal:
         answers = [one for one in _answered_twice(refusal.changes, planned) if not is_blind(one)]
         found = [*planned_changes(answers, call, planned), *found]
     if clean := [one for one in found if not one.mixed and one.num_examples]:
-        found = [one for one in found if one in clean or one.num_examples is None]
+        found = [one for one in found if one in clean or one.num_examples is None or one.is_recognised]
     lost = _lost_labels(found)
     changes = _ranked([one for one in found if not one.unread.intersection(lost)])
     if lost:
@@ -142,22 +167,21 @@ def _with_lost(remedy: str, claim: Claim) -> str:
 
 
 def _ranked(found: Sequence[FoundChange]) -> tuple[Change, ...]:
-    """Return the changes, those that keep the most images first, at most four."""
-    counts = [one.num_examples for one in found if one.num_examples is not None]
-    most = max(counts, default=0)
+    """Return the changes, at most four: what was recognised, then those that keep the most images."""
+    most = max((one.num_images for one in found), default=0)
     # Splits that a change names are those that it is about.
     every = frozenset[str]().union(
-        *(one.splits for one in found if one.num_examples == most and "splits" not in one.change.options)
+        *(one.splits for one in found if one.num_images == most and "splits" not in one.change.options)
     )
-    ranked = sorted(found, key=lambda one: -_rank(one.num_examples, most))
+    ranked = sorted(found, key=lambda one: (not one.is_recognised, one.change.is_further, -_rank(one, most)))
     shown = ranked[:_MOST_OFFERED]
     differ = len({one.num_classes for one in shown if one.num_classes}) > 1
     return tuple(_told(one, most, every, tells_classes=differ) for one in shown)
 
 
-def _rank(num_examples: int | None, most: int) -> int:
+def _rank(one: FoundChange, most: int) -> int:
     """Return the number of images that a change keeps; a few that it rejects do not count."""
-    return most if num_examples is None or num_examples >= _MIN_KEPT * most else num_examples
+    return most if one.num_examples is None or one.num_images >= _MIN_KEPT * most else one.num_images
 
 
 def values_with(call: Call, change: Change) -> dict[str, Any]:
@@ -186,8 +210,8 @@ def _told(found: FoundChange, most: int, splits: frozenset[str], *, tells_classe
         loses.append(f"{counted(found.num_classes, 'class')}, {counted(found.num_examples, 'image')}")
     if found.mixed:
         loses.append(f"mixes the splits {' and '.join(sorted(found.mixed))}")
-    if found.num_examples < most:
-        loses.append(f"leaves out {most - found.num_examples:,} of {counted(most, 'image')}")
+    if found.num_images < most:
+        loses.append(f"leaves out {most - found.num_images:,} of {counted(most, 'image')}")
     if lost := [] if change.options.get("splits") else sorted(splits - found.splits):
         loses.append(f"without the {'split' if len(lost) == 1 else 'splits'} {' and '.join(lost)}")
     return replace(change, meaning="; ".join([change.meaning, *loses])) if loses else change

@@ -86,7 +86,7 @@ def _with_conversion(
 
     beam_options = tuple(options.get("beam_options", ()))
     call = Call("convert", source_texts(source), os.fspath(output), given, beam_options)
-    with answering(call, _planning(call)):
+    with answering(call, planning(call)):
         from shardkit.api.executors import make_executor
         from shardkit.conversion.writing.conversion import Conversion
         from shardkit.conversion.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
@@ -124,7 +124,8 @@ def plan(
 
     Args:
         source: See `convert`.
-        explain: Whether `layout_reasons` of the plan says why the layout was chosen.
+        explain: Whether `layout_reasons` of the plan says why the layout was chosen, and a question about the source
+            names three images of each class of each reading.
         **options: The options, each with its group; `help` and the pages list them.
 
     Returns:
@@ -143,7 +144,7 @@ def plan(
 
     beam_options = tuple(options.get("beam_options", ()))
     call = Call("plan", source_texts(source), None, given, beam_options)
-    with answering(call, _planning(call)):
+    with answering(call, planning(call), shows_images=explain):
         source_url, *also = source_locations(source)
         from shardkit.api.executors import make_executor
         from shardkit.conversion.writing.source_plan import plan_source
@@ -155,7 +156,7 @@ def plan(
         return plan_source(source_url, source_options, converting, executor, listener, call, explain=explain)
 
 
-def _planning(call: "Call") -> "Callable[[Change], Plan]":
+def planning(call: "Call") -> "Callable[[Change], Plan]":
     """Return the function that plans a conversion with a change of its call, on the listing of the source only."""
 
     def planned(change: "Change") -> "Plan":

@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from shardkit.errors import ShardkitError
+from shardkit.hashing import sha256_hex
 from shardkit.naming import counted, split_of_folder
 from shardkit.options.call import Call, Change
-from shardkit.refusals import RefusalError
-from shardkit.reject_reasons import BAD_PATH, NO_LABEL
+from shardkit.refusals import AS_RECOGNISED, RefusalError
+from shardkit.reject_reasons import BAD_LABEL, BAD_PATH, MISSING, NO_LABEL
 from shardkit.sources.claim import Claim
+from shardkit.sources.columns import MASK_PATH
 from shardkit.sources.recognising.folders.split_folders import are_splits, says_nothing, splits_of
+from shardkit.sources.walking import join
 from shardkit.storage import STORES
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ _PLACEHOLDERS = frozenset({"FILE", "FOLDER", "NAME"})  # words that stand for wh
 _OF_THE_SAME_PLAN = frozenset({"accept", "background", "bit_depth", "max_rejected", "without_annotation"})
 _BLIND = frozenset({"unlabelled", "label_pattern"})
 _BLIND_LAYOUTS = frozenset({"class-folders", "file-names", "unlabelled"})
+_STATES_A_READING = frozenset({"label", "boxes", "mask", "reading"})
 # Options that say how SOURCE is read, which a reading says in other words.
 _OF_A_READING = frozenset({"layout", "class_level", "label_columns", "label_pattern", "image_column", "ignore"})
 
@@ -34,20 +38,29 @@ class FoundChange:
     Attributes:
         change: The change.
         num_examples: Number of its examples; None if it was not planned.
+        num_images: Number of the images that it reads, masks included.
         splits: Names of its splits.
         num_classes: Number of its classes.
         mixed: The splits that folders in the paths of its examples mean, if it has none of them.
         claims: The files in SOURCE that may hold labels, and that it does not read.
         is_blind: Whether it says that the folders or the files' names are the labels, or that there are none.
+        gives: A digest of its examples, whatever folder their keys start at; '' if it was not planned.
     """
 
     change: Change
     num_examples: int | None = None
+    num_images: int = 0
     splits: frozenset[str] = frozenset()
     num_classes: int = 0
     mixed: frozenset[str] = frozenset()
     claims: frozenset[Claim] = frozenset()
     is_blind: bool = False
+    gives: str = ""
+
+    @property
+    def is_recognised(self) -> bool:
+        """Whether SOURCE is read as it was recognised, which the user may mean whatever is lost."""
+        return self.change.meaning.startswith(AS_RECOGNISED)
 
     @property
     def unread(self) -> frozenset[Claim]:
@@ -58,6 +71,7 @@ class FoundChange:
 def planned_changes(changes: Sequence[Change], call: Call, planned: Planned) -> list[FoundChange]:
     """Return what the changes that work give."""
     found: list[FoundChange] = []
+    stated_plans: list[Plan] = []
     for change in changes:
         if not _can_be_planned(change, call):
             found.append(FoundChange(change))
@@ -70,6 +84,10 @@ def planned_changes(changes: Sequence[Change], call: Call, planned: Planned) -> 
         allowed = _allowing_rejects(change, plan, call)
         if (len(plan.classes) == 1 and not _confirms(change)) or allowed is None:
             continue
+        if _STATES_A_READING.intersection(change.options):
+            if any(_are_same(plan, other) for other in stated_plans):
+                continue
+            stated_plans.append(plan)
         change = allowed  # noqa: PLW2901 - the same, with the limit that it needs
         if change.options.get("layout") == "class-folders" and not _may_be_classes(plan.classes):
             continue
@@ -78,8 +96,36 @@ def planned_changes(changes: Sequence[Change], call: Call, planned: Planned) -> 
         claims = _unused(plan if is_whole else _on_whole(change, planned) or plan)
         mixed = frozenset[str]() if "splits" in change.options else _mixed_splits(plan)
         stated = _stated(change, plan, call, planned)
-        found.append(FoundChange(stated, plan.num_examples, names, len(plan.classes), mixed, claims, is_blind(change)))
+        gives = _digest(plan, call.changed(change).sources[0])
+        num, blind = plan.num_examples, is_blind(change)
+        num_images = num + _num_masks(plan)
+        one = FoundChange(stated, num, num_images, names, len(plan.classes), mixed, claims, blind, gives)
+        if not gives or gives not in {other.gives for other in found}:
+            found.append(one)
     return found
+
+
+def _num_masks(plan: "Plan") -> int:
+    table = plan.examples
+    return len(table[MASK_PATH.name].drop_null()) if MASK_PATH.name in table.column_names else 0
+
+
+def _are_same(plan: "Plan", other: "Plan") -> bool:
+    """Return whether two plans give the same, and reject the same."""
+    splits, others = ([(split.name, split.num_examples) for split in one.splits] for one in (plan, other))
+    are_equal = plan.examples.equals(other.examples) and plan.rejected.equals(other.rejected)
+    return are_equal and (plan.classes, splits) == (other.classes, others)
+
+
+def _digest(plan: "Plan", source: str) -> str:
+    """Return what tells plans with one class for each image apart, wherever their keys start; '' for other plans."""
+    if "label" not in plan.examples.column_names or not plan.classes:
+        return ""
+    root = (plan.source.reading or {}).get("images", {}).get("root", "")
+    facts = zip(*(plan.examples[name].to_pylist() for name in ("key", "label")), strict=True)
+    rows = sorted(f"{join(source.rstrip('/'), root, key)} {label}" for key, label in facts)
+    splits = [(split.name, split.num_examples) for split in plan.splits]
+    return sha256_hex(repr((plan.classes, splits, rows)).encode())
 
 
 def _can_be_planned(change: Change, call: Call) -> bool:
@@ -139,7 +185,8 @@ def _may_be_classes(names: Sequence[str]) -> bool:
 
 def _confirms(change: Change) -> bool:
     """Return whether the user confirms a reading by the change: then it may give one class."""
-    return "layout" in change.options or "classes" in change.options
+    is_stated = not {"layout", "classes", "boxes", "mask", "reading"}.isdisjoint(change.options)
+    return is_stated or change.meaning.startswith(AS_RECOGNISED)
 
 
 def _allowing_rejects(change: Change, plan: "Plan", call: Call) -> Change | None:
@@ -150,7 +197,13 @@ def _allowing_rejects(change: Change, plan: "Plan", call: Call) -> Change | None
     limit = RejectLimit.parse(call.changed(change).given.get("max_rejected", DEFAULT_MAX_REJECTED))
     if limit.allows(len(rejects), plan.source.num_files):
         return change
-    is_of_records = "label_columns" in change.options and {NO_LABEL, BAD_PATH}.issuperset(rejects["reason"].to_pylist())
+    is_stated = "label_columns" in change.options or not _STATES_A_READING.isdisjoint(change.options)
+    is_of_records = is_stated and {
+        NO_LABEL,
+        BAD_PATH,
+        MISSING,
+        BAD_LABEL,
+    }.issuperset(rejects["reason"].to_pylist())
     if not is_of_records or len(rejects) >= plan.num_examples:
         return None
     meaning = f"{change.meaning}; without {counted(len(rejects), 'record')} without it or without an image"

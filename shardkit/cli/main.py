@@ -122,6 +122,8 @@ class _Commands(click.Group):
             unknown = unknown_option(error.option_name, error.ctx.command)
             raise _Failure(str(unknown), unknown.exit_code) from None
         except ShardkitError as error:
+            if not ctx.meta[_IS_JSON] and _may_ask(error):
+                return _answered(ctx, error)
             raise _Failure(escape_controls(shown(str(error))), error.exit_code) from error
         except ModuleNotFoundError as error:
             missing = missing_extra(error, f"shardkit {ctx.invoked_subcommand}")
@@ -134,6 +136,25 @@ class _Commands(click.Group):
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             sentence = escape_controls(f"{where}{error.strerror or error}")
             raise _Failure(sentence, MachineError.exit_code) from error
+
+
+def _may_ask(error: ShardkitError) -> bool:
+    from shardkit.cli.choosing import may_ask
+
+    return may_ask(error)
+
+
+def _answered(ctx: click.Context, error: ShardkitError) -> Any:
+    """Ask which reading of a source is meant, and run the command with the answer."""
+    from shardkit.cli.choosing import choose
+    from shardkit.refusals import UnclearError
+
+    assert isinstance(error, UnclearError)  # noqa: S101 - `may_ask` has seen it
+    with _interruptible(ctx):
+        words = choose(error)
+    if words is None:
+        raise SystemExit(CallError.exit_code)
+    return main.main(words[1:], prog_name="shardkit", standalone_mode=False)
 
 
 @contextlib.contextmanager

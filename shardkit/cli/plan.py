@@ -18,7 +18,11 @@ _OWN = frozenset({"source", "explain", "write_config", "as_json", "quiet", "log_
 
 @click.command(cls=SeveralSourcesCommand)
 @click.argument("source")
-@click.option("--explain", is_flag=True, help="Also print why the layout and the number of shards were chosen.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Also print why the layout and the number of shards were chosen; in a question, images of each class.",
+)
 @click.option(
     "--write-config",
     type=click.Path(dir_okay=False),

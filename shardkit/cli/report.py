@@ -88,7 +88,7 @@ def report(
         if fixes is not None:
             msg = f"--fixes is for a dataset, and {source} is none: convert it, and correct the labels of the dataset"
             raise CallError(msg)
-        page = _page_of_source(source, given, options, terminal)
+        page = _page_of_source(source, given, output, options, terminal)
     else:
         refuse_conversion_options(ctx, source, _OWN, "its report")
         from shardkit.records.rejected_pictures import open_source_folder
@@ -105,11 +105,14 @@ def report(
         _write_fixes(collection, page, fixes, terminal)
 
 
-def _page_of_source(source: str, given: dict[str, Any], options: "ReportOptions", terminal: "Terminal") -> "Page":
+def _page_of_source(
+    source: str, given: dict[str, Any], output: Path, options: "ReportOptions", terminal: "Terminal"
+) -> "Page":
     from shardkit.extras import require_extra
 
     require_extra("convert", "a report about a source")
     from shardkit.api.advice import answering
+    from shardkit.api.converting import planning
     from shardkit.api.executors import make_executor
     from shardkit.conversion.arguments import read_arguments
     from shardkit.conversion.option_values import option_values, source_location
@@ -125,7 +128,7 @@ def _page_of_source(source: str, given: dict[str, Any], options: "ReportOptions"
     executor = make_executor(arguments.get("beam_options", ()), values.get("workers"), terminal.say, SOURCE=url)
     call = Call("plan", (source,), None, values)
     with (
-        answering(call),
+        answering(Call("report", (source,), None, values, ("-o", str(output))), planning(call)),
         planned_source(url, source_options, convert_options, executor, terminal, call) as (opened, plan),
     ):
         return make_page(SourceCollection(opened, plan, call), options, terminal)

@@ -255,6 +255,9 @@ def _source_options(
     # A layout that the user names, and a dataset, say themselves how they are read. Several sources are another tree.
     if base is not None and (also or given.get("layout") or _is_dataset(source)):
         base = None
+    # Who converts again and says where the labels come from says all of it: nothing stays ignored from another try.
+    if by is not None and by.is_continued and any(given.get(name) for name in ("label", "boxes", "mask")):
+        base = None
     reading = given_reading(given, base)
     if reading is not None:
         if base is None and _is_dataset(source):

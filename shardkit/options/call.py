@@ -10,7 +10,7 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.options.values import OWN_SPLITS
 from shardkit.options.words import arguments, defined, group_of, is_command_line, words_of
 
-Command = Literal["convert", "plan", "append", "adopt"]
+Command = Literal["convert", "plan", "append", "adopt", "report"]
 OUT = "OUT"  # stands for OUTPUT where the user has not named one
 
 
@@ -26,6 +26,7 @@ class Change:
         command: Another command in place of the user's; None keeps it.
         starts_anew: Whether the user's other options are left out.
         moves: Old and new path, in SOURCE, of folders that the user renames first.
+        is_further: Whether it comes after those that what was found suggests.
     """
 
     meaning: str
@@ -35,6 +36,7 @@ class Change:
     command: Command | None = None
     starts_anew: bool = False
     moves: tuple[tuple[str, str], ...] = ()
+    is_further: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Call:
         sources: SOURCE, or several, as the user wrote them.
         target: OUTPUT of `convert` or DATASET of `append`; None if there is none or the user gave none.
         given: The values of the options that the user gave, as they were read, by name.
-        beam_options: Options of Beam, as words.
+        beam_options: Options of Beam and of the command alone, as words.
     """
 
     command: Command
@@ -106,6 +108,11 @@ class Call:
     @property
     def line(self) -> str:
         """The call as a command for a shell."""
+        return printable(shlex.join(self.words))
+
+    @property
+    def words(self) -> list[str]:
+        """The words of the command, the program first."""
         options = [word for name, value in self.given.items() for word in words_of(name, value)]
         if self.command == "append":
             paths = [self.target or "DATASET", *self.sources]
@@ -113,7 +120,7 @@ class Call:
             paths = [*self.sources, self.target or OUT]
         else:
             paths = list(self.sources)
-        return printable(shlex.join(["shardkit", self.command, *paths, *options, *self.beam_options]))
+        return ["shardkit", self.command, *paths, *options, *self.beam_options]
 
     def with_paths(self, sources: tuple[str, ...], target: str) -> str:
         """Return the call with other paths as the user writes it, in Python without its options."""

@@ -90,8 +90,8 @@ class SourceArguments(Group):
         form=Switch(),
     )
     reading: Option[Any, Any] = Option(
-        "how SOURCE is read, in a YAML file as `plan --write-config FILE` writes it; in Python also a mapping; "
-        "detected: not as the dataset remembers",
+        "how SOURCE is read, in a YAML file as `plan --write-config FILE` writes it, or as JSON; in Python also a "
+        "mapping; detected: not as the dataset remembers",
         heading="Reading",
         form=WholeReading(),
         metavar="FILE",

@@ -51,6 +51,8 @@ def open_by_reading(
                     reading = replace(reading, split=PathPart(0))
             else:
                 tree, reading = _tree(opening, reading, unpacker)
+                if tree.url.rstrip("/") == opening.folder.url.rstrip("/").rpartition("/")[0]:
+                    opening = replace(opening, paths=(opening.url.rpartition("/")[2],))
             return _opened(replace(opening, folder=tree), reading)
     except BaseException:
         unpacker.undo()
@@ -80,7 +82,8 @@ def _tree(opening: Opening, reading: Reading, unpacker: Unpacker) -> tuple[Folde
     if len(files) != 1 or "/" in (file := files.pop()):
         msg = f"{printable(opening.url)}: the reading is of a folder, and this is a file; give its folder as SOURCE"
         raise CallError(msg)
-    return parent, renamed(reading, file, name)
+    images = replace(reading.images, unnamed="ignore" if reading.images.unnamed == "reject" else reading.images.unnamed)
+    return parent, renamed(replace(reading, images=images), file, name)
 
 
 def _opened(opening: Opening, reading: Reading) -> Source:
@@ -89,7 +92,8 @@ def _opened(opening: Opening, reading: Reading) -> Source:
     if globs:
         opening = replace(opening, folder=FilteredFolder(tree, globs))
     if remembered is None:
-        source: Source = open_reading(opening, reading)
+        # Files around the one that is SOURCE are no part of it.
+        source: Source = open_reading(opening, reading, is_strict=not opening.paths)
     else:
         try:
             source = open_reading(opening, reading, name=remembered.layout, is_strict=not remembered.is_continued)

@@ -21,8 +21,11 @@ from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.file_names import ending
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
-from shardkit.sources.listing import Source
+from shardkit.sources.listing import Source, below
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.proving.asking import question, with_offers
+from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.proving.proof import doubts
 from shardkit.sources.recognising.accounting import accounted
 from shardkit.sources.recognising.archives_in_folders import archive_names, only_archive, unpacked_names, with_archives
 from shardkit.sources.recognising.detecting import function_of, recognising_layouts
@@ -94,28 +97,65 @@ def open_source(
     opening = Opening(open_folder(named_sources[0].url), options, url, output=output, work=work)
     unpacker = Unpacker(opening.work_folder, tell)
     try:
-        with os_errors_as("read the source", opening.folder.url):
-            if len(named_sources) > 1 or named_sources[0].split:
-                tree = mount_sources(named_sources, unpacker, output)
-                given = places_of(named_sources)
-                opening = replace(opening, folder=tree, options=replace(options, also=()), given=given)
-                source, left_out = _open_without_others(opening, globs, partial(_open_several, named_sources, tree))
-            else:
-                source, left_out = _open_without_others(opening, globs, partial(_open_one, unpacker))
+        source, left_out = _recognised(named_sources, opening, unpacker, globs)
     except BaseException:
         unpacker.undo()
         raise
+    if options.drop_repeated_boxes:
+        source = WithoutRepeatedBoxes(source.folder, source)
     globs += left_out
-    found = innermost(source)
+    return IgnoringSource(source.folder, source, globs, left_out) if globs else source
+
+
+def _recognised(
+    sources: tuple[NamedSource, ...], opening: Opening, unpacker: Unpacker, globs: tuple[IgnoreGlob, ...]
+) -> tuple[Source, tuple[IgnoreGlob, ...]]:
+    """Return the source that is recognised and proved, and the globs that hide what is left out of it."""
+    options = opening.options
+    is_one = len(sources) == 1 and not sources[0].split
+    try:
+        with os_errors_as("read the source", opening.folder.url):
+            if is_one:
+                source, left_out = _open_without_others(opening, globs, partial(_open_one, unpacker))
+            else:
+                tree = mount_sources(sources, unpacker, opening.output)
+                given = places_of(sources)
+                opening = replace(opening, folder=tree, options=replace(options, also=()), given=given)
+                source, left_out = _open_without_others(opening, globs, partial(_open_several, sources, tree))
+    except (RefusalError, RefusedDataError) as error:
+        if is_unasked(options):
+            raise with_offers(error, opening) from error
+        raise
+    found, asked = innermost(source), opening
     if isinstance(found, ReadingSource):
         # SOURCE may be a file in the folder that its paths start at.
         is_file = opening.folder.url.startswith(f"{found.tree.url.rstrip('/')}/")
         top = found.tree if is_file else _top(found.tree, opening.folder)
-        is_one = len(named_sources) == 1 and not named_sources[0].split
+        asked = replace(opening, folder=top, paths=(below(top, opening.folder.url),) if is_file else ())
         source = from_top(source, top, archive_names(top), is_one=is_one)
-    if options.drop_repeated_boxes:
-        source = WithoutRepeatedBoxes(source.folder, source)
-    return IgnoringSource(source.folder, source, globs, left_out) if globs else source
+    if is_unasked(options):
+        refuse_doubtful(source, asked, globs, left_out)
+    return source, left_out
+
+
+def is_unasked(options: SourceOptions) -> bool:
+    """Return whether nothing says how a source is read."""
+    said = (options.layout, options.label_pattern, options.image_column, *options.label_columns)
+    return not any(said) and options.class_level == 1
+
+
+def refuse_doubtful(
+    source: Source, opening: Opening, globs: tuple[IgnoreGlob, ...], left_out: tuple[IgnoreGlob, ...]
+) -> None:
+    """Ask the user if the reading that was recognised is not proved."""
+    reading = source.reading
+    if reading is None:
+        return
+    seen = replace(opening, folder=_hiding(opening.folder, globs))
+    evidence = Evidence.of(source, reading, seen)
+    if found := [*doubts(evidence, tuple(one.text for one in left_out))]:
+        hidden = tuple(one.text for one in (*globs, *left_out))
+        raise question(evidence, opening, replace(reading, ignore=hidden), found)
 
 
 def _open_without_others(

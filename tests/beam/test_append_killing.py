@@ -26,7 +26,7 @@ def old(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def new(tmp_path_factory):
-    return write_class_folders(tmp_path_factory.mktemp("new"), {"bee/new": 2, "cat": 3}, width=9)
+    return write_class_folders(tmp_path_factory.mktemp("new"), {"bee/new": 2, "cat/new": 3}, width=9)
 
 
 def is_whole(dataset, *, after_a_kill=False):
@@ -118,7 +118,7 @@ def test_killed_by_a_signal_the_dataset_is_the_old_one_and_the_same_append_finis
 @pytest.mark.slow  # a second process waits for nothing: the lock is tested with every conversion
 def test_two_appends_at_once_do_not_mix(old, tmp_path):
     dataset = shutil.copytree(old, tmp_path / "out")
-    sources = [write_class_folders(tmp_path / name, {f"{name}/x": 30, "bee/x" + name: 5}, width=200) for name in "pq"]
+    sources = [write_class_folders(tmp_path / one, {f"{one}/x{one}": 30, f"bee/x{one}": 5}, width=200) for one in "pq"]
     processes = [
         start("append", dataset, source, "--reading", "detected", stdout=subprocess.DEVNULL) for source in sources
     ]

@@ -7,6 +7,8 @@ from shardkit.testing import picture, write_class_folders, write_tree
 
 from ..cli.calling import call, convert
 
+STATED = ("--label", "path:0")
+
 ODD_NAMES = [
     "blue tit",
     "Größe",
@@ -31,15 +33,15 @@ def test_odd_names_of_folders_and_files_are_kept_to_the_letter(tmp_path):
     source = tmp_path / "Quelle mit\nÄ"
     write_tree(source, {f"{name}/{name}.png": picture(seed) for seed, name in enumerate(ODD_NAMES)})
     output = tmp_path / "Ziel 🐕\tü"
-    result = call("convert", source, output, "--shards", "3")
+    result = call("convert", source, output, "--shards", "3", *STATED)
     assert result.exit_code == 0, result.output
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["classes"] == sorted(ODD_NAMES)
     keys = [key for path in output.glob("*.index.parquet") for key in pq.read_table(path)["key"].to_pylist()]
     assert sorted(keys) == sorted(f"{name}/{name}.png" for name in ODD_NAMES)
     assert call("verify", output, "--deep").exit_code == 0
-    for command in ("info", "plan"):
-        shown = call(command, output if command == "info" else source)
+    for words in (["info", output], ["plan", source, *STATED]):
+        shown = call(*words)
         assert shown.exit_code == 0
         assert "\x1b" not in shown.output, "a file's name must not talk to the terminal"
     assert "\x1b" not in result.output
@@ -74,7 +76,7 @@ def test_an_output_whose_path_is_not_unicode_is_written_and_checked(tmp_path, so
 
 def test_names_that_differ_only_by_case_or_blanks_stay_classes_of_their_own_and_are_pointed_out(tmp_path):
     source = write_class_folders(tmp_path / "source", {"Cat": 1, "cat": 1, "cat ": 1})
-    said = convert(source, tmp_path / "out")
+    said = convert(source, tmp_path / "out", *STATED)
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["classes"] == ["Cat", "cat", "cat "]
     assert "3 classes differ only by case, blanks, underscores or Unicode form" in said
     assert "'Cat' and 'cat' and 'cat '" in said

@@ -122,7 +122,7 @@ def test_tensorflow_datasets_gives_png_pixels_as_pillow_does(tmp_path):
 )
 def test_tensorflow_datasets_gives_every_label_the_place_it_has_here(classes, tmp_path):
     source = write_tree(tmp_path / "source", {f"{name}/{i}.png": picture(i) for i, name in enumerate(classes)})
-    convert(source, tmp_path / "out")
+    convert(source, tmp_path / "out", "--label", "path:0")
     names = tfds.builder_from_directory(str(tmp_path / "out")).info.features["label"].names
     assert len(names) == len(classes)
     for ours, theirs in zip(sorted(classes), names, strict=True):

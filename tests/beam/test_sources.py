@@ -85,7 +85,7 @@ def test_links_are_followed_and_a_link_that_leads_back_up_ends_nothing(tmp_path)
     (source / "b").symlink_to(elsewhere / "b")
     (source / "a" / "up").symlink_to(source)
     (source / "a" / "one.png").symlink_to(elsewhere / "b" / "deep" / "000.png")
-    found, _ = converted(source, tmp_path)
+    found, _ = converted(source, tmp_path, *EXPLICIT)
     # Through `up` the tree is seen once more, below a: b's two pictures.
     assert found["train"]["b"] == 2
     assert found["train"]["a"] in {4, 6}

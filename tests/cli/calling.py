@@ -4,6 +4,7 @@ import contextlib
 import logging
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,16 @@ def convert(*arguments, exit_code=0):
     result = call("convert", *arguments)
     assert result.exit_code == exit_code, result.output
     return result.stderr
+
+
+def answered(*arguments):
+    """What `shardkit …` asks about a source that it is not sure of, and the result of the first command it prints."""
+    asked = call(*arguments)
+    assert asked.exit_code == 2, asked.output
+    assert ", and asks first, because " in asked.stderr
+    first = next(line for line in asked.stderr.splitlines() if line.startswith("  shardkit "))
+    assert "# as it was recognised" in first
+    return asked.stderr, call(*shlex.split(first, comments=True)[1:])
 
 
 def without_progress(stderr):

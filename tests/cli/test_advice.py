@@ -1,5 +1,6 @@
 """What a refusal offers at the command line: every command runs as it is printed, and says what it costs."""
 
+import re
 import shlex
 import shutil
 
@@ -99,6 +100,12 @@ def test_changes_are_ranked_by_the_images_that_they_keep_and_say_what_they_lose(
     assert smaller.endswith("only anna/ is read, which holds cat/, dog/; leaves out 10 of 16 images")
 
 
+@pytest.fixture
+def no_more(monkeypatch):
+    """Without the readings of any tree that are offered after what a refusal itself offers."""
+    monkeypatch.setattr("shardkit.sources.opening.with_offers", lambda error, _: error)
+
+
 NO_CLASSES = {  # what would become classes, if each folder was one
     "one folder around everything": (["photos/1.jpg", "photos/2.jpg"], ["--unlabelled"]),
     "splits": (["train/1.jpg", "test/2.jpg"], ["--unlabelled"]),
@@ -117,6 +124,7 @@ NO_CLASSES = {  # what would become classes, if each folder was one
 }
 
 
+@pytest.mark.usefixtures("no_more")
 @pytest.mark.parametrize("name", NO_CLASSES)
 def test_folders_that_are_no_classes_are_never_offered_as_classes(name, tmp_path):
     files, wanted = NO_CLASSES[name]
@@ -124,6 +132,21 @@ def test_folders_that_are_no_classes_are_never_offered_as_classes(name, tmp_path
     assert [shlex.join(command[2:]) for command in commands(refused.stderr)] == wanted, refused.stderr
 
 
+@pytest.mark.parametrize("name", NO_CLASSES)
+def test_what_any_tree_may_be_read_as_says_what_the_classes_are(name, tmp_path):
+    files, own = NO_CLASSES[name]
+    refused = call("plan", written(tmp_path, dict.fromkeys(files)))
+    more = [line for line in refused.stderr.splitlines() if line.startswith("  shardkit ")]
+    more = [line for line in more if shlex.join(shlex.split(line, comments=True)[3:]) not in own]
+    levels = {"0": [path.split("/")[0] for path in files], "1": [path.split("/")[1] for path in files]}
+    for line in more:
+        level, meaning = re.fullmatch(r".* --label path:(\d) +# the class is (.*)", line).groups()
+        assert meaning.partition(";")[0] == ", ".join(f"{name}/" for name in sorted({*levels[level]})), line
+        again = call(*shlex.split(line, comments=True)[1:])
+        assert again.exit_code == 0, again.output
+
+
+@pytest.mark.usefixtures("no_more")
 def test_a_change_that_gives_one_class_is_not_offered(tmp_path):
     files = ["train/steam/1.jpg", "bus/2.jpg", "cars/3.jpg"]
     refused = call("plan", written(tmp_path / "source", dict.fromkeys(files)))
@@ -176,6 +199,7 @@ def test_all_folders_of_annotations_are_named_with_what_hides_them(tmp_path):
     assert f"or hide annotations/, labels/ with {hiding} {IF_NONE}" in refused.stderr
 
 
+@pytest.mark.usefixtures("no_more")
 def test_no_change_reads_images_without_a_table_that_names_none_of_them(tmp_path):
     wells = "Well,Compound\nA01,DMSO\nA02,taxol\n"
     files = {"map.csv": wells, **dict.fromkeys(f"Plate{i}/A0{j}_s1_w{i}.png" for i in (1, 2) for j in (1, 2))}

@@ -20,33 +20,34 @@ from .test_splits import split_of_keys
 def test_one_class_is_refused_before_anything_is_decoded_and_taken_if_it_is_meant(command, tmp_path, monkeypatch):
     write_tree(tmp_path, {f"{i}.png": picture(i) for i in range(3)})
     source = tmp_path / "table.csv"
-    source.write_text("image,label\n" + "".join(f"{i}.png,photos\n" for i in range(3)))
+    source.write_text("image,label\n" + "".join(f"{i}.png,lichen\n" for i in range(3)))
     paths = [source, *([tmp_path / "out"] if command == "convert" else [])]
     with monkeypatch.context() as patched:
         patched.setattr("shardkit.images.check_fully", None)  # decoding fails
         result = call(command, *paths)
     assert result.exit_code == 2
-    assert "only one class was found: 'photos'" in result.stderr
+    assert "only one class was found: 'lichen'" in result.stderr
     assert f"shardkit {command} {' '.join(map(str, paths))} --layout table" in result.stderr
     assert is_one_sentence(result.stderr)
     assert not (tmp_path / "out" / "manifest.json").exists()
     assert call(command, *paths, "--layout", "table").exit_code == 0
-    (tmp_path / "classes.txt").write_text("photos\n")
+    (tmp_path / "classes.txt").write_text("lichen\n")
     assert call("plan", source, "--classes", tmp_path / "classes.txt").exit_code == 0
 
 
 def test_findings_are_printed_before_anything_is_written_and_quiet_hides_them(tmp_path):
     files = {"Cat/a.png": picture(1), "cat/b.png": picture(1), **{f"cat/{i}.svg": b"<svg/>" for i in range(3)}}
     source = write_tree(tmp_path / "source", files)
-    allowed = ["--max-rejected", "90%"]
-    for result in (call("plan", source), call("convert", source, tmp_path / "out", *allowed)):
+    stated = ["--layout", "class-folders"]
+    allowed = ["--max-rejected", "90%", *stated]
+    for result in (call("plan", source, *stated), call("convert", source, tmp_path / "out", *allowed)):
         assert result.exit_code == 0, result.output
         before, _, after = result.stderr.partition("Check these:\n")
         assert "read as" in before
         assert "2 classes differ only by case" in after
         assert "1 image with exact duplicates that have different labels" in after
         assert "      Cat/a.png and cat/b.png" in after
-    assert call("plan", source, "--quiet").stderr == ""
+    assert call("plan", source, *stated, "--quiet").stderr == ""
 
 
 def test_splits_of_divides_one_split_of_the_source_and_the_dataset_says_so(tmp_path):
@@ -129,7 +130,7 @@ def test_all_pairs_are_listed_by_the_command_that_is_printed(tmp_path, monkeypat
 def test_a_finding_that_names_some_classes_has_all_in_json(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_tree(tmp_path / "photos", {f"{i:02d}/a.png": picture(i) for i in range(14)})
-    found = json.loads(call("plan", "photos", "--json").stdout)["findings"]
+    found = json.loads(call("plan", "photos", "--label", "path:0", "--json").stdout)["findings"]
     (single,) = [one for one in found if one["code"] == "class_with_one_image"]
     assert "and 4 more" in single["sentence"]
     assert single["examples"] == [f"{i:02d}" for i in range(14)]

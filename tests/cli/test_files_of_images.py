@@ -10,7 +10,7 @@ import pytest
 
 from shardkit.testing import picture, write_tree
 
-from .calling import call
+from .calling import answered, call
 
 XML = "<annotation><filename>{}.jpg</filename>{}</annotation>"
 BOX = "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
@@ -68,7 +68,11 @@ def run_printed(result, words):
 
 def test_an_image_without_its_file_is_rejected_and_one_with_an_empty_file_is_a_negative(delivery, tmp_path):
     out = tmp_path / "out"
-    stopped = call("convert", delivery("s", without="xy"), out)
+    source = delivery("s", without="xy")
+    asked, answer = answered("convert", source, tmp_path / "asked")
+    assert "2 of 7 images have no label; choose one of:" in asked
+    assert answer.exit_code == 0, answer.output
+    stopped = call("convert", source, out, "--layout", delivery.format)
     assert stopped.exit_code == 1
     assert "(2 no_label)" in stopped.stderr
     assert re.search("--max-rejected 2 +# without 2 images\n", stopped.stderr)
@@ -83,6 +87,7 @@ def test_an_image_without_its_file_is_rejected_and_one_with_an_empty_file_is_a_n
     assert "1 of 5 images has no box" in said(converted)
     assert "rejected: 2" in said(converted)
     assert sorted(keys(out)) == [f"{delivery.images}/{name}.jpg" for name in LABELS]
+    assert (sorted(keys(tmp_path / "asked")), counts(tmp_path / "asked")) == (sorted(keys(out)), counts(out))
 
 
 def test_negatives_are_asked_for_converted_again_and_remembered_by_a_second_delivery(delivery, tmp_path):

@@ -95,7 +95,7 @@ def test_info_of_many_classes_lists_the_largest_and_the_smallest_and_says_where_
     files = {f"{name}/{at}.png": picture(2 * int(name) + at) for name in names for at in range(1 + (name == "033"))}
     write_tree(tmp_path / "source", files)
     (tmp_path / "classes.txt").write_text("\n".join([*names, "none", "neither"]))
-    result = call("convert", "source", "out", "--classes", "classes.txt")
+    result = call("convert", "source", "out", "--label", "path:0", "--classes", "classes.txt")
     assert "52 classes: '000', '001', '002', '003', '004', …, 'neither'" in result.stdout
     lines = call("info", "out").stdout.splitlines()
     first = lines.index("the 20 largest and the 20 smallest of 50 classes with images:")

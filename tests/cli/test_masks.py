@@ -10,7 +10,7 @@ from PIL import Image
 
 from shardkit.testing import digests_of, encoded, write_tree
 
-from .calling import call
+from .calling import answered, call
 
 
 def photograph(seed):
@@ -183,11 +183,12 @@ def test_a_file_that_names_the_numbers_of_masks_is_used_and_remembered(file, tmp
 
 def test_a_list_of_names_for_masks_is_named_as_unused_and_used_by_the_printed_option_or_a_reading(tmp_path):
     source, out = with_names(tmp_path / "s", "classes.txt", LINES), tmp_path / "out"
-    converted = call("convert", source, out)
+    asked, converted = answered("convert", source, out)
+    assert converted.exit_code == 0, converted.output
     assert class_names(out) == ["0", "1", "2", "3"]
-    note = "note: classes.txt names classes, and is not used: its lines have no numbers; "
-    assert note in said(converted)
-    option = said(converted).partition(note)[2].partition(" takes them for classes 0 to 3")[0]
+    note = "classes.txt names classes, and is not used: its lines have no numbers; "
+    assert note in asked
+    option = asked.partition(note)[2].partition(" takes them for classes 0 to 3")[0]
     named = call("convert", source, tmp_path / "named", *shlex.split(option))
     assert named.exit_code == 0, named.output
     assert "is not used" not in said(named)
@@ -209,18 +210,19 @@ def test_a_list_of_names_for_masks_is_named_as_unused_and_used_by_the_printed_op
 )
 def test_names_that_do_not_fit_the_numbers_of_masks_are_named_as_unused(file, text, values, why, tmp_path):
     source, out = with_names(tmp_path / "s", file, text, values), tmp_path / "out"
-    converted = call("convert", source, out)
+    asked, converted = answered("convert", source, out)
     assert converted.exit_code == 0, converted.output
-    assert f"note: {file} names classes, and is not used: {why}" in said(converted)
+    assert f"because {file} names classes, and is not used: {why}" in asked
     assert "rose" not in class_names(out)
 
 
 def test_two_files_that_name_other_classes_are_named_as_unused(tmp_path):
     source = with_names(tmp_path / "s", "images/_classes.csv", BY_NUMBER["images/_classes.csv"])
     write_tree(source, {"masks/_classes.csv": b"0, none\n1, oak\n2, elm\n3, fir\n"})
-    converted = call("convert", source, tmp_path / "out")
+    asked, converted = answered("convert", source, tmp_path / "out")
+    assert converted.exit_code == 0, converted.output
     why = "masks/_classes.csv names others; correct one, or move it away"
-    assert f"note: images/_classes.csv names classes, and is not used: {why}" in said(converted)
+    assert f"because images/_classes.csv names classes, and is not used: {why}" in asked
     assert class_names(tmp_path / "out") == ["0", "1", "2", "3"]
 
 
@@ -254,3 +256,15 @@ def test_a_class_and_a_mask_of_one_image_are_listed_and_refused_until_a_dataset_
     assert "label from path:0" in said(refused)
     assert "mask from {dir}/{stem}_m.png" in said(refused)
     assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_masks_count_among_the_images_that_a_printed_command_keeps(tmp_path):
+    paths = [f"{label}/{{}}/{label}{number}.png" for label in "xy" for number in range(3)]
+    files = {path.format("images"): photograph(number) for number, path in enumerate(paths)}
+    red = np.zeros((20, 24, 3), np.uint8)
+    red[5:12, 6:12] = 255, 0, 0
+    files |= {path.format("masks"): encoded(Image.fromarray(np.roll(red, i, 1))) for i, path in enumerate(paths)}
+    files |= {f"{label}.csv": f"name,size\n{label}0,9\n{label}1,9\n{label}2,9\n".encode() for label in "xy"}
+    asked = call("convert", write_tree(tmp_path / "source", files), tmp_path / "out")
+    said = {line.rpartition("  # ")[2] for line in asked.stderr.splitlines()}
+    assert "images with their masks, without classes of images" in said, "it leaves out none"

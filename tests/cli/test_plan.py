@@ -60,8 +60,8 @@ def reasons_of(*arguments):
 
 
 def test_plan_explains_why_class_folders_were_chosen_over_a_table_that_repeats_them(tmp_path):
-    write_class_folders(tmp_path, {"a": 3, "b": 3})
-    rows = [f"{path.relative_to(tmp_path).as_posix()},{path.parent.name}" for path in sorted(tmp_path.glob("*/*"))]
+    write_class_folders(tmp_path, {"train/a": 2, "train/b": 2, "test/a": 1, "test/b": 1})
+    rows = [f"{path.relative_to(tmp_path).as_posix()},{path.parent.name}" for path in sorted(tmp_path.glob("*/*/*"))]
     write_tree(tmp_path, {"names.csv": "\n".join(["file,class", *rows])})
     chosen, table, unlabelled = reasons_of(tmp_path)
     assert chosen == "chosen: class-folders, because folders give 6 images and 2 classes"
@@ -185,7 +185,7 @@ def test_plan_after_convert_is_no_worse_for_the_dataset(source, dataset):
 def test_a_plan_shows_what_each_top_folder_was_taken_for(tmp_path):
     paths = [f"{split}/{name}/{number}.jpg" for split in ("seg_train", "seg_test") for name in "ab" for number in "12"]
     write_tree(tmp_path, {path: picture(number) for number, path in enumerate([*paths, "seg_pred/9.jpg"])})
-    picture_of = call("plan", str(tmp_path)).stdout.split("\n\n")[0]
+    picture_of = call("plan", tmp_path).stdout.split("\n\n")[0]
     assert [line.split("  ") for line in re.sub(" {2,}", "  ", picture_of).strip().splitlines()[2:]] == [
         ["seg_test/", "split test, 2 classes", "4"],
         ["seg_train/", "split train, 2 classes", "4"],
@@ -211,7 +211,7 @@ def test_a_plan_shows_which_files_are_labels_class_names_and_splits_and_which_ar
 def test_the_picture_of_many_folders_has_at_most_twenty_lines(tmp_path):
     name = "a class with a name that is too long for a column of any table " * 2
     write_tree(tmp_path, {f"{name}{number:03}/1.jpg": picture(number) for number in range(40)})
-    lines = call("plan", str(tmp_path)).stdout.split("\n\n")[0].strip().splitlines()
+    lines = call("plan", tmp_path, "--label", "path:0").stdout.split("\n\n")[0].strip().splitlines()
     assert len(lines) <= 20
     assert lines[-1].split() == ["…", "34", "more", "folders", "34"]
     assert max(map(len, lines)) <= 80

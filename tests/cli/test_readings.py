@@ -251,7 +251,7 @@ def test_plan_says_that_the_printed_options_stop_at_files_that_nothing_explains(
     source, _ = farm
     (source / "README.md").write_bytes(b"pets")
     assert "stated so" not in call("plan", source).stdout
-    (source / "notes.txt").write_bytes(b"sunny")
+    (source / "notes.txt").write_bytes(b"The sun was out, and they all held still.")
     assert "stated so, a file that nothing explains stops; --ignore leaves it out (not read: 1 .txt)" in " ".join(
         call("plan", source).stdout.split()
     )

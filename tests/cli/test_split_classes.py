@@ -142,7 +142,7 @@ def test_splits_that_are_mixed_stop_too(tmp_path):
 USUAL = {
     "the same": {"train": "cat dog", "val": "cat dog"},
     "fewer": {"train": "cat dog 1 2 3", "val": "dog"},
-    "a few more": {"train": "cat dog ant", "test": "cat dog ant bee unknown"},
+    "a few more": {"train": "cat dog ant", "test": "cat dog ant bee fox"},
     "one more number": {"train": "0 1 2 3", "test": "1 2 3 4 0"},
     "some numbers": {"train": "0 1 2 3", "test": "1 4 0"},
     "letters of both cases": {"train": "A a B b", "test": "a b A"},
@@ -214,9 +214,9 @@ def in_coco(root):
     return root
 
 
-@pytest.mark.parametrize("make", [in_a_zip, in_a_table, in_coco])
-def test_every_layout_stops_with_the_names_that_are_meant(make, tmp_path):
-    said = stopped("plan", make(tmp_path))
+@pytest.mark.parametrize(("make", "options"), [(in_a_zip, []), (in_a_table, []), (in_coco, ["--layout", "coco"])])
+def test_every_layout_stops_with_the_names_that_are_meant(make, options, tmp_path):
+    said = stopped("plan", make(tmp_path), *options)
     assert "perhaps '0' is 'cat', '1' is 'dog'" in said
     assert "mv " not in said  # there are no folders to rename
     assert [commands[0][-2:] for commands in printed_calls(said)] == [["--accept", "other_class_names"]]

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 
 import numpy as np
 from PIL import Image
@@ -50,8 +51,15 @@ def cvat(folder, with_box, without_box, unnamed):
 
 def test_an_image_without_record_is_no_negative_unless_the_user_says_so(tmp_path):
     source, out = cvat(tmp_path / "s", with_box=6, without_box=2, unnamed=3), tmp_path / "out"
-    (source / "tool.json").write_text("{}")  # no reason to stop, with the dataset's own reading and another policy, too
-    said = convert(source, out, "--max-rejected", "0", exit_code=1)
+    (source / "tool.json").write_text("{}")  # no reason to stop with the dataset's own reading and another policy
+    said = convert(source, out, exit_code=2)
+    assert "asks first, because 3 of 11 images have no label; choose" in said
+    for command, num in zip(re.findall(r"^  shardkit (convert .*?) +# ", said, re.MULTILINE), (8, 11, 8), strict=True):
+        assert call(*shlex.split(command), "--overwrite").exit_code == 0
+        assert sum(split.num_examples for split in read_manifest(str(out)).splits.values()) == num
+    shutil.rmtree(out)
+    stated = ("--boxes", "cvat:annotations.xml", "--ignore", "tool.json")
+    said = convert(source, out, *stated, "--max-rejected", "0", exit_code=1)
     assert "images/08.png: no_label: no annotation: annotations.xml does not name the image; add a record" in said
     assert said.count("--without-annotation") == 1  # one command, not a hint for each image
     [negatives] = re.findall(r"shardkit (convert .*)\s+# with 3 images without annotation as negatives", said)
@@ -63,7 +71,7 @@ def test_an_image_without_record_is_no_negative_unless_the_user_says_so(tmp_path
     assert "rejected: none" in said.output
     assert sum(not len(one["objects/label"]) for one in shardkit.open(str(out), "train", training=False)) == 5
     said = call("convert", source, out, "--without-annotation", "ignore", "--overwrite")
-    assert "rejected: none; skipped: 3 images without annotation" in said.output
+    assert "rejected: none; skipped: 1 ignored by tool.json, 3 images without annotation" in said.output
     assert "2 of 8 images have no box; they are stored as negatives" in said.output
 
 

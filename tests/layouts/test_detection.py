@@ -3,6 +3,8 @@
 import contextlib
 import io
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -133,16 +135,27 @@ def test_header_mode_places_the_same_boxes(tmp_path, converted):
         np.testing.assert_array_equal(one["objects/bbox"], wanted[key]["objects/bbox"])
 
 
+def answered(source, out, question):
+    """The result of the first command of the question that shardkit asks about a source."""
+    result = call("convert", source, out)
+    assert result.exit_code == 2
+    assert question in result.output
+    command = re.search(r"^  shardkit (.*?) +# as it was recognised", result.output, re.MULTILINE)[1]
+    return call(*shlex.split(command))
+
+
 def test_images_that_no_annotation_names_are_told_and_stand_in_the_manifest(tmp_path):
     source = shutil.copytree(SAMPLES / "coco", tmp_path / "coco")
     unlabelled = source / "extra2017"
     unlabelled.mkdir()
     for i, path in enumerate(sorted((source / "test2017").iterdir())):
         shutil.copy(path, unlabelled / f"{i}{path.suffix}")
-    result = call("convert", source, tmp_path / "out")
-    assert "skipped: 2 images in extra2017/ that no annotation names" in result.output
+    question = "asks first, because 2 images in extra2017/ that no annotation names; choose one of"
+    result = answered(source, tmp_path / "out", question)
+    assert "2 images in extra2017/ that no annotation names" in result.output
     skipped = read_manifest(str(tmp_path / "out")).source.skipped
-    assert skipped == {"images in extra2017/ that no annotation names": 2}
+    captions = {"ignored by /annotations/captions_val2017.json": 1}
+    assert skipped == captions | {"images in extra2017/ that no annotation names": 2}
 
 
 def test_the_same_images_are_found_uncovered_in_an_archive(tmp_path):
@@ -150,5 +163,7 @@ def test_the_same_images_are_found_uncovered_in_an_archive(tmp_path):
     shutil.copytree(source / "test" / "images", source / "more" / "images")
     shutil.make_archive(str(tmp_path / "yolo"), "zip", tmp_path, "yolo")
     for url in (source, tmp_path / "yolo.zip"):
-        result = call("convert", url, tmp_path / f"out-{url.name}")
+        # The policies for images without annotation are for those next to others: no command is offered with them.
+        question = "asks first, because 2 images in more/ that no annotation names; run:"
+        result = answered(url, tmp_path / f"out-{url.name}", question)
         assert "skipped: 2 images in more/ that no annotation names" in result.output

@@ -1,10 +1,14 @@
 """The made layouts of tests/sources, converted and read back record by record, by commands that a user would type.
 
 What listing gives is tested there, case by case. Here the same trees hold real pictures, go through the conversion, and
-are read from the shards: keys, splits, classes and bytes.
+are read from the shards: keys, splits, classes and bytes. Where shardkit asks, the first reading that it offers gives
+what the tree was recognised as.
 """
 
 import io
+import re
+import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +18,11 @@ import shardkit
 from shardkit.dataset.features import MASK
 from shardkit.naming import IMAGE_ENDINGS
 from shardkit.options.groups import ConvertOptions
+from shardkit.refusals import UnclearError
 from shardkit.reject_reasons import REJECT_REASONS
 from shardkit.sources import SourceOptions
 from shardkit.sources.file_names import ending
+from shardkit.sources.readings.text import from_data
 from shardkit.testing import convert_without_beam, encoded, picture
 
 from ..cli.calling import call
@@ -29,6 +35,40 @@ KINDS = {".bmp": "BMP", ".gif": "GIF", ".png": "PNG", ".tif": "TIFF", ".tiff": "
 
 # Trees in which images are there twice.
 WITH_COPIES = {"a dataset twice, and its test images", "what split-folders was given, and what it wrote"}
+
+# What shardkit asks about. A name that begins or ceases to belong here is to be looked at.
+WELL_KNOWN_THAT_ASK = {
+    "Tiny ImageNet, validation images sorted",
+    "Food-101",
+    "Cityscapes",
+    "Cityscapes, prepared for training",
+    "CamVid, SegNet",
+}
+TREES_THAT_ASK = {
+    "a split in a folder of the same split",
+    "Dogs vs Cats",
+    "Dogs vs Cats, as unpacked by hand",
+    "labels in names, in one folder",
+    "verdicts in names, in one folder",
+    "verdicts in names, in folders of days",
+    "samples of each material",
+    "classes whose names begin like splits",
+    "a class called train",
+    "splits and classes in one name",
+    "longer names of several classes in one split",
+    "a split next to the classes that it is of",
+    "a test set without labels beside classes",
+    "two test sets",
+    "charts next to classes",
+    "test images beside classes",
+    "thumbnails of slides next to photos",
+    "a dataset twice, and its test images",
+    "what split-folders was given, and what it wrote",
+    "batches of classes",
+    "days and a verdict",
+    "folds of classes",
+    "classes below their first letters",
+}
 
 
 def grey(number):
@@ -48,6 +88,17 @@ def pictured(files, masks=(), *, has_copies=False):
         else:
             made[path] = grey(number) if path in masks else picture(number, kind=KINDS.get(kind, "JPEG"))
     return made
+
+
+def convert_as_recognised(source, out, options, source_options, *, asks):
+    """Convert a source; one that asks is converted by the first reading that the question offers."""
+    if asks:
+        with pytest.raises(UnclearError) as asked:
+            convert_without_beam(str(source), str(out), options, source_options=source_options)
+        readings = asked.value.readings
+        assert all(reading not in readings[:i] for i, reading in enumerate(readings))
+        source_options = replace(source_options, reading=from_data(readings[0], "the question"))
+    convert_without_beam(str(source), str(out), options, source_options=source_options)
 
 
 def read_back(folder):
@@ -74,8 +125,9 @@ def test_a_well_known_dataset_is_read_back_from_its_shards(name, tmp_path):
     made = pictured(files, masks)
     source = write(tmp_path / "source", made)
     few = ConvertOptions(accept=("other_class_names",))  # an image in each split
-    convert_without_beam(str(source), str(tmp_path / "out"), few, source_options=SourceOptions(**options))
-    found, examples = read_back(tmp_path / "out")
+    out, asks = tmp_path / "out", name in WELL_KNOWN_THAT_ASK
+    convert_as_recognised(source, out, few, SourceOptions(**options), asks=asks)
+    found, examples = read_back(out)
     wanted = wanted_of(rows)
     assert found.keys() == wanted.keys()
     for key, (split, label) in wanted.items():
@@ -88,7 +140,7 @@ def test_a_well_known_dataset_is_read_back_from_its_shards(name, tmp_path):
             assert (sorted(found[key][1]) if several else found[key][1]) == (sorted(label or []) if several else label)
         if key in made and made[key][:2] in {b"\xff\xd8", b"\x89P"}:
             assert examples[key]["image"] == made[key]
-    assert call("verify", tmp_path / "out", "--deep").exit_code == 0
+    assert call("verify", out, "--deep").exit_code == 0
 
 
 @pytest.mark.parametrize("name", trees.READ)
@@ -96,6 +148,26 @@ def test_a_tree_of_class_folders_is_read_back_from_its_shards(name, tmp_path):
     paths, _, wanted, _ = trees.READ[name]
     files = paths if isinstance(paths, dict) else dict.fromkeys(paths, b"content")
     source = write(tmp_path / "source", pictured(files, has_copies=name in WITH_COPIES))
-    convert_without_beam(str(source), str(tmp_path / "out"))
-    found, _ = read_back(tmp_path / "out")
+    out, asks = tmp_path / "out", name in TREES_THAT_ASK
+    convert_as_recognised(source, out, ConvertOptions(), SourceOptions(), asks=asks)
+    found, _ = read_back(out)
     assert found == {key: (split or "train", label) for key, (split, label) in wanted.items()}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Cityscapes", "Tiny ImageNet, validation images sorted", "Dogs vs Cats, as unpacked by hand"],
+)
+def test_the_first_command_of_a_question_reads_what_was_recognised(name, tmp_path):
+    # Other readings give more images than this one, or more than one class.
+    files, _, rows, _ = WELL_KNOWN.get(name) or trees.READ[name]
+    wanted = wanted_of(rows) if name in WELL_KNOWN else rows
+    files = files if isinstance(files, dict) else dict.fromkeys(files, b"content")
+    masks = {label for _, _, label in rows} if name in WELL_KNOWN else ()
+    source, out = write(tmp_path / "source", pictured(files, masks)), tmp_path / "out"
+    asked = call("convert", source, out)
+    assert asked.exit_code == 2
+    first = re.search(r"^  shardkit (convert .*?) +# as it was recognised", asked.output, re.MULTILINE)
+    assert asked.output.partition("\n  shardkit ")[2].startswith(first[1])
+    call(*shlex.split(first[1]), "--accept", "other_class_names")  # an image in each split
+    assert read_back(out)[0].keys() == wanted.keys()

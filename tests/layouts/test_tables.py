@@ -26,7 +26,7 @@ def test_every_image_is_stored_as_it_is(name, converted):
 
 def test_a_kaggle_table_beside_its_folder_is_read_with_names_for_its_numbers(tmp_path):
     # APTOS 2019: id_code,diagnosis and train_images/000c1434d8d7.png; here as pandas writes it with one grade missing.
-    names = ["none", "mild", "severe"]
+    names = ["absent", "mild", "severe"]
     source = write_tree(tmp_path / "aptos", {f"train_images/{i:04x}.png": picture(i) for i in range(24)})
     rows = "".join(f"{i:04x},{float(i % 3) if i else ''}\n" for i in range(24))
     (source / "train.csv").write_text("id_code,diagnosis\n" + rows)

@@ -62,7 +62,7 @@ def _class_labels(features):
 
 def test_the_generations_of_a_dataset_are_read_as_one(tmp_path):
     old = write_class_folders(tmp_path / "old", {"ant": 6, "bee": 3})
-    new = write_class_folders(tmp_path / "new", {"ant/new": 2, "cat": 4}, width=9)
+    new = write_class_folders(tmp_path / "new", {"ant/new": 2, "cat/new": 4}, width=9)
     dataset = tmp_path / "out"
     convert_without_beam(str(old), str(dataset), shards=2)
     append_without_beam(str(dataset), str(new))

@@ -77,7 +77,7 @@ KINDS = {
     "classes in another order, one of them empty": (LABELS, {"classes": ["z", "b", " a;b,\u2028c ", "a"]}),
     "one class": ({"label": ["a"] * 6}, {}),
     "classes that are numbers": ({"label": [7, 12] * 3}, {"label_type": "class"}),
-    "splits": (LABELS | {"split": ["test", "train", "held"] * 2}, {}),
+    "splits": (LABELS | {"split": ["test", "train", "held"] * 2}, {"layout": "table"}),
     "made splits": (LABELS, {"splits": "train=0.5,test=0.5", "group_by": "site"} | {}),
     "several numbers": ({"label": [[i + 0.1, -1.5] for i in range(6)]}, {"label_type": "number"}),
     "reserved names": (

@@ -25,6 +25,7 @@ from ..cli.calling import SAMPLE_DATA
 
 SCRIPT = "<script>alert(1)</script>"
 MAX_PAGE_BYTES = 5_000_000
+STATED = SourceOptions(label_columns=("label",))  # a script for a class is asked about
 SAMPLES = {"boxes": "coco", "masks": "masks", "numbers": "regression.parquet", "labels": "multilabel.jsonl"}
 
 
@@ -47,18 +48,17 @@ def troubled_source(root):
     return root / "labels.csv"
 
 
-def page_of_dataset(source, folder, name):
+def page_of_dataset(source, folder, name, options=SourceOptions()):  # noqa: B008 - frozen
     manifest_folder = folder / f"{name}-dataset"
-    convert_without_beam(str(source), str(manifest_folder))
+    convert_without_beam(str(source), str(manifest_folder), source_options=options)
     from shardkit.dataset.manifest import read_manifest
 
     images = open_folder(str(source.parent)) if name == "classes" else None
     return make_page(DatasetCollection(read_manifest(str(manifest_folder)), images), ReportOptions(hosts=4))[0]
 
 
-def page_of_source(source):
-    options = SourceOptions(), ConvertOptions()
-    with planned_source(str(source), *options, ThreadExecutor(1), Silent()) as (opened, plan):
+def page_of_source(source, options=SourceOptions()):  # noqa: B008 - frozen
+    with planned_source(str(source), options, ConvertOptions(), ThreadExecutor(1), Silent()) as (opened, plan):
         return make_page(SourceCollection(opened, plan, Call("plan", (str(source),))), ReportOptions())[0]
 
 
@@ -68,7 +68,10 @@ def pages(made_once):
 
     def make(folder):
         troubled = troubled_source(folder / "troubled")
-        found = {"classes": page_of_dataset(troubled, folder, "classes"), "source": page_of_source(troubled)}
+        found = {
+            "classes": page_of_dataset(troubled, folder, "classes", STATED),
+            "source": page_of_source(troubled, STATED),
+        }
         for name, sample in SAMPLES.items():
             found[name] = page_of_dataset(SAMPLE_DATA / sample, folder, name)
         found["boxes-source"] = page_of_source(SAMPLE_DATA / "coco")

@@ -54,7 +54,6 @@ def _(tree):
 @folder(
     "Shenzhen chest X-rays: normal or not is the last number of the name, a text of findings for each",
     "advised",
-    today="refused",
 )
 def _(tree):
     for number in range(1, 9):
@@ -113,7 +112,7 @@ def _(tree):
     tree.text("labeled-images/image-labels.csv", rows)
 
 
-@folder("BreastPathQ: slide and region are two columns, together the name of an image", "refused", today="right")
+@folder("BreastPathQ: slide and region are two columns, together the name of an image", "refused")
 def _(tree):
     rows = "slide,rid,y\n"
     for number in range(1, 5):
@@ -146,7 +145,7 @@ def _(tree):
         tree.unlearnt(f"Million-AID/test/P00{number}208.jpg")
 
 
-@folder("MLRSNet: class folders, and a table of columns of 0 and 1 for each of them", "advised", today="right")
+@folder("MLRSNet: class folders, and a table of columns of 0 and 1 for each of them", "advised")
 def _(tree):
     kinds = ("airplane", "cars", "runway")
     for place, category in enumerate(("airport", "parking_lot", "highway")):

@@ -149,7 +149,6 @@ def _(tree):
 @folder(
     "VisA: objects with Normal and Anomaly, masks of the latter, split_csv of three protocols",
     "advised",
-    today="refused",
 )
 def _(tree):
     head, rows = "object,split,label,image,mask\n", {"1cls": "", "2cls_fewshot": ""}

@@ -210,7 +210,6 @@ def _(tree):
 @folder(
     "clothing segmentation: png_images/IMAGES/img_0001.png, png_masks/MASKS/seg_0001.png, both as JPEG too, labels.csv",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/rajkumarl/people-clothing-segmentation: JPEG masks are of no use."""

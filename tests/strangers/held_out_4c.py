@@ -46,7 +46,7 @@ def _(tree):
     tree.text("project-1-at-2024-05-06-10-12-abcdef01.csv", rows)
 
 
-@folder("Label Studio's JSON: rectanglelabels in percent, its media folder upload/1 beside", "advised", today="right")
+@folder("Label Studio's JSON: rectanglelabels in percent, its media folder upload/1 beside", "advised")
 def _(tree):
     """labelstud.io/guide/export, JSON; labelstud.io/tags/rectanglelabels."""
     tasks = []
@@ -156,7 +156,6 @@ def _(tree):
 @folder(
     "AutoML Vision: CSV of TRAIN, gs://, a class and two corners as fractions among empty columns",
     "advised",
-    today="right",
 )
 def _(tree):
     """cloud.google.com/vision/automl/object-detection/docs/csv-format."""
@@ -176,7 +175,6 @@ def _(tree):
 @folder(
     "Teachable Machine: Ripe-samples.zip, Unripe-samples.zip, and the model in converted_keras.zip",
     "advised",
-    today="right",
 )
 def _(tree):
     """teachablemachine.withgoogle.com: the samples of a class, and the exported model with labels.txt."""

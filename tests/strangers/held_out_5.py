@@ -235,7 +235,6 @@ def _(tree):
 @folder(
     "cervical cancer: train twice in itself, additional_Type_1_v2 of more of the same classes, a test",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/competitions/intel-mobileodt-cervical-cancer-screening."""

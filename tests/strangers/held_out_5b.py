@@ -25,7 +25,6 @@ def workbook(tree, path, *rows):
 @folder(
     "Messidor-2: a wrapper twice, id_code with endings in another case, three columns of grades",
     "advised",
-    today="right",
 )
 def _(tree):
     """kaggle.com/datasets/mariaherrerot/messidor2preprocess: four images have no row; .JPG is .jpg on the disk."""
@@ -125,7 +124,7 @@ def _(tree):
     tree.text("MAMe_metadata/MAMe_labels.csv", "".join(f"{number},{name}\n" for number, name in enumerate(names)))
 
 
-@folder("Hotel-ID: train_images by chain, train.csv of image, chain, hotel_id and timestamp", "advised", today="right")
+@folder("Hotel-ID: train_images by chain, train.csv of image, chain, hotel_id and timestamp", "advised")
 def _(tree):
     """kaggle.com/competitions/hotel-id-2021-fgvc8: sample_submission.csv asks for hotel_id."""
     rows, sample = "image,chain,hotel_id,timestamp\n", "image,hotel_id\n"
@@ -158,7 +157,6 @@ def _(tree):
 @folder(
     "iWildCam 2019: train.csv of category_id, file_name, location, seq_id and more, train_images",
     "advised",
-    today="right",
 )
 def _(tree):
     """kaggle.com/competitions/iwildcam-2019-fgvc6."""

@@ -47,7 +47,6 @@ def _(tree):
 @folder(
     "UBC-OCEAN: train.csv with sizes and is_tma, train_images and train_thumbnails of most, test",
     "advised",
-    today="right",
 )
 def _(tree):
     """kaggle.com/competitions/UBC-OCEAN: a thumbnail is called 4_thumbnail.png."""
@@ -115,7 +114,7 @@ def _(tree):
     tree.text("tags.json", json.dumps(rows, indent=1))
 
 
-@folder("an Excel sheet of three columns of names, a class in each header", "advised", today="refused")
+@folder("an Excel sheet of three columns of names, a class in each header", "advised")
 def _(tree):
     """Somebody pasted the names of each class into a column of its own."""
     columns = {name: [f"{name[0]}{number:03}.jpg" for number in range(4)] for name in ("Acer", "Betula", "Quercus")}
@@ -151,7 +150,6 @@ def _(tree):
 
 @folder(
     "UA-DETRAC: Insight-MVT_Annotation_Train/<sequence>/img00001.jpg, an XML of frames for each sequence",
-    today="refused",
 )
 def _(tree):
     """detrac-db.rit.albany.edu: target_list of left, top, width, height and vehicle_type."""

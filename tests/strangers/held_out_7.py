@@ -61,7 +61,6 @@ def _(tree):
 @folder(
     "monkeypox: Original Images, Augmented Images and Fold1 of both, each in itself, a table of image and label",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/nafin59/monkeypox-skin-lesion-dataset: Fold1 has originals in Val and Test."""

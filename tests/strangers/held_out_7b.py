@@ -83,7 +83,6 @@ def _(tree):
 @folder(
     "Chinese MNIST: input_1_1_10.jpg of suite, sample and code, a table of the three and the character",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/gpreda/chinese-mnist: the class is the last number of a name, too."""

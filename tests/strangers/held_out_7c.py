@@ -40,7 +40,6 @@ def _(tree):
     "self-driving cars: images, labels_train.csv and labels_val.csv of frame, xmin, xmax, ymin, ymax, class_id, "
     "labels_trainval.csv of both",
     "advised",
-    today="right",
 )
 def _(tree):
     """kaggle.com/datasets/alincijov/self-driving-cars: nothing in the folder names the classes 1 to 5."""
@@ -61,7 +60,6 @@ def _(tree):
 @folder(
     "African wildlife: a folder for each animal of 001.jpg and 001.txt, YOLO's numbers without names",
     "advised",
-    today="refused",
 )
 def _(tree):
     """kaggle.com/datasets/biancaferreira/african-wildlife: 0 is buffalo, 1 elephant, 2 rhino, 3 zebra."""
@@ -73,9 +71,7 @@ def _(tree):
             tree.text(f"{name}/00{number}.txt", yolo(boxes, names))
 
 
-@folder(
-    "a Hugging Face repository of Roboflow's zips: data/train.zip, valid.zip, test.zip, valid-mini.zip", today="advised"
-)
+@folder("a Hugging Face repository of Roboflow's zips: data/train.zip, valid.zip, test.zip, valid-mini.zip")
 def _(tree):
     """huggingface.co/datasets/keremberke/license-plate-object-detection: the small one is of images of valid."""
     for part, own, count in (("train", "train", 6), ("valid", "validation", 3), ("test", "test", 3)):

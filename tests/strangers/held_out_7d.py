@@ -110,7 +110,6 @@ def _(tree):
 
 @folder(
     "Segments.ai: name.jpg, name_label_ground-truth.png of objects and name_label_ground-truth_semantic.png",
-    today="refused",
 )
 def _(tree):
     """docs.segments.ai, Python SDK: export_dataset of a release writes below segments/<owner>_<dataset>/<release>."""
@@ -249,7 +248,7 @@ def _(tree):
     tree.text("wood decay/readme.txt", "0 = sound\n1 = slight\n2 = moderate\n3 = severe\n4 = failure\n")
 
 
-@folder("good, and bad of which half is sorted into scratch and dent", "advised", today="right")
+@folder("good, and bad of which half is sorted into scratch and dent", "advised")
 def _(tree):
     """Somebody began to sort the bad ones; good and bad are what is to be told apart."""
     tree.images("good/part{}.png", 6, "good")

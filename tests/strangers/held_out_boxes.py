@@ -469,7 +469,7 @@ def _(tree):
     tree.text("annotations/image_info_test2017.json", json.dumps(info))
 
 
-@folder("Stanford 40: JPEGImages, XMLAnnotations of a person, ImageSplits of each action", "advised", today="refused")
+@folder("Stanford 40: JPEGImages, XMLAnnotations of a person, ImageSplits of each action", "advised")
 def _(tree):
     every = {"train": "", "test": ""}
     actions = ("applauding", "blowing_bubbles", "riding_a_bike")

@@ -1,6 +1,7 @@
 """Does a dataset hold what is true of a folder?"""
 
 import hashlib
+import re
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.recognising.folders.split_folders import says_nothing
 
 from .tree import HEIGHT, WIDTH, pixels_of
+
+# A clause that names files of no images: it tells nothing about images that are lost.
+_WITHOUT_FILES = re.compile(r"(?:^|; )without [^;]*\.\w+(?: and \d+ more)?(?=;|$)")
 
 
 def mistakes(tree, dataset):
@@ -48,6 +52,7 @@ def defects(command, meaning, wrong, tree):
     Another column of labels, another level of classes, or another version of all images is an answer that a user may
     mean. Images that are no examples among others, images twice, and what is lost without a word are defects.
     """
+    meaning = _WITHOUT_FILES.sub("", meaning)
     lost = [what for what in wrong if what.endswith(" is lost")]
     others = [what for what in wrong if what.endswith(" is no image to learn from")]
     labels = {what.rpartition(": label '")[2].partition("'")[0] for what in wrong if ": label '" in what}
@@ -59,7 +64,9 @@ def defects(command, meaning, wrong, tree):
     for what in wrong:
         label = what.rpartition(": label '")[2].partition("'")[0] if ": label '" in what else ""
         is_no_class = label and label in wrappers and "class-folders" in command
-        is_lost = "boxes None" in what or ": split " in what or (what.endswith("no mask") and "without" not in meaning)
+        tells_splits = any(word in meaning for word in ("without the split", "mixes the split"))
+        is_lost = "boxes None" in what or (": split " in what and not tells_splits)
+        is_lost |= what.endswith("no mask") and "without" not in meaning
         if what.endswith(" is there twice") or is_lost or is_no_class:
             yield what
 
@@ -68,7 +75,7 @@ def _of_example(truth, example, split, manifest):
     found = _label(example, manifest.classes)
     wanted = tuple(sorted(truth.label)) if isinstance(truth.label, tuple) else truth.label
     if isinstance(wanted, float) and isinstance(found, float):
-        found = wanted if abs(found - wanted) < 1e-5 else found
+        found = wanted if np.float32(wanted) == np.float32(found) else found
     if truth.boxes is None and truth.mask is None and found != wanted:
         yield f"label {found!r}, not {wanted!r}"
     if truth.split is not None and split != truth.split:

@@ -236,7 +236,7 @@ def _(tree):
         tree.text(f"{own}.txt", text)
 
 
-@folder("grocery store: train.txt of a path and two numbers, classes.csv", "advised", today="right")
+@folder("grocery store: train.txt of a path and two numbers, classes.csv", "advised")
 def _(tree):
     for own in ("train", "test"):
         rows = ""

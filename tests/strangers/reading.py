@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shardkit.testing import write_tree
 
 from ..cli.calling import call
-from .judging import mistakes
+from .judging import defects, mistakes
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,19 @@ class Reading:
     said: str
     wrong: dict[str, list[str]]
     meanings: dict[str, str]
+
+    @property
+    def number(self):
+        """The number of the first printed command that is right, from 1; 0 for none."""
+        return next((number for number, wrong in enumerate(self.wrong.values(), 1) if not wrong), 0)
+
+    def losses(self, tree):
+        """What printed commands mix or lose of a tree, with each command."""
+        return [
+            (command, what)
+            for command, wrong in self.wrong.items()
+            for what in defects(command, self.meanings.get(command, ""), wrong, tree)
+        ]
 
 
 def read(tree, root):

@@ -98,28 +98,26 @@ def pixels_of(data, mode=None):
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with its name and how shardkit reads it.
+    """A folder with its name and how shardkit should read it; ``outcomes.txt`` says how it is read today.
 
     Attributes:
         name: What it is modelled on.
         make: Makes it.
         reading: How it should be read: "right" with no option, "advised" if a command that the refusal printed reads it
             right, "refused" if none can: the sentence says why.
-        today: How it is read today; "wrong" if a conversion ends with exit code 0 and is not right.
         module: The module that makes it.
     """
 
     name: str
     make: Callable[[], Tree]
     reading: str
-    today: str
     module: str
 
 
 FOLDERS: list[Folder] = []
 
 
-def folder(name, reading="right", *, today=None):
+def folder(name, reading="right"):
     """Register a function that fills a tree."""
 
     def register(fill):
@@ -128,7 +126,7 @@ def folder(name, reading="right", *, today=None):
             fill(tree)
             return tree
 
-        FOLDERS.append(Folder(name, make, reading, today or reading, fill.__module__))
+        FOLDERS.append(Folder(name, make, reading, fill.__module__))
         return fill
 
     return register

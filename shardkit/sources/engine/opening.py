@@ -79,7 +79,8 @@ def open_reading(
     """
     root = reading.images.root
     at = opening
-    if root.startswith("/") or "://" in root:
+    is_elsewhere = root.startswith("/") or "://" in root
+    if is_elsewhere:
         at = replace(opening, folder=open_folder(root))
     elif root and not is_folder(opening.folder, root):
         msg = f"{opening.folder.url}: there is no folder {printable(root)}/, which `images: root` names"
@@ -89,7 +90,7 @@ def open_reading(
     include, exclude = (tuple(map(IgnoreGlob, some)) for some in (reading.images.include, reading.images.exclude))
     masks = mask_paths(reading.mask) if isinstance(reading.mask, Paired) else None
     images = ImagePaths(include, exclude, at.excluded, masks)
-    is_whole = opening.file is None and at.folder.url == opening.folder.url
+    is_whole = opening.file is None and not is_elsewhere
     return _Binding(opening.folder, at.folder, images, reading, is_strict, is_whole).source(name, remark)
 
 

@@ -9,7 +9,7 @@ from shardkit.errors import CallError
 from shardkit.naming import printable, relative_path_problem
 from shardkit.options.words import named
 from shardkit.sources.readings.flags import compiled, origin_text
-from shardkit.sources.readings.text import from_data, read_labels, read_origin, read_reading
+from shardkit.sources.readings.text import from_data, parse_reading, read_labels, read_origin, read_reading
 from shardkit.sources.readings.values import Annotation, Column, Labels, Listed, Paired, PathPart, PathRegex, Reading
 
 _FACTS = ("label", "split", "group", "boxes", "mask", "features")
@@ -65,7 +65,9 @@ def given_reading(given: Mapping[str, Any], remembered: Reading | None = None) -
 def _whole(value: Any) -> Reading:
     if isinstance(value, Reading):
         return value
-    return read_reading(value) if isinstance(value, str) else from_data(value, named("reading"))
+    if isinstance(value, str):
+        return parse_reading(value) if value.startswith("{") else read_reading(value)
+    return from_data(value, named("reading"))
 
 
 def _with_facts(reading: Reading, given: Mapping[str, Any]) -> Reading:

@@ -98,6 +98,16 @@ def read_reading(path: str) -> Reading:
     return from_data(data["reading"] if isinstance(data, Mapping) and "reading" in data else data, where)
 
 
+def parse_reading(text: str) -> Reading:
+    """Return the reading in a text of JSON."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        msg = f"{named('reading')}: this is neither a file nor JSON: {error}"
+        raise CallError(msg) from None
+    return from_data(data, named("reading"))
+
+
 def from_data(data: Any, where: str) -> Reading:
     """Return the reading of mappings, lists and scalars, which may all be text."""
     if not isinstance(data, Mapping):

@@ -123,7 +123,11 @@ def _claim(one: NamingFile, names: ImageNames, opening: Opening, source: Source,
     of_splits = split_columns(one)
     split = split_of_file(one.path)
     others = [i for i in one.others if i not in of_splits]
-    if others and all(repeats_folders(one, i) for i in others) and not source.takes_splits:
+    if (
+        others
+        and all(repeats_folders(one, i) for i in [*others, *of_splits])
+        and not (of_splits and source.takes_splits)
+    ):
         return replace(claim, gives="nothing", why="it repeats the names of the folders")
     if (split or of_splits) and not one.may_be_labels([i for i in others if not repeats_folders(one, i)]):
         why = "the source has splits without it"

@@ -78,7 +78,7 @@ def test_a_folder_of_which_one_worker_sees_less_fails_by_host_and_numbers(tmp_pa
 
 def test_workers_that_see_what_the_driver_counted_list_all_of_it(tmp_path):
     many = {f"class-{i}/{j}.png": IMAGE for i in range(inventory_tasks.LOOKING_THREADS + 1) for j in range(i % 3)}
-    workers = Workers(tmp_path, many | {"class-0/": b""}, is_remote=True)
+    workers = Workers(tmp_path, many | {"class-0/": b""}, SourceOptions(layout="class-folders"), is_remote=True)
     pairs = [pair for _, group in workers.groups for pair in zip(group.parts, group.num_entries, strict=True)]
     seen = {part.path: counts for part, counts in pairs}
     assert [seen[f"class-{i}"] for i in range(3)] == [(0,), (1,), (2,)]

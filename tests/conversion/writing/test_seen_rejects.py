@@ -28,13 +28,13 @@ class RemoteExecutor(ThreadExecutor):
     is_remote = True
 
 
-def convert(tmp_path, check, executor, limit="100%"):
-    return outcome_of(tmp_path, check, executor, limit).manifest
+def convert(tmp_path, check, executor, limit="100%", name=""):
+    return outcome_of(tmp_path, check, executor, limit, name).manifest
 
 
-def outcome_of(tmp_path, check, executor, limit="100%"):
+def outcome_of(tmp_path, check, executor, limit="100%", name=""):
     options = ConvertOptions.of({"check": check, "shards": 2})
-    source, output = str(tmp_path / "photos"), str(tmp_path / "out")
+    source, output = str(tmp_path / "photos" / name), str(tmp_path / "out")
     return Conversion(source, output, options, executor, limit=RejectLimit.parse(limit)).run()
 
 
@@ -96,15 +96,16 @@ def test_an_image_that_the_driver_cannot_read_either_is_rejected(tmp_path):
 )
 def test_a_permission_that_is_missing_for_a_moment_leaves_no_image_out(check, reader, layout, tmp_path, monkeypatch):
     write_tree(tmp_path / "photos", FILES)
-    if layout == "table":  # the key is not the path
-        lines = ["image,label", *(f"{name},{name[:3]}" for name in FILES)]
-        (tmp_path / "photos" / "labels.csv").write_text("\n".join(lines))
+    name = "labels.csv" if layout == "table" else ""
+    if name:
+        lines = ["image,label", *(f"{path},{path[:3]}" for path in FILES)]
+        (tmp_path / "photos" / name).write_text("\n".join(lines))
     with monkeypatch.context() as patched:
         failing_read(patched, reader)
         with pytest.raises(MachineError, match="it can be read now; check the disk and the network, and run") as raised:
-            convert(tmp_path, check, ThreadExecutor(1))
+            convert(tmp_path, check, ThreadExecutor(1), name=name)
     assert str(raised.value).startswith(f"{tmp_path}/photos/{UNREADABLE}: this image was rejected (")
-    manifest = convert(tmp_path, check, ThreadExecutor(1))
+    manifest = convert(tmp_path, check, ThreadExecutor(1), name=name)
     assert (manifest.splits["train"].num_examples, manifest.rejected.num_examples) == (len(FILES), 0)
 
 

@@ -224,7 +224,7 @@ def test_masks_of_other_classes_are_refused(tmp_path):
     for name, classes in (("a", ["sky", "sea"]), ("b", ["sea", "sky"])):
         mask = io.BytesIO()
         Image.new("L", (8, 8), 1).save(mask, "PNG")
-        files = {"images/0.png": picture(0), "masks/0.png": mask.getvalue(), "classes.txt": "\n".join(classes).encode()}
+        files = {"images/0.png": picture(0), "masks/0.png": mask.getvalue()}
         source = write_tree(tmp_path / name, files)
         convert_without_beam(str(source), str(tmp_path / f"{name}-out"), classes=tuple(classes))
         datasets.append((str(tmp_path / f"{name}-out"), 1))

@@ -20,7 +20,7 @@ from shardkit.testing import append_without_beam, convert_without_beam, write_cl
 def sources(tmp_path_factory):
     root = tmp_path_factory.mktemp("sources")
     old = write_class_folders(root / "old", {"ant": 8, "bee": 5})
-    return old, write_class_folders(root / "new", {"bee/new": 2, "cat": 9}, width=9)
+    return old, write_class_folders(root / "new", {"bee/new": 2, "cat/new": 9}, width=9)
 
 
 @pytest.fixture

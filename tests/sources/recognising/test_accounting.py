@@ -111,7 +111,7 @@ UNUSED = {
     "folds.csv": (table("image,fold", lambda path: len(path) % 5), "from the folders"),
     "split.pkl": (pickle.dumps([*IMAGES]), r".pkl files are not read; write .* as a CSV file"),
     "notes.json": (json.dumps({"a": {"b": [{"c": path} for path in IMAGES]}}).encode(), "this JSON is no table"),
-    "index.csv": (table("path,class", lambda path: path.split("/")[1]), "from the folders"),
+    "index.csv": (table("path,class", lambda path: path.split("/")[1]), "it repeats the names of the folders"),
 }
 
 

@@ -64,15 +64,18 @@ class NamingFile:
         return max(set(forms), key=forms.count)
 
     @property
+    def titles(self) -> Sequence[str]:
+        """Names of its columns; none of a file of another kind."""
+        return self.file.columns if self.file is not None else ()
+
+    @property
     def others(self) -> list[int]:
         """The other columns."""
-        names = self.file.columns if self.file is not None else ()
-        return [i for i, name in enumerate(names) if i != self.column and name]
+        return [i for i, name in enumerate(self.titles) if i != self.column and name]
 
     def may_be_labels(self, columns: Iterable[int]) -> bool:
         """Return whether some of the columns may hold labels."""
-        titles = self.file.columns if self.file is not None else ()
-        return any(may_be_labels(titles[i], [row[i] for row in self.rows]) for i in columns)
+        return any(may_be_labels(self.titles[i], [row[i] for row in self.rows]) for i in columns)
 
     def claim(self, names: ImageNames) -> Claim:
         """Return what the file claims."""

@@ -27,7 +27,23 @@ _COPY = re.compile(
 # What is made of pictures for another use, next to them: google_images_download's "cat - thumbnail".
 _MADE_OF = frozenset(
     {
-        *("backup", "compressed", "copy", "cropped", "crops", "downscaled", "enhanced", "gray", "grayscale", "grey"),
+        *(
+            "aug",
+            "augment",
+            "augmentation",
+            "augmented",
+            "backup",
+            "compressed",
+            "old",
+            "copy",
+            "cropped",
+            "crops",
+            "downscaled",
+            "enhanced",
+            "gray",
+            "grayscale",
+            "grey",
+        ),
         *("greyscale", "lowres", "masked", "mini", "normalised", "normalized", "preprocessed", "preview", "previews"),
         *("processed", "resize", "resized", "scaled", "segmented", "small", "thumb", "thumbnail", "thumbnails"),
         *("thumbs", "tiny"),
@@ -128,7 +144,7 @@ def refuse_versions(folder: Folder, tops: Sequence[str], place: SourcePlace) -> 
     The paths in them are the same but for a common end of the names, and the images show the same or the name of one
     folder says what it is made of.
     """
-    ordered = sorted(tops, key=_is_made)
+    ordered = sorted(tops, key=is_made)
     first, *others = ordered
     versions = [name for name in others if _is_version(folder, name, first)]
     if not versions:
@@ -151,7 +167,8 @@ def are_versions(folder: Folder, tops: Sequence[str]) -> bool:
     return any(_is_version(folder, *pair, by_ending=True) for pair in itertools.combinations(dict.fromkeys(tops), 2))
 
 
-def _is_made(name: str) -> bool:
+def is_made(name: str) -> bool:
+    """Return whether a folder is called like what is made of pictures, such as ``resized`` or ``thumbnails``."""
     return not _MADE_OF.isdisjoint(filter(None, _PARTS.split(name.lower())))
 
 
@@ -162,7 +179,7 @@ def _is_version(folder: Folder, one: str, other: str, *, by_ending: bool = False
         return False
     if by_ending and all(posixpath.splitext(here[name])[1] != posixpath.splitext(there[name])[1] for name in common):
         return True
-    return _is_made(one) or all(look_alike(folder, here[name], there[name]) for name in common[:_NUM_SAMPLED])
+    return is_made(one) or all(look_alike(folder, here[name], there[name]) for name in common[:_NUM_SAMPLED])
 
 
 def _by_name(folder: Folder, top: str) -> dict[str, str]:

@@ -44,10 +44,11 @@ class NameForm:
 
     def repeating_fields(self, names: Sequence[str]) -> list[NameField]:
         """Return the fields whose values repeat as classes do, in the order of the names."""
-        fields = [NameField(number, self._pattern(number)) for number in range(1, self.num_fields + 1)]
+        fields = [NameField(number, self.pattern(number)) for number in range(1, self.num_fields + 1)]
         return [field for field in fields if _repeats(field, names)]
 
-    def _pattern(self, number: int) -> str:
+    def pattern(self, number: int) -> str:
+        """Return the regular expression that finds a field in a name, by its number from 1."""
         other = f"[^{self.separator}]"
         parts = [f"{other}*"] * self.num_fields
         # The last field ends before the file's ending, or several of them: ``.jpg.chip.jpg``.

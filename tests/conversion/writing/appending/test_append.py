@@ -390,7 +390,7 @@ def test_an_append_of_another_source_is_finished_or_discarded_first(dataset, new
     said = call("verify", dataset)
     assert said.exit_code == 0
     assert "append-0001/ is of an append that runs or was interrupted" in said.stderr
-    other = write_class_folders(tmp_path / "other", {"dog": 3, "bee/x": 1}, width=9)
+    other = write_class_folders(tmp_path / "other", {"dog/x": 3, "bee/x": 1}, width=9)
     with pytest.raises(
         DataError, match=r"append-0001: holds an append that is not published and differs: .*overwrite=True"
     ):

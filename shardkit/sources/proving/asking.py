@@ -1,0 +1,117 @@
+"""Ask the user about a reading that is not proved: show it as options, and others that may be meant."""
+
+import contextlib
+import json
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from shardkit.errors import ShardkitError
+from shardkit.naming import first_of, printable
+from shardkit.options.call import Change
+from shardkit.refusals import AS_RECOGNISED, RefusalError, RefusedDataError, UnclearError
+from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.accounting import UNEXPLAINED, Accounting
+from shardkit.sources.engine.opening import open_reading
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder, IgnoreGlob
+from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.proving.offers import Offer, offers
+from shardkit.sources.readings.given import is_said_by, options_saying
+from shardkit.sources.readings.text import to_data
+from shardkit.sources.readings.values import Reading, files_of
+from shardkit.sources.walking import files_below, is_image, is_within, join, parent_of
+
+_SHOWN = 3  # doubts
+
+
+def question(found: Evidence, opening: Opening, recognised: Reading, doubts: Sequence[str]) -> UnclearError:
+    """Return the question about a source that was recognised.
+
+    Args:
+        found: What there is in it.
+        opening: SOURCE, with its archives as folders.
+        recognised: How it was recognised.
+        doubts: Why it was not read at once, as clauses.
+    """
+    _, _, how = found.source.describe().partition(": read as ")
+    how = how.partition("; note: ")[0]
+    problem = f"{printable(opening.url)}: shardkit would read it as {how}, and asks first, because "
+    problem += "; ".join(doubts[:_SHOWN])
+    others = offers(opening, recognised, lacks_annotations=found.rejected[NO_LABEL] > 0)
+    offered = [*_totals(opening, [Offer(recognised, AS_RECOGNISED), *others])]
+    error = UnclearError(problem, [*map(_change, offered)])
+    error.readings = tuple(to_data(one.reading) for one in offered)
+    return error
+
+
+def with_offers(error: RefusalError | RefusedDataError, opening: Opening) -> RefusalError | RefusedDataError:
+    """Return a refusal of a source that was not recognised, with readings that may be meant."""
+    offered = [*_totals(opening, [*offers(opening, None)])]
+    known = error.refusal
+    if isinstance(error, RefusedDataError) or not (offered or known.changes):
+        error.refusal = replace(known, changes=(*known.changes, *map(_change, offered)))
+        return error
+    changes = [*known.changes, *(replace(_change(one), is_further=True) for one in offered)]
+    asked = UnclearError(known.problem, changes, remedy=known.remedy, appendix=known.appendix)
+    asked.readings = tuple(to_data(one.reading) for one in offered)
+    return asked
+
+
+def _totals(opening: Opening, offered: Sequence[Offer]) -> Iterator[Offer]:
+    """Yield offers that account for every file, each once; those that cannot be opened are none."""
+    found: list[Reading] = []
+    for offer in offered:
+        with contextlib.suppress(ShardkitError):
+            total = accounting_for_all(opening, offer.reading)
+            if total in found:
+                continue
+            found.append(total)
+            unread = [
+                one.strip("/") for one in total.ignore if one not in offer.reading.ignore and not one.endswith("/")
+            ]
+            without = f"; without {first_of([*map(printable, unread)], _SHOWN)}" if unread else ""
+            yield replace(offer, reading=total, meaning=offer.meaning + without)
+
+
+def _change(offer: Offer) -> Change:
+    options = options_saying(offer.reading)
+    if not is_said_by(options, offer.reading):
+        options = {"reading": json.dumps(to_data(offer.reading), ensure_ascii=False)}
+    return Change(offer.meaning, options)
+
+
+def accounting_for_all(opening: Opening, reading: Reading) -> Reading:
+    """Return a reading that leaves out what it does not explain."""
+    if opening.file is not None:
+        return reading
+    names = [reading.label.names] if reading.label else []
+    accounting = Accounting(
+        [*filter(None, names), *(path for _, origin in reading.facts() for path in files_of(origin))]
+    )
+    globs = tuple(map(IgnoreGlob, reading.ignore))
+    folder = FilteredFolder(opening.folder, globs) if globs else opening.folder
+    source = open_reading(replace(opening, folder=folder), reading)
+    skipped = [phrase for part in source.parts() for one in source.list_part(part, 4096) for phrase in one.skipped]
+    if reading.images.unnamed == "ignore" and not any(one.startswith("image") for one in skipped):
+        reading = replace(reading, images=replace(reading.images, unnamed="reject"))  # all are named: a shorter command
+    found = {one.removeprefix(UNEXPLAINED) for one in skipped if one.startswith(UNEXPLAINED)}
+    more = list[str]()
+    if found:
+        root = reading.images.root
+        others = [
+            path
+            for path, entry in files_below(folder, "")
+            if not (is_image(entry.name) and is_within(path, root)) and not accounting.explains(path)
+        ]
+        used = {_kind(one) for one in accounting.used}
+        kinds = {_kind(path) for path in others}
+        more = [kind for kind in kinds if kind not in used]
+        more += [path for path in others if _kind(path) in used]
+    return replace(reading, ignore=tuple(dict.fromkeys((*reading.ignore, *(f"/{one}" for one in sorted(more))))))
+
+
+def _kind(path: str) -> str:
+    """Return the glob of a file's folder and ending; the path itself if it has none."""
+    end = posixpath.splitext(path)[1]
+    return join(parent_of(path), f"*{end}") if end else path

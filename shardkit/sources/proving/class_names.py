@@ -1,0 +1,127 @@
+"""Doubts about the names of classes: parts of the data, copies, what is unsorted, and names unlike the others."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from shardkit.naming import first_of, printable, split_of_folder
+from shardkit.sources.engine.split_words import words_of
+from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.proving.words import MADE, UNSAID
+from shardkit.sources.readings.values import PathPart
+from shardkit.sources.recognising.folders.copies import copies_by_name, original_of
+from shardkit.sources.recognising.folders.no_classes import parts_of_data
+from shardkit.sources.recognising.folders.split_folders import (
+    is_of_project,
+    is_unlabelled,
+    mentions_split,
+    says_images,
+    says_nothing,
+)
+
+_NUMBERED = re.compile(r"^[0-9]+[ _.-]+[^\W\d_]|\([0-9]+\)$")  # 04_transistor, Ditylum (6)
+_NO_CLASS = "called like images without a class"
+_DIGITS = re.compile(r"[0-9]+")
+_PLURAL = re.compile(r"(?<=[a-z]{3})(?:es|s)$")
+_DRAWN = frozenset({"mask", "masks", "gt", "groundtruth", "segmentation", "annotation", "annotations", "labels"})
+
+
+def doubts_about_names(found: Evidence) -> Iterator[str]:
+    """Yield why names may not be those of classes."""
+    names = sorted(found.counts)
+    if found.options.classes:  # the user has named them
+        return
+    if len(names) > 2 and all(name.isdecimal() for name in names) and not _are_in_a_row(names):
+        yield f"{_shown(names)} may be numbers, and no names"
+    if what := parts_of_data(names):
+        yield f"{_shown(names)} {what}"
+    said = set[str]()
+    are_folders = found.reading.label is not None and isinstance(found.reading.label.origin, PathPart)
+    for what, odd in _odd(names):
+        if more := [name for name in odd if name not in said] if are_folders or what == _NO_CLASS else []:
+            yield f"{_shown(more)} {'is' if len(more) == 1 else 'are'} {what}"
+            said.update(more)
+    if twins := _twins(found):
+        yield f"{_shown(twins)} may be one class"
+    rests = {_DIGITS.sub("", name) for name in names}
+    if all(map(_DIGITS.search, names)) and 1 < len(rests) <= len(names) / 2:
+        yield f"{_shown(names)} are numbered, and what is beside the numbers repeats"
+
+
+def _twins(found: Evidence) -> list[str]:
+    """Return names that differ in writing only, and are in one split; others are for the check of splits' classes."""
+    pairs = sorted({*zip(found.labels, found.splits, strict=True)}, key=str)
+    names = [(name, split) for name, split in pairs if name is not None and len(name) > 1]
+    counts = Counter((_plain(name), split) for name, split in names)
+    return sorted({name for name, split in names if counts[_plain(name), split] > 1})
+
+
+def _plain(name: str) -> str:
+    """Return a name without case, marks and the ending of a plural."""
+    words = words_of(name)
+    return " ".join([*words[:-1], *(_PLURAL.sub("", word) for word in words[-1:])])
+
+
+def _are_in_a_row(names: Sequence[str]) -> bool:
+    numbers = [*map(int, names)]
+    return max(numbers) - min(numbers) < 2 * len(numbers)
+
+
+def odd_names(names: Sequence[str]) -> list[str]:
+    """Return the names that may not be those of classes."""
+    return next((odd for _, odd in _odd(names)), [])
+
+
+def _odd(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield names that may not be those of classes, and why."""
+    for what, odd in (
+        ("called like copies of others", [*copies_by_name(names), *filter(original_of, names)]),
+        (
+            _NO_CLASS,
+            [name for name in names if is_unlabelled(name) or _has(name, UNSAID)],
+        ),
+        ("called like what is made of images", [name for name in names if _has(name, MADE)]),
+        (
+            "called by a word that says nothing about images",
+            [name for name in names if len(name) > 1 and _says_nothing(name)],
+        ),
+        ("called like splits", [name for name in names if mentions_split(name) or split_of_folder(name)]),
+        ("called like masks", [name for name in names if not _DRAWN.isdisjoint(words_of(name))]),
+        ("written unlike the others", _unlike(names)),
+    ):
+        if odd:
+            yield what, sorted({*odd})
+
+
+def _says_nothing(name: str) -> bool:
+    return says_nothing(name) or says_images(name) or is_of_project(name)
+
+
+def is_unsaid(name: str) -> bool:
+    """Return whether a name says that nobody has said what is in the images, or that they are no photographs."""
+    return _has(name, UNSAID) or _has(name, MADE)
+
+
+def _has(name: str, words: frozenset[str]) -> bool:
+    is_mark = words is UNSAID and not any(map(str.isalnum, name)) and name.isascii()  # a question mark, a dash
+    return is_mark or not words.isdisjoint([*words_of(name), name.lower()])
+
+
+def _shown(names: Sequence[str]) -> str:
+    return first_of([printable(name) for name in names], 3)
+
+
+def _unlike(names: Sequence[str]) -> list[str]:
+    """Return the few names whose form is not that of the others."""
+    forms = {name: _form(name) for name in names}
+    counts = Counter(forms.values())
+    if len(counts) < 2 or len(names) < 2:
+        return []
+    form, num = counts.most_common(1)[0]
+    odd = [name for name in names if forms[name] != form]
+    return odd if len(odd) <= max(1, len(names) // 3) and num > len(odd) else []
+
+
+def _form(name: str) -> tuple[bool, bool]:
+    """Return how a name is written: with a number before or a count behind it, with a leading mark."""
+    return _NUMBERED.search(name) is not None, not name[:1].isalnum()

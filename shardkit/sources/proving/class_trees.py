@@ -1,0 +1,70 @@
+"""Doubts about folders as classes: their form."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from shardkit.naming import first_of, printable, split_of_folder
+from shardkit.sources.engine.split_words import split_of_word, words_of
+from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.readings.values import PathPart
+from shardkit.sources.recognising.folders.copies import original_of
+from shardkit.sources.recognising.folders.split_folders import splits_of
+
+_MAX_WORDS = 12  # that names begin with, of others each may be that of one image
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
+    """Yield why folders may not be the classes."""
+    if label.map:
+        yield "the names of classes would be changed"
+    if not found.is_of_one_depth:
+        yield "the images do not lie equally deep"
+    for _, names in found.unused_levels():
+        yield f"folders such as {first_of(sorted({*map(printable, names)}), 3)} are another level"
+    if found.are_single:
+        yield "most classes have one image"
+    yield from _about_splits(found)
+    yield from _about_words(found)
+    yield from _about_copies(found)
+
+
+def _about_splits(found: Evidence) -> Iterator[str]:
+    split = found.reading.split
+    if split is None:
+        return
+    if isinstance(split, PathPart) and found.levels:
+        names = sorted({*found.levels[split.path % len(found.levels)]})
+        if odd := [name for name in names if not _is_split(name) and name not in splits_of(names)]:
+            verb = "is no plain word for a split" if len(odd) == 1 else "are no plain words for splits"
+            yield f"{first_of([*map(printable, odd)], 3)} {verb}"
+    if "train" not in found.splits:
+        yield "no split is called train"
+
+
+def _is_split(name: str) -> bool:
+    """Return whether a name is a word for a split, maybe with a number: ``1_train``, ``validación``."""
+    words = [word for word in words_of(name) if not word.isdigit()]
+    return split_of_folder(name) is not None or (len(words) == 1 and split_of_word(words[0]) is not None)
+
+
+def _about_words(found: Evidence) -> Iterator[str]:
+    """Yield that the names of files begin with words that divide the images otherwise."""
+    words = [_WORD.match(key.rpartition("/")[2].rpartition(".")[0]) for key in found.keys]
+    if not all(words):
+        return
+    texts = [word[0].lower() for word in words if word]
+    counts = Counter(texts)
+    if 1 < len(counts) <= min(_MAX_WORDS, len(texts) / 3):
+        facts = [*zip(found.labels, found.splits, strict=True)]
+        num_pairs = len({*zip(texts, found.labels, strict=True)})
+        if num_pairs > max(len(counts), len(found.counts)) and len({*zip(texts, facts, strict=True)}) > len({*facts}):
+            yield f"the names of files begin with {first_of(sorted(counts), 3)}, which divides them otherwise"
+
+
+def _about_copies(found: Evidence) -> Iterator[str]:
+    """Yield that files are called like copies of others next to them."""
+    stems = {key.rpartition(".")[0] for key in found.keys}
+    if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
+        yield f"{first_of([*map(printable, copies)], 2)} are called like copies of files next to them"

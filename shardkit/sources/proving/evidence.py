@@ -1,0 +1,203 @@
+"""What there is in a source that was recognised: its examples as the reading lists them, and the files that it left."""
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pyarrow.compute as pc
+
+from shardkit.sources.columns import FEATURE_PREFIX
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.accounting import Accounting
+from shardkit.sources.file_names import ending
+from shardkit.sources.formats.registry import BOX_TABLE
+from shardkit.sources.listing import Listing, Source
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
+from shardkit.sources.recognising.folders.no_classes import parts_of_data
+from shardkit.sources.walking import files_below, is_image, parent_of, read_head
+from shardkit.storage import Folder
+
+_MAX_ROWS = 200_000  # examples and files that are looked at; the engine accounts for all of them as it lists
+_MAX_ANNOTATED = 20_000  # examples of files of annotations, which take longer: their classes are not doubted
+_BATCH_ROWS = 4096
+_FEW = 12  # examples
+_ENDING = re.compile(r"(?:\.tar)?\.\w+$")
+
+
+@dataclass
+class Evidence:
+    """A source as it was recognised.
+
+    Attributes:
+        source: The source.
+        reading: How it is read.
+        tree: SOURCE, with archives as folders; the folder around it if it is a file.
+        is_file: Whether it is a file.
+        options: The user's options.
+        keys: Paths of the examples below the reading's root.
+        labels: Their labels; None for those that have none, or no single class.
+        splits: Their splits.
+        rejected: Number of rows that are rejected while listing, by the code of the reason.
+        skipped: Number of files that are left out, by a phrase.
+        features: Values of further columns of tables, by name.
+    """
+
+    source: Source
+    reading: Reading
+    tree: Folder
+    is_file: bool
+    options: SourceOptions
+    keys: list[str] = field(default_factory=list)
+    labels: list[str | None] = field(default_factory=list)
+    splits: list[str | None] = field(default_factory=list)
+    rejected: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    features: dict[str, list[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, source: Source, reading: Reading, opening: Opening) -> "Evidence":
+        """List a source, or the first part of a large one."""
+        tree = opening.folder
+        found = cls(source, reading, tree, opening.file is not None, opening.options)
+        most = _MAX_ANNOTATED if reading.boxes or reading.mask else _MAX_ROWS
+        for listing in _listings(source):
+            found.skipped.update(listing.skipped)
+            table = listing.table()
+            found.rejected.update(table["reason"].drop_null().to_pylist())
+            examples = table.filter(pc.is_null(table["reason"]))
+            found.keys += examples["key"].to_pylist()
+            found.labels += examples["label_name"].to_pylist()
+            found.splits += examples["split"].to_pylist()
+            for name in examples.column_names:
+                if name.startswith(FEATURE_PREFIX):
+                    found.features.setdefault(name.removeprefix(FEATURE_PREFIX), []).extend(examples[name].to_pylist())
+            if len(found.keys) + found.rejected.total() >= most:
+                break
+        return found
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """Number of examples of each class."""
+        return Counter(label for label in self.labels if label is not None)
+
+    @property
+    def are_single(self) -> bool:
+        """Whether most classes have one example; of few examples none repeats."""
+        total = self.counts.total()
+        return total >= _FEW and total < 2 * len(self.counts)
+
+    @property
+    def has_several_files(self) -> bool:
+        """Whether several files give labels or boxes."""
+        used = {path for name, origin in self.reading.facts() if name != "split" for path in files_of(origin)}
+        return len(used) > 1 or any("*" in path for path in used)
+
+    @property
+    def is_partly_in_archives(self) -> bool:
+        """Whether some examples lie in archives and others do not, or only files of labels lie there."""
+        root = f"{self.reading.images.root}/" if self.reading.images.root else ""
+        folders = tuple(f"{_ENDING.sub('', one)}/" for one in self.reading.archives)
+        if not folders:
+            return False
+        used = (path for _, origin in self.reading.facts() for path in files_of(origin))
+        examples = {f"/{root}{key}".startswith(folders) for key in self.keys}
+        return len(examples) > 1 or (examples == {False} and any(f"/{path}".startswith(folders) for path in used))
+
+    @property
+    def has_no_header(self) -> bool:
+        """Whether boxes come from a table that does not name its columns."""
+        boxes = self.reading.boxes
+        if boxes is None or boxes.format != BOX_TABLE or "*" in (path := boxes.files[0]):
+            return False
+        head = read_head(self.tree, path) or b""
+        return boxes.options.get("image", "").encode() not in head.partition(b"\n")[0]
+
+    @cached_property
+    def files(self) -> list[str]:
+        """The files of SOURCE that are no images, and that neither the reading nor their names explain.
+
+        If SOURCE is a file, those around it are not in it.
+        """
+        if self.is_file:
+            return []
+        names = [self.reading.label.names] if self.reading.label else []
+        used = [path for _, origin in self.reading.facts() for path in files_of(origin)]
+        accounting = Accounting([*filter(None, [*used, *names])])
+        walk = itertools.islice(files_below(self.tree, ""), _MAX_ROWS)
+        return [path for path, entry in walk if not is_image(entry.name) and not accounting.explains(path)]
+
+    @cached_property
+    def sizes(self) -> dict[tuple[str, int], str]:
+        """All images of SOURCE, by their names and sizes in bytes."""
+        walk = itertools.islice(files_below(self.tree, ""), _MAX_ROWS)
+        return {(entry.name, entry.num_bytes): path for path, entry in walk if is_image(entry.name)}
+
+    @property
+    def images(self) -> Iterable[str]:
+        """The paths of all images of SOURCE."""
+        return self.sizes.values()
+
+    @cached_property
+    def levels(self) -> list[list[str]]:
+        """The folders of each example's key, by their number from the root; only as many as all have."""
+        parts = [key.split("/")[:-1] for key in self.keys]
+        depth = min(map(len, parts), default=0)
+        return [[one[i] for one in parts] for i in range(depth)]
+
+    @property
+    def is_of_one_depth(self) -> bool:
+        """Whether all examples lie equally deep."""
+        return len({key.count("/") for key in self.keys}) <= 1
+
+    @property
+    def used_levels(self) -> set[int]:
+        """The numbers of the folders that the reading uses."""
+        origins: list[Any] = [origin for _, origin in self.reading.facts()]
+        origins += [origin.rest for origin in origins if isinstance(origin, Column) and origin.rest is not None]
+        depth = len(self.levels)
+        return {one.path % depth for one in origins if isinstance(one, PathPart) and depth}
+
+    def unused_levels(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the levels that vary among the examples and say something else than the facts do.
+
+        Those around a file that is SOURCE are none.
+        """
+        if self.is_file:
+            return
+        for i, names in enumerate(self.levels):
+            is_said = i in self.used_levels or repeats(names, self.labels) or repeats(names, self.splits)
+            if not is_said and len({*names}) > 1 and not self._are_parts(names):
+                yield i, names
+
+    def _are_parts(self, names: list[str]) -> bool:
+        """Return whether folders are called like days, cameras or numbered parts, and the classes are in several."""
+        if not parts_of_data(sorted({*names})) or any("fold" in name.lower() for name in names):
+            return False
+        of_classes, of_parts = defaultdict[Any, set[Any]](set), defaultdict[Any, set[Any]](set)
+        for name, label in zip(names, self.labels, strict=True):
+            of_classes[label].add(name)
+            of_parts[name].add(label)
+        shared = [len(parts) > 1 for parts in of_classes.values()]
+        return sum(shared) * 2 > len(shared) or len(of_classes) == 1
+
+
+def _listings(source: Source) -> Iterator[Listing]:
+    for part in source.parts():
+        yield from source.list_part(part, _BATCH_ROWS)
+
+
+def repeats(values: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Return whether one value of a fact always goes with one value of another one, in both directions."""
+    pairs = {*zip(values, other, strict=True)}
+    return len(pairs) == len({one for one, _ in pairs}) == len({one for _, one in pairs})
+
+
+def kinds_of(paths: list[str]) -> str:
+    """Return folders and endings of some files."""
+    counts = Counter(f"{parent_of(path) or '.'}/*{ending(path)}" for path in paths)
+    return ", ".join(f"{kind} ({count})" for kind, count in counts.most_common(3))

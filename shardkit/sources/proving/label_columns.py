@@ -1,0 +1,113 @@
+"""Doubts about the columns of a table that labels come from."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from shardkit.naming import first_of, printable
+from shardkit.sources.engine.labels.profile import are_of_single_images
+from shardkit.sources.engine.split_words import split_of_word, words_of
+from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.proving.evidence import Evidence, repeats
+from shardkit.sources.readings.values import Column
+
+# Words of columns that say where, when, by whom or how an image was made, and never what it shows.
+_OF_MAKING = frozenset(
+    {
+        *("camera", "cam", "device", "sensor", "lens", "exposure", "iso", "kamera", "microscope", "scanner", "machine"),
+        *("operator", "photographer", "collector", "recorder", "annotator", "rater", "user", "author", "inspector"),
+        *("date", "time", "timestamp", "datetime", "day", "month", "year", "shift", "week", "hour", "season", "datum"),
+        *("country", "city", "place", "site", "location", "station", "farm", "field", "region", "lat", "lon", "plot"),
+        *("latitude", "longitude", "gps", "line", "plant", "room", "house", "shelf", "box", "drawer", "ort", "lieu"),
+        *("licence", "license", "source", "url", "link", "copyright", "credit", "rights", "origin", "dataset"),
+        *("comment", "comments", "note", "notes", "remark", "remarks", "text", "caption", "title", "description"),
+        *("width", "height", "size", "bytes", "resolution", "format", "md5", "hash", "orientation", "rotation"),
+        *(
+            "sex",
+            "gender",
+            "view",
+            "corner",
+            "hospital",
+            "ward",
+            "vintage",
+            "state",
+            "province",
+            "uf",
+            "side",
+            "laterality",
+            "position",
+        ),
+        *(
+            "modality",
+            "projection",
+            "follow",
+            "ethnicity",
+            "breeder",
+            "owner",
+            "customer",
+            "supplier",
+            "vendor",
+            "team",
+        ),
+        *("batch", "session", "run", "lot", "serial", "patient", "subject", "donor", "visit", "scan", "slide"),
+        *("operador", "fecha", "data", "annee", "jahr", "bemerkung", "anmerkung", "kommentar", "schicht", "linie"),
+    }
+)
+# Words of columns whose whole numbers are classes, and no degrees or quantities.
+_OF_NUMBERS = frozenset(
+    {"label", "labels", "class", "classes", "category", "target", "species", "id", "idx", "index", "code", "cls"}
+)
+_JUDGEMENTS = frozenset(
+    {"is", "has", "checked", "usable", "valid", "ok", "verified", "reviewed", "done", "use", "used", "keep", "flash"}
+    | {"blurred", "blurry", "cropped", "quality", "visible", "occluded", "truncated", "flagged"}
+)
+
+
+def doubts_about_columns(found: Evidence, label: Column) -> Iterator[str]:
+    """Yield why columns may not be the labels."""
+    rivals = [name for name, values in found.features.items() if _may_be_label(name, values, found)]
+    name = label.column[0] if len(label.column) == 1 else ""
+    if found.is_file and named_like([name], LABEL_COLUMNS):  # the user has chosen the table, and its author the name
+        rivals = [one for one in rivals if named_like([one], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))]
+    if len(label.column) > 1 and (odd := [one for one in label.column if is_other(one)]):
+        yield f"the columns {first_of([*map(repr, odd)], 3)} may be none of the labels"
+    if rivals:
+        yield f"other columns may be the label: {first_of([*map(repr, rivals)], 3)}"
+    if name and not named_like([name], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)) and is_other(name):
+        yield f"the column {printable(name)!r} has no name of a label"
+    is_stated = found.options.label_type != "auto"
+    if (
+        found.counts
+        and not is_stated
+        and all(one.isdecimal() for one in found.counts)
+        and _OF_NUMBERS.isdisjoint(words_of(name))
+    ):
+        yield f"the column {printable(name)!r} may hold numbers"
+    if found.are_single:
+        yield "most classes have one image"
+    for _, names in found.unused_levels():
+        yield f"folders such as {first_of(sorted({*map(printable, names)}), 3)} are not used"
+        return
+
+
+def is_other(name: str) -> bool:
+    """Return whether a column is called like a judgement, a split, or how an image was made."""
+    words = {*words_of(name)}
+    return not words.isdisjoint(_JUDGEMENTS) or any(map(split_of_word, words)) or _is_of_making(words)
+
+
+def _is_of_making(words: set[str]) -> bool:
+    return not words.isdisjoint(_OF_MAKING)
+
+
+def _may_be_label(name: str, values: list[Any], found: Evidence) -> bool:
+    """Return whether a column that is only stored divides the images as classes do, and otherwise than the label."""
+    texts = [str(value) for value in values if value not in (None, "")]
+    if _is_of_making({*words_of(name)}) or are_of_single_images(texts):
+        return False
+    num = len({*texts})
+    is_filled_in_part = 0 < len(texts) < len(values)
+    is_usual = bool(named_like([name], (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))) or is_filled_in_part
+    if is_filled_in_part and not {"label", "labels", "class", "corrected", "correction"}.isdisjoint(words_of(name)):
+        return True
+    divides = num > 1 and (num * 2 <= len(texts) or is_usual)
+    return divides and not repeats([*map(str, values)], found.labels)

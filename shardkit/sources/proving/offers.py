@@ -1,0 +1,368 @@
+"""Enumerate how a source may be read, for a question: without odd folders, by other levels, columns and tables.
+
+Each is a reading that the engine executes and that is planned before it is shown, so a bad one costs only time.
+"""
+
+import itertools
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shardkit.errors import ShardkitError
+from shardkit.naming import first_of, printable
+from shardkit.options.values import Match
+from shardkit.sources.claim import Form
+from shardkit.sources.context import Opening
+from shardkit.sources.engine.split_words import split_of_name
+from shardkit.sources.file_names import ending
+from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
+from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.proving.class_names import odd_names
+from shardkit.sources.proving.label_columns import is_other
+from shardkit.sources.readings.values import (
+    Annotation,
+    Column,
+    Images,
+    Labels,
+    Listed,
+    Origin,
+    PathPart,
+    PathRegex,
+    Reading,
+)
+from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
+from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
+from shardkit.sources.recognising.folders.copies import is_made
+from shardkit.sources.recognising.folders.masks.matching import SAYS_MASKS
+from shardkit.sources.recognising.folders.name_fields import form_of
+from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
+from shardkit.sources.walking import files_below, is_image, parent_of
+
+_MAX_IMAGES = 20_000  # whose paths are looked at
+_MAX_TABLES = 4
+_MAX_SHOWN = 3
+_MIN_FIELDS = 3  # of names with a quantity: others are a word and a number of the image
+_MAX_DIGITS = 5  # of a quantity
+_FEW = 5  # records of a table of corrections
+_MATCHES: dict[Form, Match] = {
+    "path": "path",
+    "end of the path": "end",
+    "name": "name",
+    "name without ending": "stem",
+}
+_MARKS = frozenset({"0", "1", "0.0", "1.0", "True", "False", "true", "false", "yes", "no", ""})
+_OF_BOXES = re.compile(r"[xywh][0-9]?|(?:x|y|b?box)[_ -]?(?:min|max|cent(?:er|re)|[0-9])|width|height", re.IGNORECASE)
+_NAMES = ("class", "label", "name", "categor", "legend", "klasse", "clase", "classe")  # of files with names of classes
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A reading that may be meant.
+
+    Attributes:
+        reading: The reading.
+        meaning: What it means, in a few words.
+    """
+
+    reading: Reading
+    meaning: str
+
+
+def offers(opening: Opening, recognised: Reading | None, *, lacks_annotations: bool = False) -> Iterator[Offer]:
+    """Yield readings that may be meant, the likely ones first.
+
+    Args:
+        opening: SOURCE, with its archives as folders.
+        recognised: How it was recognised; None if it was not.
+        lacks_annotations: Whether some images have no annotation.
+    """
+    paths = [
+        path
+        for path, entry in itertools.islice(
+            files_below(opening.folder, "", [opening.excluded] if opening.excluded else ()), _MAX_IMAGES
+        )
+        if is_image(entry.name)
+    ]
+    base = recognised or Reading()
+    if recognised is not None:
+        yield from _of_the_same(opening, recognised, paths)
+        if recognised.boxes is not None and lacks_annotations:
+            yield Offer(replace(recognised, without_annotation="ignore"), "without the images that have no annotation")
+            negatives = replace(recognised, without_annotation="negative")
+            yield Offer(negatives, "images without annotation have no objects")
+    others = itertools.chain(
+        _of_tables(opening, base),
+        _of_levels(paths, base) if opening.file is None and base.mask is None else (),
+        _of_names(paths, base) if opening.file is None and recognised is None else (),
+    )
+    # What has boxes is seldom meant to be read without.
+    yield from (replace(one, meaning=f"{one.meaning}; without boxes") if base.boxes else one for one in others)
+
+
+def _of_the_same(opening: Opening, reading: Reading, paths: list[str]) -> Iterator[Offer]:
+    """Yield the reading without odd folders or rival files, with names for its numbers, or with other policies."""
+    for name, origin in reading.facts():
+        if isinstance(origin, Annotation):
+            yield from _of_annotations(opening, reading, name, origin)
+    label = reading.label
+    if label is None or not isinstance(label.origin, PathPart):
+        return
+    root = reading.images.root
+    inside = [path[len(root) + 1 :] if root else path for path in paths if not root or path.startswith(f"{root}/")]
+    parts = [path.split("/")[:-1] for path in inside]
+    index = label.origin.path
+    names = sorted({one[index] for one in parts if len(one) > index})
+    deep = sorted({one[index + 1] for one in parts if len(one) > index + 1})
+    start = f"/{root}/" if root else "/"
+    if (odd := odd_names(names)) and len(odd) < len(names) - 1:
+        globs = [f"{start if index == 0 else ''}{name}/" for name in odd]
+        yield Offer(_ignoring(reading, globs), f"without {_shown(odd)}")
+        for name, glob in zip(odd, globs, strict=True) if 1 < len(odd) <= _MAX_SHOWN else ():
+            yield Offer(_ignoring(reading, [glob]), f"without {_shown([name])}")
+    if 0 < len(deep) <= _MAX_SHOWN and any(len(one) == index + 1 for one in parts):
+        yield Offer(_ignoring(reading, [f"{name}/" for name in deep]), f"without {_shown(deep)}")
+    if all(name.isdecimal() for name in names):
+        for path in _files_of_names(opening):
+            for first in (None, min(map(int, names))) if ending(path) == ".txt" else (None,):
+                named = replace(reading, label=replace(label, names=path, first=first))
+                yield Offer(named, f"{printable(path)} names the numbers")
+
+
+def _of_annotations(opening: Opening, reading: Reading, fact: str, origin: Annotation) -> Iterator[Offer]:
+    """Yield each file of annotations alone, the files of another folder, and policies for images without any."""
+
+    def with_files(files: tuple[str, ...]) -> Reading:
+        other = replace(origin, files=files)
+        if fact == "label" and reading.label is not None:
+            return replace(reading, label=replace(reading.label, origin=other))
+        return replace(reading, boxes=other) if fact == "boxes" else replace(reading, mask=other)
+
+    if 1 < len(origin.files) <= _MAX_SHOWN:
+        for path in origin.files:
+            yield Offer(with_files((path,)), f"only {printable(path)}")
+    if len(origin.files) == 1 and "*" in origin.files[0]:
+        folder, kind = parent_of(origin.files[0]), ending(origin.files[0])
+        walk = itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES)
+        others = {parent_of(path) for path, entry in walk if ending(entry.name) == kind} - {folder}
+        for other in sorted(others)[:_MAX_SHOWN] if folder.strip("*/") else ():
+            yield Offer(with_files((f"{other}/*{kind}",)), f"the annotations are those in {printable(other)}/")
+
+
+def _ignoring(reading: Reading, globs: Sequence[str]) -> Reading:
+    return replace(reading, ignore=tuple(dict.fromkeys((*reading.ignore, *globs))))
+
+
+def _files_of_names(opening: Opening) -> list[str]:
+    walk = itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES)
+    return [
+        path
+        for path, entry in walk
+        if ending(entry.name) in {".json", ".txt"} and any(word in entry.name.lower() for word in _NAMES)
+    ][:_MAX_SHOWN]
+
+
+def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
+    """Yield a reading for each column that may be the label of a table that names images; and for lists of splits."""
+    names = ImageNames(opening.folder, opening.excluded)
+    try:
+        files = [one for one in naming_files(opening.folder, opening.excluded, names) if one.file is not None]
+    except ShardkitError:
+        return
+    if opening.file is not None:
+        files = [one for one in files if one.path == opening.file]
+    found = [offer for one in files[:_MAX_TABLES] for offer in _of_table(opening, one, base)]
+    if opening.file is None:
+        found += _of_folders(opening, {one.path for one in files}, names, base)
+    yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
+    lists = {one.path: split for one in files if not one.others and (split := mentioned_split(one.path))}
+    if lists and base.label is not None and base.split is None:
+        rest = None if "train" in lists.values() else "train"
+        others = f", all others are {rest}" if rest else ""
+        yield Offer(replace(base, split=Listed(lists, rest=rest)), f"splits from {_shown([*lists], '')}{others}")
+
+
+def _of_table(opening: Opening, one: NamingFile, base: Reading) -> Iterator[tuple[tuple[int, int], Offer]]:
+    """Yield readings by the columns of a table, with their ranks."""
+    titles = one.titles
+    origin = Column((), (one.path,), (titles[one.column],), match=None if one.form == "path" else _MATCHES[one.form])
+    split = _split_of(titles, origin)
+    numbers = itertools.count()
+
+    def offer(title: str, column: Column, where: str, names: str = "") -> tuple[tuple[int, int], Offer]:
+        reading = Reading(Images(unnamed="ignore"), Labels(column, names=names), split, archives=base.archives)
+        return (_rank(title), next(numbers)), Offer(reading, f"the label is column {title!r} of {where}")
+
+    where = printable(one.path)
+    marks = [
+        title
+        for i, title in enumerate(titles)
+        if title and i != one.column and {str(row[i]) for row in one.rows} <= _MARKS
+    ]
+    chosen = tuple(title for title in marks if not is_other(title))
+    if 1 < len(chosen) < len(marks):
+        yield offer(chosen[0], replace(origin, column=chosen), f"{where}, and {len(chosen) - 1} more")
+    for i, title in enumerate(titles):
+        values = [str(row[i]) for row in one.rows if row[i] not in (None, "")]
+        if (
+            i == one.column
+            or not title
+            or not _may_divide(values)
+            or named_like([title], SPLIT_COLUMNS)
+            or _OF_BOXES.fullmatch(title)
+        ):
+            continue
+        column = replace(origin, column=(title,))
+        if all(value.isdecimal() for value in values):
+            for path in _files_of_names(opening):
+                yield offer(title, column, f"{where}; {printable(path)} names the numbers", path)
+        yield offer(title, column, where)
+        if (rest := _folder_of_classes(base)) is not None:
+            yield offer(title, replace(column, rest=rest), f"{where}, the folder is for other images")
+    for path, others in _tables_to_join(opening, one):
+        for title in others:
+            column = replace(origin, column=(title,), via=(path,))
+            yield offer(title, column, f"{printable(path)}, joined to {where}")
+
+
+def _of_folders(
+    opening: Opening, naming: set[str], names: ImageNames, base: Reading
+) -> Iterator[tuple[tuple[int, int], Offer]]:
+    """Yield readings by tables that name folders or the beginnings of names, such as one row for each patient."""
+    for path, columns, rows in _other_tables(opening, naming):
+        for at, key in enumerate(columns):
+            texts = {str(row[at]) for row in rows if row[at] not in (None, "")}
+            if not key or not texts or sum(plain_word(text) in names.folder_names for text in texts) * 2 < len(texts):
+                continue
+            origin = Column((), (path,), (key,), match="start")
+            for number, title in enumerate(columns):
+                if number != at and title and _may_divide([str(row[number]) for row in rows]):
+                    reading = Reading(Images(unnamed="ignore"), Labels(replace(origin, column=(title,))))
+                    meaning = f"the label is column {title!r} of {printable(path)}, a row for each folder"
+                    yield (_rank(title), number), Offer(replace(reading, archives=base.archives), meaning)
+
+
+def _other_tables(opening: Opening, naming: set[str]) -> Iterator[tuple[str, Sequence[str], list[Sequence[Any]]]]:
+    """Yield path, columns and first records of the tables that name no image."""
+    for path, entry in itertools.islice(files_below(opening.folder, ""), _MAX_IMAGES):
+        if ending(entry.name) not in TABLE_ENDINGS or path in naming:
+            continue
+        try:
+            file = open_table_file(opening.folder, path, SourceOptions())
+            rows = [record.values for record in itertools.islice(file.all_records(), 200) if record.problem is None]
+        except ShardkitError:
+            continue
+        yield path, file.columns, rows
+
+
+def _folder_of_classes(base: Reading) -> PathPart | None:
+    """Return where the label is in paths from SOURCE, if folders are classes or nothing is known."""
+    if base.label is None:
+        return PathPart(-1)
+    if not isinstance(base.label.origin, PathPart):
+        return None
+    return replace(base.label.origin, path=base.label.origin.path + _depth(base))
+
+
+def _depth(base: Reading) -> int:
+    return len(base.images.root.split("/")) if base.images.root else 0
+
+
+def _rank(title: str) -> int:
+    """Return how unlikely a column is the label, by its name."""
+    if is_other(title):
+        return 3
+    return 0 if named_like([title], LABEL_COLUMNS) else 1 if named_like([title], LIKELY_LABEL_COLUMNS) else 2
+
+
+def _split_of(titles: Sequence[str], origin: Column) -> Origin | None:
+    found = named_like(titles, SPLIT_COLUMNS)
+    return replace(origin, column=(titles[found[0]],)) if found else None
+
+
+def _may_divide(values: Sequence[str]) -> bool:
+    """Return whether values repeat, or are numbers with decimals."""
+    num = len({*values})
+    return 1 < num <= max(len(values) / 2, _FEW) or (num > 1 and all("." in one or "," in one for one in values))
+
+
+def _tables_to_join(opening: Opening, one: NamingFile) -> Iterator[tuple[str, list[str]]]:
+    """Yield tables that name no image and share a column with one that does, and their other columns that repeat."""
+    titles = {*one.titles}
+    for path, columns, rows in _other_tables(opening, {one.path}):
+        common = [title for title in columns if title in titles]
+        if len(common) == 1 and common[0] != one.titles[one.column]:
+            others = [i for i, title in enumerate(columns) if title and title not in common]
+            yield path, [columns[i] for i in others if len({row[i] for row in rows}) > 1]
+
+
+def _of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
+    """Yield readings by the fields of names that are numbers, as ages are."""
+    names = [posixpath.basename(path) for path in paths]
+    form = form_of(names)
+    if form is None or form.num_fields < _MIN_FIELDS or len({*map(parent_of, paths)}) > 1:
+        return
+    for number in range(1, form.num_fields + 1):
+        pattern = form.pattern(number)
+        found = [match[1] for name in names if (match := re.search(pattern, name))]
+        if len({*found}) > 2 and all(text.isdecimal() and len(text) <= _MAX_DIGITS for text in found):
+            label = Labels(PathRegex(pattern), kind="number")
+            yield Offer(Reading(label=label, archives=base.archives), f"numbers: field {number} of the names")
+
+
+def _of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
+    """Yield a reading for each level of folders, also without folders that hold none of the images, and in one part."""
+    parts = [path.split("/")[:-1] for path in paths]
+    tops = sorted({one[_first_level(parts)] for one in parts if len(one) > _first_level(parts)})
+    names = {name for one in parts for name in one}
+    odd = sorted(name for name in names if SAYS_MASKS.search(name) or is_of_project(name) or is_made(name))
+    yield from _of_view(parts, base, [], "")
+    if odd:
+        inside = [one for one in parts if {*odd}.isdisjoint(one)]
+        yield from _of_view(inside, base, [f"{name}/" for name in odd], f", without {_shown(odd)}")
+    if 1 < len(tops) <= _MAX_SHOWN:
+        at = _first_level(parts)
+        for top in sorted(tops, key=lambda name: (is_made(name), name)):
+            others = [name for name in tops if name != top]
+            globs = ["/" + "/".join([*parts[0][:at], name]) + "/" for name in others]
+            inside = [one for one in parts if len(one) > at and one[at] == top]
+            yield from _of_view(inside, base, globs, f", only {printable(top)}/")
+
+
+def _first_level(parts: Sequence[Sequence[str]]) -> int:
+    """Return the first level at which folders differ."""
+    depth = min(map(len, parts), default=0)
+    return next((i for i in range(depth) if len({one[i] for one in parts}) > 1), depth)
+
+
+def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str) -> Iterator[Offer]:
+    depth = min(map(len, parts), default=0)
+    levels = {i: sorted({one[i] for one in parts}) for i in range(depth)}
+    many = {i: names for i, names in levels.items() if len(names) > 1}
+    splits = {i: found for i, names in many.items() if (found := _splits_among(names))}
+    at = next(iter(splits), None)
+    split = None if at is None else PathPart(at, splits[at])
+    label = base.label.origin.path if base.label and isinstance(base.label.origin, PathPart) else None
+    root = _depth(base)
+    for i, names in sorted(many.items(), reverse=True):
+        if i != at and not are_splits(names) and (label is None or i != label + root or ignored):
+            ignore = tuple(dict.fromkeys((*base.ignore, *ignored)))
+            reading = Reading(label=Labels(PathPart(i)), split=split, ignore=ignore, archives=base.archives)
+            yield Offer(reading, f"the class is {_shown(names)}{how}")
+
+
+def _splits_among(names: Sequence[str]) -> dict[str, str] | None:
+    """Return the split of each name; one that is no word for a split is that which is missing."""
+    found = {name: split_of_name(name) for name in names}
+    known = {split for split in found.values() if split}
+    unknown = [name for name, split in found.items() if not split]
+    missing = [split for split in ("test", "validation") if split not in known]
+    if not known or len(unknown) > 1 or len(names) > _MAX_SHOWN + 1 or (unknown and not missing):
+        return None
+    return {name: split or missing[0] for name, split in found.items()}
+
+
+def _shown(names: Sequence[str], end: str = "/") -> str:
+    return first_of([f"{printable(name)}{end}" for name in names], _MAX_SHOWN)

@@ -1,0 +1,144 @@
+"""Doubts about a reading that was recognised: why it may not be what the user means."""
+
+import re
+from collections.abc import Iterator
+
+from shardkit.naming import counted, first_of, printable
+from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.claim import Claim
+from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS
+from shardkit.sources.known.finding import find_known
+from shardkit.sources.listing import NEGATIVES
+from shardkit.sources.proving.class_names import doubts_about_names, is_unsaid
+from shardkit.sources.proving.class_trees import doubts_about_trees
+from shardkit.sources.proving.evidence import Evidence, kinds_of, repeats
+from shardkit.sources.proving.label_columns import doubts_about_columns
+from shardkit.sources.proving.silent_files import may_say
+from shardkit.sources.readings.values import Annotation, Column, PathPart, PathRegex
+from shardkit.sources.recognising.folders.no_classes import parts_of_data
+from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
+from shardkit.sources.walking import is_image
+
+_MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
+_MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word
+_SPLITS = {"train", "validation", "test"}
+_NOTE = "; note: "
+# Notes on what no user can mean otherwise: wrappers, exact copies, and what has no labels by its name.
+_PLAIN_NOTES = re.compile(
+    r".* is read as SOURCE|.* is left out, as images without labels|.* names no image below the folder and is not used"
+    r"|.* repeats? files next to (?:it|them) and (?:is|are) not read|.*; the folders in them are the classes"
+    r"|folders in a class, such as .*, are parts of it|.* (?:is no class|are no classes) by .* (?:is|are) not read|~.*"
+)
+_OF_IMAGES = re.compile(r"images? (?:in (?P<folder>.*?)/ )?(?:that|which) .*|images? .*")
+
+
+def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
+    """Yield why a reading may not be what the user means, as clauses; none if it is proved."""
+    if find_known(found.tree) is not None or not (found.keys or found.rejected):  # without an image no answer helps
+        return
+    notes = [*_liberties(found)]
+    yield from notes
+    yield from _left_over(found, left_out, " ".join(notes))
+    label = found.reading.label.origin if found.reading.label else None
+    if isinstance(label, PathRegex):
+        yield f"labels in the {'names' if label.of == 'name' else 'paths'} of files are a guess"
+    elif isinstance(label, PathPart):
+        yield from doubts_about_trees(found, label)
+    elif isinstance(label, Column):
+        yield from doubts_about_columns(found, label)
+    else:
+        yield from _doubts_about_folders(found)
+    if found.counts:
+        yield from doubts_about_names(found)
+
+
+def _liberties(found: Evidence) -> Iterator[str]:
+    """Yield what the reading assumes."""
+    used = [one.format for _, one in found.reading.facts() if isinstance(one, Annotation)]
+    usual = {formats[name].note for formats in (FORMATS, IMAGE_FORMATS) for name in used if name in formats}
+    if found.is_partly_in_archives:
+        yield "some files lie in archives and others beside them"
+    odd = sorted({one for one in found.splits if one} - _SPLITS)
+    if odd and found.options.split_column is None:
+        yield f"{first_of([*map(printable, odd)], 3)} {'is no usual split' if len(odd) == 1 else 'are no usual splits'}"
+    if any(
+        isinstance(one, Annotation) and one.format == BOX_TABLE and "label" not in one.options
+        for _, one in found.reading.facts()
+    ):
+        yield "its boxes have no class"
+    if found.has_no_header:
+        yield "its boxes have no header, so their numbers may be corners or sizes"
+    _, *notes = found.source.describe().split(_NOTE)
+    images = re.compile(r".* (?:is an image|are images) next to the classes and (?:is|are) not read")
+    yield from (
+        one for one in notes if one not in usual and not _PLAIN_NOTES.fullmatch(one) and not images.fullmatch(one)
+    )
+
+
+def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:
+    """Yield images and files that nothing explains."""
+    silent = {one.strip("/") for one in left_out}
+    loose = sorted(filter(is_image, silent))
+    if loose and (len(loose) > _MAX_LOOSE or not all(is_unsaid(one.rpartition("/")[2]) for one in loose)):
+        yield f"{first_of([*map(printable, loose)], 3)} would not be read"
+    unnamed = sum(num for phrase, num in found.skipped.items() if phrase.endswith("does not name"))
+    of_tests = {one.num_named for one in found.source.claims if _is_called_test(one)}
+    for phrase, num in found.skipped.items() if not found.is_file else ():
+        if phrase.startswith("image") and phrase != NEGATIVES and not _has_no_labels(phrase, silent):
+            if phrase.endswith("does not name") and unnamed in of_tests:
+                continue
+            yield f"{num:,} {phrase}"
+    if len({*found.keys}) < len(found.keys) and found.has_several_files:
+        yield "several files say something about the same images"
+    num, total = found.rejected[NO_LABEL], len(found.keys) + found.rejected.total()
+    if num > _MAX_UNLABELLED * total:
+        yield f"{num:,} of {counted(total, 'image')} have no label"
+    for claim in found.source.claims if not found.is_file else ():
+        if not claim.is_used and not _repeats_folders(claim) and not _is_of_others(claim, found):
+            yield claim.sentence
+    claimed = {one.path for one in found.source.claims}
+    others = (path for path in found.files if path not in claimed and path.rpartition("/")[2] not in noted)
+    if files := [path for path in others if may_say(found, path)]:
+        yield f"files are left over: {kinds_of(files)}"
+
+
+def _has_no_labels(phrase: str, left_out: set[str]) -> bool:
+    """Return whether images that are not read lie in a folder that is called like one without labels."""
+    match = _OF_IMAGES.fullmatch(phrase)
+    folder = (match["folder"] or "") if match else ""
+    name = folder.rpartition("/")[2]
+    return bool(folder) and (folder in left_out or mentioned_split(name) == "test" or is_of_project(name))
+
+
+def _repeats_folders(claim: Claim) -> bool:
+    """Return whether a file says of all images what folders say."""
+    return claim.gives == "nothing" and "repeats" in claim.why and not mentions_split(claim.path)
+
+
+def _is_called_test(claim: Claim) -> bool:
+    name = claim.path.rpartition("/")[2]
+    return mentioned_split(name) == "test" or "submission" in name.lower()
+
+
+def _is_of_others(claim: Claim, found: Evidence) -> bool:
+    """Return whether a file is about images without labels, results of a program, or one of the lists of VOC."""
+    *folders, name = claim.path.split("/")
+    images = found.reading.images
+    has_tests = any(phrase.startswith("image") for phrase in found.skipped) or bool(images.exclude or images.unlabelled)
+    is_of_voc = "ImageSets" in folders and any(
+        isinstance(one, Annotation) and one.format == "voc" for _, one in found.reading.facts()
+    )
+    return (
+        (has_tests and _is_called_test(claim))
+        or "sample_submission" in name.lower()
+        or is_of_voc
+        or any(map(is_of_project, folders))
+    )
+
+
+def _doubts_about_folders(found: Evidence) -> Iterator[str]:
+    for _, names in found.unused_levels():
+        some = sorted({*names})
+        if not repeats(names, found.splits) and not parts_of_data(some):
+            yield f"the folders {first_of([*map(printable, some)], 3)} mean something, or nothing"
+            return

@@ -1,0 +1,62 @@
+"""Tell files that may say something about the images from prose, lists of the classes, and copies."""
+
+import posixpath
+import re
+import zipfile
+from collections import Counter
+
+from shardkit.sources.file_names import ending
+from shardkit.sources.proving.evidence import Evidence
+from shardkit.sources.recognising.folders.split_folders import is_of_project
+from shardkit.sources.walking import file_or_folder, is_image, read_sample
+
+# What may hold labels. Others beside images are of programs.
+_MAY_SAY = frozenset(
+    {*(".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".xml", ".yaml", ".yml", ".xlsx", ".xls", ".ods", ".zip")}
+    | {".parquet", ".mat", ".npy", ".npz", ".pkl", ".sqlite", ".tar", ".tgz", ".gz", ".7z", ".rar", ".geojson"}
+)
+# Lists of Pascal VOC, and what COCO has besides boxes.
+_OF_FORMATS = re.compile(r"(?:^|/)ImageSets/|(?:^|/)(?:captions|person_keypoints|image_info)_\w+\.json$")
+_MAX_BYTES = 1 << 18  # 256 KiB of a text
+_EMPTY = 3  # bytes of a file that says nothing: {} and a line break
+_WORDS_OF_PROSE = 4  # in a line
+_WORD = re.compile(r"\w[\w.-]*\w|\w")
+
+
+def may_say(found: Evidence, path: str) -> bool:
+    """Return whether a file that nothing explains may say what images are."""
+    kind = ending(path)
+    *folders, name = path.split("/")
+    if kind not in _MAY_SAY or name.startswith("~$") or any(map(is_of_project, folders)) or _OF_FORMATS.search(path):
+        return False
+    entry = file_or_folder(found.tree, path)
+    if entry is not None and entry.num_bytes <= _EMPTY:
+        return False
+    if kind == ".txt":
+        return _is_no_prose(found, path)
+    return not (kind == ".zip" and _repeats_images(found, path))
+
+
+def _is_no_prose(found: Evidence, path: str) -> bool:
+    data = read_sample(found.tree, path, _MAX_BYTES)
+    if data is None:
+        return True
+    lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    # Names of classes in a line each, which the folders have, too, or which the user gave.
+    if {*lines} <= {*found.counts, *(found.options.classes or ())}:
+        return found.reading.label is not None and bool(found.reading.label.names)
+    stems = {posixpath.splitext(posixpath.basename(one))[0] for one in found.images}
+    names_images = any(posixpath.splitext(word)[0] in stems for line in lines for word in _WORD.findall(line)[:2])
+    are_sentences = sum(len(_WORD.findall(line)) >= _WORDS_OF_PROSE for line in lines) * 2 >= len(lines)
+    return bool(lines) and (names_images or not are_sentences)
+
+
+def _repeats_images(found: Evidence, path: str) -> bool:
+    """Return whether an archive has no image that is not also beside it, by name and size."""
+    try:
+        with found.tree.open(path) as file, zipfile.ZipFile(file) as archive:
+            inside = Counter((posixpath.basename(one.filename), one.file_size) for one in archive.infolist())
+    except (OSError, zipfile.BadZipFile, NotImplementedError):
+        return False
+    images = {one for one in inside if is_image(one[0])}
+    return bool(images) and images <= {*found.sizes}

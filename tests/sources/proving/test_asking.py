@@ -1,0 +1,52 @@
+"""What a question leaves behind, and what its commands give."""
+
+import json
+import shlex
+
+import pytest
+
+from shardkit import read_manifest
+from shardkit.refusals import UnclearError
+from shardkit.sources.opening import open_source
+from shardkit.testing import picture, write_archive, write_tree
+
+from ...cli.calling import call
+
+PETS = {f"{name}/{i}.png": picture(4 * n + i) for n, name in enumerate(("cat", "dog", "unknown")) for i in range(4)}
+
+
+def commands_of(stderr):
+    return [shlex.split(line, comments=True)[1:] for line in stderr.splitlines() if line.startswith("  shardkit ")]
+
+
+@pytest.mark.parametrize("name", ["pets", "pets.zip", "pets.tar", "pets.tar.gz"])
+def test_a_question_leaves_nothing_behind_and_its_commands_give_what_they_say(name, tmp_path):
+    write = write_archive if "." in name else write_tree
+    write(tmp_path / name, PETS)
+    asked = call("convert", tmp_path / name, tmp_path / "out")
+    assert asked.exit_code == 2
+    assert "asks first, because unknown is called like images without a class" in asked.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    whole, without = commands_of(asked.stderr)
+    assert call(*whole, "--quiet").exit_code == 0
+    assert read_manifest(tmp_path / "out").classes == ["cat", "dog", "unknown"]
+    assert call(*without, "--overwrite").exit_code == 0
+    assert read_manifest(tmp_path / "out").classes == ["cat", "dog"]
+
+
+def test_a_question_offers_its_readings_as_data(tmp_path):
+    with pytest.raises(UnclearError) as raised:
+        open_source(str(write_tree(tmp_path, PETS)))
+    whole, without = map(json.dumps, raised.value.readings)
+    assert ("unknown" in whole, "unknown" in without) == (False, True)
+
+
+def test_an_archive_is_unpacked_once_for_a_question_and_once_for_its_commands(tmp_path, monkeypatch):
+    from shardkit.archives import unpacking
+
+    unpacked = []
+    unpack = unpacking._decompressed
+    monkeypatch.setattr(unpacking, "_decompressed", lambda *given: unpacked.append(given[1]) or unpack(*given))
+    write_archive(tmp_path / "pets.tar.gz", PETS)
+    assert call("convert", tmp_path / "pets.tar.gz", tmp_path / "out").exit_code == 2
+    assert unpacked == ["pets.tar.gz"] * 2
