@@ -67,4 +67,5 @@ def _about_copies(found: Evidence) -> Iterator[str]:
     """Yield that files are called like copies of others next to them."""
     stems = {key.rpartition(".")[0] for key in found.keys}
     if copies := sorted(stem for stem in stems if (of := original_of(stem)) and of in stems):
-        yield f"{first_of([*map(printable, copies)], 2)} are called like copies of files next to them"
+        verb = "is called like a copy of a file next to it" if len(copies) == 1 else "are called like copies of others"
+        yield f"{first_of([*map(printable, copies)], 2)} {verb}"

@@ -1,7 +1,6 @@
 """What there is in a source that was recognised: its examples as the reading lists them, and the files that it left."""
 
 import itertools
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,23 +9,24 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from shardkit.archives.mounted_folder import MountedFolder
 from shardkit.sources.columns import FEATURE_PREFIX
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.accounting import Accounting
 from shardkit.sources.file_names import ending
 from shardkit.sources.formats.registry import BOX_TABLE
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
 from shardkit.sources.recognising.folders.no_classes import parts_of_data
-from shardkit.sources.walking import files_below, is_image, parent_of, read_head
+from shardkit.sources.walking import files_below, is_folder, is_image, join, parent_of, read_head
 from shardkit.storage import Folder
 
 _MAX_ROWS = 200_000  # examples and files that are looked at; the engine accounts for all of them as it lists
 _MAX_ANNOTATED = 20_000  # examples of files of annotations, which take longer: their classes are not doubted
 _BATCH_ROWS = 4096
 _FEW = 12  # examples
-_ENDING = re.compile(r"(?:\.tar)?\.\w+$")
 
 
 @dataclass
@@ -100,13 +100,21 @@ class Evidence:
     @property
     def is_partly_in_archives(self) -> bool:
         """Whether some examples lie in archives and others do not, or only files of labels lie there."""
-        root = f"{self.reading.images.root}/" if self.reading.images.root else ""
-        folders = tuple(f"{_ENDING.sub('', one)}/" for one in self.reading.archives)
-        if not folders:
+        tree = self.tree.inner if isinstance(self.tree, FilteredFolder) else self.tree
+        if not self.reading.archives or not isinstance(tree, MountedFolder) or tree.mounts[0].at:
             return False
-        used = (path for _, origin in self.reading.facts() for path in files_of(origin))
-        examples = {f"/{root}{key}".startswith(folders) for key in self.keys}
-        return len(examples) > 1 or (examples == {False} and any(f"/{path}".startswith(folders) for path in used))
+        folder, root = tree.mounts[0].folder, self.reading.images.root
+        # A folder and an archive of its name are one: the rest of it, or it once more.
+        others = [mount for mount in tree.mounts[1:] if not (mount.at and is_folder(folder, mount.at))]
+
+        def is_packed(path: str) -> bool:
+            places = ((mount.folder, mount.below(path)) for mount in others)
+            return any(inner is not None and folder.stat(inner) is not None for folder, inner in places)
+
+        num_packed = sum(is_packed(join(root, key)) for key in self.keys)
+        used = {path for _, origin in self.reading.facts() for path in files_of(origin) if "*" not in path}
+        used -= {path for path in used if any(one.startswith(f"/{path}.") for one in self.reading.archives)}
+        return 0 < num_packed < len(self.keys) or (not num_packed and any(map(is_packed, used)))
 
     @property
     def has_no_header(self) -> bool:

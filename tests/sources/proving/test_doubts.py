@@ -98,6 +98,11 @@ LIBERTIES = {
         PETS | {"fox.zip": zipped(images("fox"))},
         {f"{name}.zip": zipped(images(name)) for name in ("cat", "fox")},
     ),
+    "archives of another name": (
+        "some files lie in archives and others beside them",
+        PETS | {"more.zip": zipped({f"fox/{n}.png": None for n in range(3)})},
+        PETS | {"pets.zip": zipped(PETS)},
+    ),
     "labels in an archive": (
         "some files lie in archives and others beside them",
         FLAT | {"labels.zip": zipped({"labels/t.csv": classes("cat", "dog")["t.csv"]})},
@@ -252,7 +257,7 @@ TREES = {
         in_words("north", "north_"),
     ),
     "copies": (
-        "cat/0 (1) are called like copies of files next to them",
+        "cat/0 (1) is called like a copy of a file next to it",
         PETS | {"cat/0 (1).png": None},
         PETS | {"cat/9 (1).png": None},
     ),
