@@ -119,8 +119,8 @@ def test_block_order_takes_a_request_for_each_block(noise, s3_bucket, s3_server)
     before, iterator = s3_server.num_failed(), iter(train_fn())
     for _ in range(45):
         next(iterator)
-    # 1,440 records of 30 blocks, the blocks that are read ahead, and the sizes of 3 shards.
-    assert 30 <= s3_server.num_failed() - before < 50
+    # 1,440 records of 30 blocks, the sizes of 3 shards, and the blocks that are read ahead, more on a busy machine.
+    assert 30 <= s3_server.num_failed() - before < 70
 
 
 def test_a_shard_that_a_store_has_no_more_is_named(noise, s3_bucket, s3_server):
