@@ -186,10 +186,9 @@ class Evidence:
         """Return whether folders are called like days, cameras or numbered parts, and the classes are in several."""
         if not parts_of_data(sorted({*names})) or any("fold" in name.lower() for name in names):
             return False
-        of_classes, of_parts = defaultdict[Any, set[Any]](set), defaultdict[Any, set[Any]](set)
+        of_classes = defaultdict[Any, set[Any]](set)
         for name, label in zip(names, self.labels, strict=True):
             of_classes[label].add(name)
-            of_parts[name].add(label)
         shared = [len(parts) > 1 for parts in of_classes.values()]
         return sum(shared) * 2 > len(shared) or len(of_classes) == 1
 

@@ -11,7 +11,7 @@ from shardkit.sources.known.finding import find_known
 from shardkit.sources.listing import NEGATIVES
 from shardkit.sources.proving.class_names import doubts_about_names, is_unsaid
 from shardkit.sources.proving.class_trees import doubts_about_trees
-from shardkit.sources.proving.evidence import Evidence, kinds_of, repeats
+from shardkit.sources.proving.evidence import Evidence, kinds_of
 from shardkit.sources.proving.label_columns import doubts_about_columns
 from shardkit.sources.proving.silent_files import may_say
 from shardkit.sources.readings.values import Annotation, Column, PathPart, PathRegex
@@ -29,7 +29,7 @@ _PLAIN_NOTES = re.compile(
     r"|.* repeats? files next to (?:it|them) and (?:is|are) not read|.*; the folders in them are the classes"
     r"|folders in a class, such as .*, are parts of it|.* (?:is no class|are no classes) by .* (?:is|are) not read|~.*"
 )
-_OF_IMAGES = re.compile(r"images? (?:in (?P<folder>.*?)/ )?(?:that|which) .*|images? .*")
+_OF_IMAGES = re.compile(r"images? (?:in (?P<folder>.*?)/ )?(?:that|which) .*")
 
 
 def doubts(found: Evidence, left_out: tuple[str, ...]) -> Iterator[str]:
@@ -139,6 +139,6 @@ def _is_of_others(claim: Claim, found: Evidence) -> bool:
 def _doubts_about_folders(found: Evidence) -> Iterator[str]:
     for _, names in found.unused_levels():
         some = sorted({*names})
-        if not repeats(names, found.splits) and not parts_of_data(some):
+        if not parts_of_data(some):
             yield f"the folders {first_of([*map(printable, some)], 3)} mean something, or nothing"
             return
