@@ -79,7 +79,7 @@ def plan_source(
     with planned_source(source_url, source_options, options, executor, listener, call, addition) as (source, plan):
         if not explain:
             return plan
-        reasons = explained(source, source_options, source_url, plan.num_examples, len(plan.classes))
+        reasons = explained(source, source_options, plan.num_examples, len(plan.classes))
         return replace(plan, layout_reasons=reasons)
 
 

@@ -9,8 +9,7 @@ from shardkit.sources.engine.split_words import words_of
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.proving.words import MADE, UNSAID
 from shardkit.sources.readings.values import PathPart
-from shardkit.sources.recognising.folders.copies import copies_by_name, original_of
-from shardkit.sources.recognising.folders.no_classes import parts_of_data
+from shardkit.sources.recognising.folders.folder_names import copies_by_name, original_of, parts_of_data
 from shardkit.sources.recognising.folders.split_folders import (
     is_of_project,
     is_unlabelled,
@@ -80,7 +79,7 @@ def _odd(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
             _NO_CLASS,
             [name for name in names if is_unlabelled(name) or _has(name, UNSAID)],
         ),
-        ("called like what is made of images", [name for name in names if _has(name, MADE)]),
+        ("called like what is made of images", [*filter(is_made, names)]),
         (
             "called by a word that says nothing about images",
             [name for name in names if len(name) > 1 and _says_nothing(name)],
@@ -99,7 +98,12 @@ def _says_nothing(name: str) -> bool:
 
 def is_unsaid(name: str) -> bool:
     """Return whether a name says that nobody has said what is in the images, or that they are no photographs."""
-    return _has(name, UNSAID) or _has(name, MADE)
+    return _has(name, UNSAID) or is_made(name)
+
+
+def is_made(name: str) -> bool:
+    """Return whether a name says that the images are made of others, or are no photographs."""
+    return _has(name, MADE)
 
 
 def _has(name: str, words: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.readings.values import PathPart
-from shardkit.sources.recognising.folders.copies import original_of
+from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.split_folders import splits_of
 
 _MAX_WORDS = 12  # that names begin with, of others each may be that of one image

@@ -19,7 +19,7 @@ from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Column, PathPart, Reading, files_of
-from shardkit.sources.recognising.folders.no_classes import parts_of_data
+from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.walking import files_below, is_folder, is_image, join, parent_of, read_head
 from shardkit.storage import Folder
 

@@ -20,7 +20,7 @@ from shardkit.sources.file_names import ending
 from shardkit.sources.formats.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, SPLIT_COLUMNS, named_like
 from shardkit.sources.formats.tables.opening import TABLE_ENDINGS, open_table_file
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.proving.class_names import odd_names
+from shardkit.sources.proving.class_names import is_made, odd_names
 from shardkit.sources.proving.label_columns import is_other
 from shardkit.sources.readings.values import (
     Annotation,
@@ -35,7 +35,6 @@ from shardkit.sources.readings.values import (
 )
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
-from shardkit.sources.recognising.folders.copies import is_made
 from shardkit.sources.recognising.folders.masks.matching import SAYS_MASKS
 from shardkit.sources.recognising.folders.name_fields import form_of
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split

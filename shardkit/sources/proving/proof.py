@@ -15,7 +15,7 @@ from shardkit.sources.proving.evidence import Evidence, kinds_of
 from shardkit.sources.proving.label_columns import doubts_about_columns
 from shardkit.sources.proving.silent_files import may_say
 from shardkit.sources.readings.values import Annotation, Column, PathPart, PathRegex
-from shardkit.sources.recognising.folders.no_classes import parts_of_data
+from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.split_folders import is_of_project, mentioned_split, mentions_split
 from shardkit.sources.walking import is_image
 

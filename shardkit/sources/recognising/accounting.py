@@ -1,12 +1,7 @@
 """Account for every file that names images: lay lists of splits over the source, and say which files are not used."""
 
-import posixpath
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shardkit.naming import printable
-from shardkit.options.words import named
-from shardkit.refusals import UnrecognisedError
 from shardkit.sources.claim import Claim
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.file_groups import is_glob
@@ -16,7 +11,7 @@ from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import Source, below
 from shardkit.sources.recognising.claims.captions import is_caption
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
-from shardkit.sources.recognising.claims.files_of_images import boxes_of_folders, claims_of_single_images, holds_boxes
+from shardkit.sources.recognising.claims.files_of_images import claims_of_single_images
 from shardkit.sources.recognising.claims.image_names import ImageNames
 from shardkit.sources.recognising.split_lists import divided_by_lists, repeats_folders, split_columns
 from shardkit.sources.recognising.wrapped_source import WrappedSource
@@ -49,59 +44,11 @@ def accounted(source: Source, opening: Opening) -> Source:
     of_images = claims_of_single_images(opening.folder, opening.excluded, names, used) if is_known else []
     of_images = [one for one in of_images if not _is_used(one.path, source, opening)]
     are_folders_labels = source.label_files == ()
-    if are_folders_labels and opening.options.layout is None:
-        _refuse_boxes_of_folders(names, opening)
     source = divided_by_lists(source, files, names, opening)
     if source.label_files is None or not (files or of_images):
         return source
     claims = [_claim(one, names, opening, source, are_folders_labels=are_folders_labels) for one in files]
-    if are_folders_labels and opening.options.layout is None:
-        _refuse_pairs(files, names, opening)
-        _refuse_lost_boxes((*of_images, *(one for one in claims if one.path.endswith(".json"))), opening)
     return AccountedSource(source.folder, source, (*claims, *of_images))
-
-
-def _refuse_lost_boxes(claims: Sequence[Claim], opening: Opening) -> None:
-    """Refuse to read folders as classes next to files of boxes that no layout reads."""
-    for claim in claims:
-        if claim.may_lose_labels and holds_boxes(opening.folder, claim.path):
-            problem = f"{opening.url}: {claim.sentence} and may hold its boxes, but {claim.why}"
-            remedy = "write them as one of the layouts in `shardkit help layouts`, or hide them with "
-            remedy += f"{named('ignore', claim.glob)} if they hold no labels"
-            raise UnrecognisedError(problem, remedy=remedy)
-
-
-def _refuse_boxes_of_folders(names: ImageNames, opening: Opening) -> None:
-    """Refuse to read folders as classes next to a file of boxes for each of them, such as sequences of a video."""
-    if path := boxes_of_folders(opening.folder, opening.excluded, names):
-        problem = (
-            f"{opening.url}: {printable(path)} is called like a folder of images and may hold their boxes, but no "
-        )
-        problem += "layout reads such a file for each folder"
-        hidden = named("ignore", f"*{posixpath.splitext(path)[1]}")
-        remedy = "write them as one of the layouts in `shardkit help layouts`, or hide them with "
-        raise UnrecognisedError(problem, remedy=f"{remedy}{hidden} if they hold no boxes")
-
-
-def _refuse_pairs(files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> None:
-    """Refuse to read folders as classes next to a table that gives each image another image, such as its depth."""
-    for one in files:
-        for i in one.others if one.file is not None and len(one.found) > 1 else ():
-            others = {row: names.find(str(one.rows[row][i]), by_stem=False) for row in one.found}
-            if all(
-                other is not None and set(other.paths).isdisjoint(one.found[row].paths) for row, other in others.items()
-            ):
-                row = next(iter(others))
-                pair = f"{printable(str(one.rows[row][i]))} of {printable(str(one.rows[row][one.column]))}"
-                problem = (
-                    f"{opening.url}: {printable(one.path)} gives images other images, such as {pair}, which may be "
-                )
-                problem += "masks or depths and not images of classes"
-                hidden = named("ignore", f"/{one.path}")
-                remedy = (
-                    f"read masks with {named('layout', 'masks')}, or hide the table with {hidden} if the folders are "
-                )
-                raise UnrecognisedError(problem, remedy=f"{remedy}the classes of all of them")
 
 
 def _is_used(path: str, source: Source, opening: Opening) -> bool:

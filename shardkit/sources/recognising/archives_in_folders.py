@@ -22,7 +22,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.record_sources.webdataset import holds_shards, is_tar
 from shardkit.sources.file_names import ending, is_ignored
-from shardkit.sources.recognising.folders.copies import original_of
+from shardkit.sources.recognising.folders.folder_names import original_of
 from shardkit.sources.recognising.folders.split_folders import mentions_split, splits_of
 from shardkit.sources.recognising.only_folders import is_text, names_in, only_folder, unwrapped
 from shardkit.sources.walking import children, is_image, join

@@ -18,13 +18,12 @@ from shardkit.refusals import RefusalError
 from shardkit.sources.columns import MASK_PATH, OBJECTS
 from shardkit.sources.context import Opening
 from shardkit.sources.listing import Source
-from shardkit.sources.recognising.folders.copies import copies_among, is_same_tree
 from shardkit.sources.recognising.folders.first_images import MAX_DEPTH
 from shardkit.sources.recognising.folders.split_folders import may_mean_split, splits_of
 from shardkit.sources.recognising.only_folders import is_text, only_folder
 from shardkit.sources.recognising.united_source import Member, UnitedSource
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout
-from shardkit.sources.walking import children, folders_in, join
+from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 _MAX_MEMBERS = 50
@@ -53,7 +52,6 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
         raise
     if opening.options.layout is not None:
         return source
-    _leave_out_copies(opening, around)
     if not places or not is_annotated(source):
         return source
     # A layout that sees split folders reads only those of its own kind.
@@ -61,17 +59,6 @@ def whole_or_united(opening: Opening, open_folder: _Open, recognise: Callable[[F
     are_others = None not in layouts and layouts != {layout_of_title(source.layout)}
     members = _members(around, places, open_folder) if are_others else None
     return _united(around, members) if members else source
-
-
-def _leave_out_copies(opening: Opening, around: Opening) -> None:
-    """Leave out the folders that repeat, file by file, what is next to them, such as backup/."""
-    folder = around.folder
-    names = [name for name in folders_in(folder) if name != around.excluded]
-    copies = [name for name, of in copies_among(folder, names).items() if is_same_tree(folder, name, of)]
-    if copies and len(copies) < len(names):
-        above = folder.url.removeprefix(opening.folder.url).strip("/")
-        why = "repeats what is next to it and is" if len(copies) == 1 else "repeat what is next to them and are"
-        raise IsReadWithout(tuple(f"/{join(above, name)}/" for name in copies), f"{why} not read")
 
 
 def unwrapped(opening: Opening) -> Opening:

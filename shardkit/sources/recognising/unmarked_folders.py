@@ -18,13 +18,10 @@ from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source
 from shardkit.sources.recognising.detection.inferred.layout import open_found
-from shardkit.sources.recognising.folders.beside_classes import Without
-from shardkit.sources.recognising.folders.class_tree import read_tree
-from shardkit.sources.recognising.folders.flat_folders import open_flat_folders, refuse_without_images
+from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
+from shardkit.sources.recognising.folders.flat_folders import refusal_of_flat_folders, refuse_without_images
 from shardkit.sources.recognising.folders.looking_at_tables import look_at_tables
-from shardkit.sources.recognising.folders.name_parts import refuse_parts_of_names
 from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
-from shardkit.sources.recognising.folders.tree_forms import FlatFolders, Wrapper
 from shardkit.sources.recognising.lists.opening_lists import is_well_known
 from shardkit.sources.recognising.only_folders import is_text
 from shardkit.sources.recognising.split_tables import open_roboflow_classes
@@ -35,7 +32,7 @@ from shardkit.sources.recognising.unmarked_tables import (
     open_tables,
     source_of,
 )
-from shardkit.sources.recognising.unread_tables import keeping_labels
+from shardkit.sources.recognising.unread_tables import refusal_with_tables
 from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
@@ -54,7 +51,7 @@ def open_unmarked_folder(
     options, place = opening.options, place_of(opening)
     remarks = ""
     unread: list[str] = []
-    unrelated: list[tuple[Folder, list[str], SourcePlace]] = []
+    unrelated: list[tuple[Folder, list[str]]] = []
     while True:
         folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
@@ -70,7 +67,7 @@ def open_unmarked_folder(
         if tables := open_roboflow_classes(folder, options):
             return source_of(opening, tables)
         beside = look_at_tables(folder, excluded)
-        unrelated.append((folder, [table.name for table in beside.unrelated], place))
+        unrelated.append((folder, [table.name for table in beside.unrelated]))
         if beside.naming and (boxes := open_found(opening, [table.name for table in beside.naming])):
             return boxes
         if any(not table.repeats_folders for table in beside.naming):
@@ -104,14 +101,10 @@ def open_unmarked_folder(
         if isinstance(found, Without):
             raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
-            with keeping_labels(unread, unrelated):
-                names = open_flat_folders(folder, found, place, remarks + beside.remark)
-            source: Source = names.source(opening)
-        else:
-            _refuse_data_files(folder, place, beside.remark)
-            for one in unrelated:
-                refuse_parts_of_names(*one)
-            source = found.source(opening)
+            refusal = refusal_of_flat_folders(folder, found, place, remarks + beside.remark)
+            raise refusal_with_tables(refusal, unread, unrelated)
+        _refuse_data_files(folder, place, beside.remark)
+        source = found.source(opening)
         remarks += beside.remark
         return NotedSource(source.folder, source, remarks, folder) if remarks else source
 

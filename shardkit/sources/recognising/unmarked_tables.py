@@ -151,7 +151,7 @@ def _open_table(
             opened = open_table_in(folder, table.name, options)
     except RefusalError as error:
         refusal = error.refusal
-        if with_masks := readings_of_masks(folder, [], place):  # the table names masks, too
+        if with_masks := readings_of_masks(folder, place):  # the table names masks, too
             raise RefusalError(refusal.problem, with_masks, remedy=refusal.remedy, appendix=refusal.appendix) from error
         raise
     named = opened if options.classes is not None else with_class_names(opened, folder)
@@ -196,7 +196,7 @@ def _refuse_tables(
             command = place.without([other for other in names if other != name], meaning, files=True)
             commands.append(replace(command, options={"layout": "table", **command.options}))
     if any(table.image_folders - {""} for table in beside.naming):
-        commands += readings_of_masks(folder, folders_in(folder), place)
+        commands += readings_of_masks(folder, place)
         if any(are_classes(table) and len(table.image_folders) == 1 for table in beside.naming):
             commands.append(place.without(names, "the folders are the classes", files=True))
         else:

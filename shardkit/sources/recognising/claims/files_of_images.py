@@ -1,6 +1,5 @@
 """Find files that are called like the images, one for each image, which may be labels that no layout reads."""
 
-import itertools
 import posixpath
 import re
 from collections.abc import Collection
@@ -16,17 +15,12 @@ _ENDINGS = frozenset({".json", ".xml", ".txt", ".csv", ".mat"})
 _STRUCTURED = (".json", ".xml")
 _PREFIX = re.compile(r"(?:gt|label|labels|anno|annotation)_", re.IGNORECASE)  # ICDAR: gt_img_1.txt of img_1.jpg
 _NUM_FILES = 200  # of a folder, which are compared
-_NUM_PATHS = 10_000  # of images, whose folders are compared
 _MIN_SHARE = 1 / 2  # of these that are called like images
 # Words of labels in JSON and XML; those of a photograph's data, as Google Takeout keeps them, have none.
 _OF_LABELS = re.compile(
     rb"[\"<](?:bbox|bnd|box|bounding|annotation|categor|class|label|object|points|poly|region|segment|shape|tag)",
     re.IGNORECASE,
 )
-
-_OF_BOXES = re.compile(rb"[\"<](?:bbox|bnd|box|bounding|points|poly|region|shape)", re.IGNORECASE)
-_NUMBER = re.compile(rb"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.])")
-_NUM_SIDES = 4
 
 
 def claims_of_single_images(
@@ -64,30 +58,6 @@ def claims_of_single_images(
                 )
             )
     return claims
-
-
-def boxes_of_folders(folder: Folder, excluded: str | None, names: ImageNames) -> str | None:
-    """Return a file with boxes that is called like a folder of images, as others next to it; None for none.
-
-    UA-DETRAC: ``MVI_20011.xml`` has the boxes of ``MVI_20011/img00001.jpg`` and of all other images in the folder.
-    """
-    groups = [*files_by_kind(folder, excluded, frozenset(_STRUCTURED))]
-    paths = itertools.islice(names.paths() if groups else (), _NUM_PATHS)
-    folders = {posixpath.basename(posixpath.dirname(path)) for path in paths}
-    for path, files in groups:
-        some = files[:_NUM_FILES]
-        called = [name for name in some if posixpath.splitext(name)[0] in folders]
-        if 1 < len(called) >= _MIN_SHARE * len(some) and holds_boxes(folder, join(path, called[0])):
-            return join(path, called[0])
-    return None
-
-
-def holds_boxes(folder: Folder, path: str) -> bool:
-    """Return whether the beginning of a file looks like boxes: their words, or a line of four numbers."""
-    head = read_head(folder, path) or b""
-    if path.lower().endswith(_STRUCTURED):
-        return _OF_BOXES.search(head) is not None
-    return path.lower().endswith(".txt") and len(_NUMBER.findall(head.strip().partition(b"\n")[0])) >= _NUM_SIDES
 
 
 def _may_be_labels(folder: Folder, path: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shardkit.naming import printable
 from shardkit.sources.engine.split_columns import split_of_file
 from shardkit.sources.file_names import stem_of
-from shardkit.sources.recognising.folders.no_classes import parts_of_data
+from shardkit.sources.recognising.folders.folder_names import parts_of_data
 from shardkit.sources.recognising.folders.split_folders import is_unlabelled, says_nothing, splits_of
 
 _DIGITS_OF_RANGES = 4

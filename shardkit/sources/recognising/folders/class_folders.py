@@ -12,8 +12,10 @@ from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
+from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.readings.values import Images, Labels, PathPart, PathRegex, Reading
-from shardkit.sources.recognising.folders.split_folders import is_unlabelled, splits_of
+from shardkit.sources.recognising.folders.first_images import MAX_DEPTH, has_images
+from shardkit.sources.recognising.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.recognising.tables.number_names import find_names_file
 from shardkit.sources.walking import ancestors, children, is_dataset, join
 from shardkit.storage import Folder
@@ -157,6 +159,31 @@ def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
     """
     names = [entry.name for entry in children(folder, path) if entry.is_folder]
     return [name for name in names if join(path, name) != excluded and (path or not is_dataset(folder, name))]
+
+
+def innermost(folder: Folder, path: str, excluded: str | None, *, of_split: bool = False) -> str:
+    """Return the first folder in a folder that holds images or several folders.
+
+    Args:
+        folder: Root of the tree.
+        path: The folder.
+        excluded: Path of the output; None for none.
+        of_split: Whether the folder is a split's: then the only folder in it may be a class, and is passed only if its
+            name says that it is none, as in train/train/ and train/images/.
+    """
+    for _ in range(MAX_DEPTH):
+        names = label_folders(folder, path, excluded)
+        if len(names) != 1 or has_images(folder, path):
+            break
+        if of_split and not _is_wrapper(names[0], posixpath.basename(path)):
+            break
+        path = join(path, names[0])
+    return path
+
+
+def _is_wrapper(name: str, outer: str) -> bool:
+    is_same = name.lower() == outer.lower() or split_of_name(name) == split_of_name(outer) is not None
+    return is_same or says_nothing(name) or is_unlabelled(name)
 
 
 def open_class_folders(opening: Opening) -> ReadingSource:

@@ -12,9 +12,15 @@ NUM_SAMPLED = 3  # folders that are looked into
 _SHOWN = 3  # folders named in a message
 
 
+def image_names(folder: Folder, path: str) -> list[str]:
+    """Return the names of the images that are directly in a folder."""
+    entries = children(folder, path)
+    return [one.name for one in entries if not one.is_folder and ending(one.name) in IMAGE_ENDINGS]
+
+
 def has_images(folder: Folder, path: str) -> bool:
     """Return whether images are directly in a folder."""
-    return any(not one.is_folder and ending(one.name) in IMAGE_ENDINGS for one in children(folder, path))
+    return bool(image_names(folder, path))
 
 
 def holds_image(folder: Folder, path: str, depth: int = MAX_DEPTH) -> bool:
