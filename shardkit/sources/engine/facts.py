@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable, split_name_problem
-from shardkit.reject_reasons import BAD_SPLIT, NO_LABEL
-from shardkit.sources.columns import GROUP, UNLABELLED, feature_field
+from shardkit.reject_reasons import BAD_LABEL, BAD_SPLIT, NO_LABEL
+from shardkit.sources.columns import GROUP, UNLABELLED, feature_field, target_field
 from shardkit.sources.engine.split_words import split_of_name
 from shardkit.sources.formats.column_names import split_of_text
+from shardkit.sources.formats.tables.values import is_number
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.readings.values import Constant, Origin, PathPart, PathRegex
@@ -170,6 +171,37 @@ class LabelFact:
             return name
 
         return label
+
+
+@dataclass(frozen=True, slots=True)
+class NumberFact:
+    """The number of an example, for regression.
+
+    Attributes:
+        source: Where its text comes from.
+        place: What to say where it is missing.
+    """
+
+    source: ByKey
+    place: str
+
+    column = ""
+    fields = (target_field(1),)
+
+    def values(self, folder: Folder) -> Values:
+        values = self.source.values(folder)
+
+        def numbers(key: str) -> tuple[list[float]]:
+            text = values(key)
+            if text is None:
+                raise BadRecord(NO_LABEL, self.place)
+            if not is_number(text):
+                raise BadRecord(
+                    BAD_LABEL, f"the label {printable(text)!r} is no number; correct it, or say `kind: class`"
+                )
+            return ([float(text)],)
+
+        return numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from shardkit.sources.engine.facts import (
     Fact,
     LabelFact,
     NoLabels,
+    NumberFact,
     OfPath,
     SplitFact,
     group_fact,
@@ -168,7 +169,13 @@ class _Binding:
                 source = named = NamedNumbers.open(self.tree, label, source)
                 classes = self.reading.classes or tuple(filter(None, named.names))
                 self.reading = replace(self.reading, classes=classes)
-            self.facts.append(LabelFact(source, no_label(label.origin), unlabelled))
+            if is_of_path and label.kind not in {None, "class", "number"}:
+                msg = f"label: a path gives one class or one number, and the reading says `kind: {label.kind}`"
+                raise CallError(msg)
+            if label.kind == "number":
+                self.facts.append(NumberFact(source, no_label(label.origin)))
+            else:
+                self.facts.append(LabelFact(source, no_label(label.origin), unlabelled))
         elif self.reading.boxes is None and self.reading.mask is None:
             self.facts.append(NoLabels())
 

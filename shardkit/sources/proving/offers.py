@@ -36,7 +36,7 @@ from shardkit.sources.readings.values import (
 from shardkit.sources.recognising.claims.collecting import NamingFile, naming_files
 from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
 from shardkit.sources.recognising.folders.masks.matching import SAYS_MASKS
-from shardkit.sources.recognising.folders.name_fields import form_of
+from shardkit.sources.recognising.folders.name_fields import form_of, guess_pattern
 from shardkit.sources.recognising.folders.split_folders import are_splits, is_of_project, mentioned_split
 from shardkit.sources.walking import files_below, is_image, parent_of
 
@@ -298,17 +298,33 @@ def _tables_to_join(opening: Opening, one: NamingFile) -> Iterator[tuple[str, li
 
 
 def _of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
-    """Yield readings by the fields of names that are numbers, as ages are."""
+    """Yield readings by the words and fields of files' names; fields may also be numbers, as ages are."""
     names = [posixpath.basename(path) for path in paths]
+    split = _split_level([path.split("/")[:-1] for path in paths])
     form = form_of(names)
+    guess = guess_pattern(names)
+    patterns = [guess] if guess else []
+    if form is not None and form.num_fields >= _MIN_FIELDS:
+        patterns += [one.pattern for one in form.repeating_fields([*filter(form.fits, names)])]
+    for pattern in patterns[:_MAX_SHOWN]:
+        reading = Reading(label=Labels(PathRegex(pattern)), split=split, archives=base.archives)
+        first = next(name for name in names if re.search(pattern, name))
+        yield Offer(
+            reading, f"the label is in the file name: {printable(first)} has the class {_found(pattern, first)!r}"
+        )
     if form is None or form.num_fields < _MIN_FIELDS or len({*map(parent_of, paths)}) > 1:
         return
     for number in range(1, form.num_fields + 1):
         pattern = form.pattern(number)
-        found = [match[1] for name in names if (match := re.search(pattern, name))]
+        found = [text for name in names if (text := _found(pattern, name))]
         if len({*found}) > 2 and all(text.isdecimal() and len(text) <= _MAX_DIGITS for text in found):
             label = Labels(PathRegex(pattern), kind="number")
             yield Offer(Reading(label=label, archives=base.archives), f"numbers: field {number} of the names")
+
+
+def _found(pattern: str, name: str) -> str:
+    match = re.search(pattern, name)
+    return match[1] if match else ""
 
 
 def _of_levels(paths: list[str], base: Reading) -> Iterator[Offer]:
@@ -337,19 +353,29 @@ def _first_level(parts: Sequence[Sequence[str]]) -> int:
 
 
 def _of_view(parts: Sequence[Sequence[str]], base: Reading, ignored: Sequence[str], how: str) -> Iterator[Offer]:
-    depth = min(map(len, parts), default=0)
-    levels = {i: sorted({one[i] for one in parts}) for i in range(depth)}
-    many = {i: names for i, names in levels.items() if len(names) > 1}
-    splits = {i: found for i, names in many.items() if (found := _splits_among(names))}
-    at = next(iter(splits), None)
-    split = None if at is None else PathPart(at, splits[at])
+    many = _levels(parts)
+    split = _split_level(parts)
     label = base.label.origin.path if base.label and isinstance(base.label.origin, PathPart) else None
     root = _depth(base)
     for i, names in sorted(many.items(), reverse=True):
-        if i != at and not are_splits(names) and (label is None or i != label + root or ignored):
+        is_split = split is not None and i == split.path
+        if not is_split and not are_splits(names) and (label is None or i != label + root or ignored):
             ignore = tuple(dict.fromkeys((*base.ignore, *ignored)))
             reading = Reading(label=Labels(PathPart(i)), split=split, ignore=ignore, archives=base.archives)
             yield Offer(reading, f"the class is {_shown(names)}{how}")
+
+
+def _levels(parts: Sequence[Sequence[str]]) -> dict[int, list[str]]:
+    """Return the names of folders at each level that differ."""
+    depth = min(map(len, parts), default=0)
+    levels = {i: sorted({one[i] for one in parts}) for i in range(depth)}
+    return {i: names for i, names in levels.items() if len(names) > 1}
+
+
+def _split_level(parts: Sequence[Sequence[str]]) -> PathPart | None:
+    """Return the splits that folders of the first such level mean."""
+    found = ((i, _splits_among(names)) for i, names in _levels(parts).items())
+    return next((PathPart(i, splits) for i, splits in found if splits), None)
 
 
 def _splits_among(names: Sequence[str]) -> dict[str, str] | None:

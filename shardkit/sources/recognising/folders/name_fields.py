@@ -1,4 +1,4 @@
-"""Find fields in file names, such as age, gender and race in ``25_0_2_20170116174525125.jpg``.
+"""Find words and fields in file names: cat in ``cat.0.jpg``; age, gender and race in ``25_0_2_20170116174525125.jpg``.
 
 Each field may be the label. Only the user knows which one, so a refusal has a pattern for each that repeats.
 """
@@ -8,6 +8,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# Usual names whose first words may be the class, tried in this order.
+_GUESSES = (
+    r"^([A-Za-z][A-Za-z_-]*)\.[0-9]+\.",
+    r"^(.+?)[ _-]*\([0-9]+\)\.",
+    r"^(.+[^_])_{2,}[0-9]+\.",
+    r"^(.+?)(?:_[0-9]+){2,}\.",
+    r"^(.+?)[ ._-]+(?:19|20)[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9](?![0-9])",
+    r"^(.+)_[0-9]+\.",
+    r"^(.+)-[0-9]+\.",
+    r"^([^0-9]*[^0-9 ._-])[ ._-]*[0-9]+\.",
+    r"^[0-9]+[ ._-]+([^0-9]+)\.",
+)
+_CAMERAS = frozenset({"dsc", "dscn", "frame", "image", "img", "photo", "pic", "picture", "pxl", "scan", "screenshot"})
 _SEPARATORS = "_-@ ,"  # none of them has a meaning in a regular expression
 _MIN_IMAGES = 2  # of each class on average: other fields are numbers or dates of single images
 _MIN_FITTING = 0.95  # share of names with the same number of fields: in UTKFace three of 23,708 lack one
@@ -74,3 +87,13 @@ def form_of(names: Sequence[str]) -> NameForm | None:
 def _repeats(field: NameField, names: Sequence[str]) -> bool:
     found = [match[1] for name in names if (match := re.search(field.pattern, name))]
     return len(found) == len(names) and 1 < len(set(found)) <= len(names) / _MIN_IMAGES
+
+
+def guess_pattern(names: Sequence[str]) -> str | None:
+    """Return a pattern for ``label_pattern`` by which all names have a label and labels repeat; None for none."""
+    for pattern in _GUESSES:
+        found = [match[1].lower() for name in names if (match := re.search(pattern, name))]
+        kinds = set(found)
+        if len(found) == len(names) and 1 < len(kinds) <= len(names) / _MIN_IMAGES and not _CAMERAS & kinds:
+            return pattern
+    return None
