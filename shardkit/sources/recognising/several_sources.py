@@ -25,10 +25,10 @@ from shardkit.sources.listing import Listing, Source
 from shardkit.sources.recognising.archives_in_folders import Content, placed, with_archives
 from shardkit.sources.recognising.folders.class_folders import PLAIN, ClassFolders, LabelRoot
 from shardkit.sources.recognising.folders.class_tree import read_tree
-from shardkit.sources.recognising.folders.looking_at_tables import look_at_tables
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.folders.split_folders import mentions_split
 from shardkit.sources.recognising.only_folders import unwrapped
+from shardkit.sources.recognising.unmarked_tables import tables_of
 from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.storage import Folder, open_folder
 from shardkit.storage.opening import shared_folder
@@ -160,8 +160,7 @@ def class_folders_in_each(
         folder, entry = subfolder(tree, at), tree.stat(at)
         if entry is None or not entry.is_folder:
             return None
-        beside = look_at_tables(folder, None)
-        if recognise(folder) is not None or beside.naming or beside.are_of_splits:
+        if recognise(folder) is not None or tables_of(folder, None):
             return None
         try:
             found = read_tree(folder, None, SourcePlace(folder.url, in_archive=True))

@@ -20,20 +20,10 @@ from shardkit.sources.listing import Source
 from shardkit.sources.recognising.detection.inferred.layout import open_found
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.flat_folders import refusal_of_flat_folders, refuse_without_images
-from shardkit.sources.recognising.folders.looking_at_tables import look_at_tables
 from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
 from shardkit.sources.recognising.lists.opening_lists import is_well_known
-from shardkit.sources.recognising.only_folders import is_text
 from shardkit.sources.recognising.split_tables import open_roboflow_classes
-from shardkit.sources.recognising.unmarked_tables import (
-    IsReadWithout,
-    offering,
-    open_split_lists,
-    open_tables,
-    source_of,
-)
-from shardkit.sources.recognising.unread_tables import refusal_with_tables
-from shardkit.sources.recognising.wrapped_source import NotedSource
+from shardkit.sources.recognising.unmarked_tables import IsReadWithout, open_tables, source_of, tables_of
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
 from shardkit.storage import Folder
 
@@ -49,9 +39,6 @@ def open_unmarked_folder(
     Return the source, or the folder to open and its layout.
     """
     options, place = opening.options, place_of(opening)
-    remarks = ""
-    unread: list[str] = []
-    unrelated: list[tuple[Folder, list[str]]] = []
     while True:
         folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
@@ -64,21 +51,12 @@ def open_unmarked_folder(
             if layout == "box-table" and len(inner) == 1 and recognise(opening.below(inner[0]).folder) == "voc":
                 return opening.below(inner[0]), "voc"  # the table was made from the XML files, which have splits
             return opening, layout
-        if tables := open_roboflow_classes(folder, options):
-            return source_of(opening, tables)
-        beside = look_at_tables(folder, excluded)
-        unrelated.append((folder, [table.name for table in beside.unrelated]))
-        if beside.naming and (boxes := open_found(opening, [table.name for table in beside.naming])):
-            return boxes
-        if any(not table.repeats_folders for table in beside.naming):
-            return open_tables(opening, beside, options, place)
-        if (
-            beside.are_of_splits
-            and all(table.folder_column for table in beside.naming)
-            and not beside.repeat_folders_of_splits
-        ):
-            with offering(place):
-                return open_split_lists(opening, beside, options)
+        if classes := open_roboflow_classes(folder, options):
+            return source_of(opening, classes)
+        if tables := tables_of(folder, excluded):
+            if boxes := open_found(opening, [one.path for one in tables]):
+                return boxes
+            return open_tables(opening, tables)
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
             continue
@@ -92,21 +70,16 @@ def open_unmarked_folder(
         inside = found.name if isinstance(found, Wrapper) else ""
         if not isinstance(found, Without) and (boxes := open_found(opening, without=inside)):
             return boxes
-        unread += [join(place.above, one.name) for one in beside.unread if not is_text(one.name)]
         if isinstance(found, Wrapper):
-            remarks += beside.remark
             place = replace(place, above=join(place.above, found.name))
             opening = opening.below(found.name)
             continue
         if isinstance(found, Without):
             raise IsReadWithout(tuple(f"/{join(place.above, path)}" for path in found.paths), found.why)
         if isinstance(found, FlatFolders):
-            refusal = refusal_of_flat_folders(folder, found, place, remarks + beside.remark)
-            raise refusal_with_tables(refusal, unread, unrelated)
-        _refuse_data_files(folder, place, beside.remark)
-        source = found.source(opening)
-        remarks += beside.remark
-        return NotedSource(source.folder, source, remarks, folder) if remarks else source
+            raise refusal_of_flat_folders(folder, found, place)
+        _refuse_data_files(folder, place)
+        return found.source(opening)
 
 
 def _refuse_other_form(
@@ -125,10 +98,10 @@ def _refuse_other_form(
             raise RefusalError(problem, place.inside([name], f"only {printable(name)}/ with its splits"), remedy=remedy)
 
 
-def _refuse_data_files(folder: Folder, place: SourcePlace, remark: str) -> None:
+def _refuse_data_files(folder: Folder, place: SourcePlace) -> None:
     """Refuse folders that hold no images, but files of a known format with images in them, such as videos."""
     if not any(is_image(path) or unsupported_format(path) for path, _ in files_below(folder, "")):
-        error = refuse_without_images(folder, place, remark)
+        error = refuse_without_images(folder, place)
         if isinstance(error, RefusedDataError):
             raise error
 

@@ -29,15 +29,16 @@ _RECORDS = (".tfrecord", ".tfrecords", ".tfrec")
 _NO_ENDING = "(none)"
 
 
-def refusal_of_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlace, remark: str = "") -> ShardkitError:
+def refusal_of_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlace) -> ShardkitError:
     """Return the refusal of folders of images without label folders."""
     names = {root.path: image_names(folder, root.path) for root in flat.roots}
     every = [name for found in names.values() for name in found]
     if not every:
-        return refuse_without_images(folder, place, remark)
+        return refuse_without_images(folder, place)
+    remark = ""
     commands = readings_of_masks(folder, place)  # others would take the masks for images
     if masks := next((mask for found in names.values() if (mask := adjacent_masks(found))), None):
-        remark += f"; {printable(masks[0])} is a mask by its name, and masks are read from a folder of their own"
+        remark = f"; {printable(masks[0])} is a mask by its name, and masks are read from a folder of their own"
     elif not commands:
         commands = [place.whole({"unlabelled": True}, "images without labels")]
     paths = [root.path for root in flat.roots if root.path]
@@ -52,13 +53,13 @@ def refusal_of_flat_folders(folder: Folder, flat: FlatFolders, place: SourcePlac
     return UnrecognisedError(problem, commands)
 
 
-def refuse_without_images(folder: Folder, place: SourcePlace, remark: str) -> ShardkitError:
+def refuse_without_images(folder: Folder, place: SourcePlace) -> ShardkitError:
     """Return the error for a tree that holds no image."""
     paths = list(itertools.islice((path for path, _ in files_below(folder, "")), _MAX_FILES))
     kinds = Counter(map(ending, paths))
     shown = ", ".join(f"{count:,} {'without ending' if kind == _NO_ENDING else kind}" for kind, count in _most(kinds))
     found = f"only other files ({shown})" if kinds else "the folder is empty"
-    problem = f"{place.shown}: no images found, {found}{remark}"
+    problem = f"{place.shown}: no images found, {found}"
     archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
     if archives:
         names = archives[:_KINDS_SHOWN]

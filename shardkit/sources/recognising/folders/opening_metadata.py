@@ -12,11 +12,9 @@ from shardkit.options.call import Change
 from shardkit.options.words import named
 from shardkit.refusals import also_offering
 from shardkit.sources.context import Opening
-from shardkit.sources.engine.columns import Columns
 from shardkit.sources.engine.lookup import ImageLocation
 from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.table_paths import KeyBuilder, root_of
-from shardkit.sources.engine.table_refusals import Choice, refuse
 from shardkit.sources.formats.column_names import (
     IMAGE_COLUMNS,
     LABEL_COLUMNS,
@@ -32,8 +30,6 @@ from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.readings.values import Images, PathPart, Reading
 from shardkit.sources.recognising.detection.box_json.files import format_of
-from shardkit.sources.recognising.folders.adjacent_tables import are_classes, may_be_classes
-from shardkit.sources.recognising.folders.looking_at_tables import look_at_table
 from shardkit.sources.recognising.tables.images.nearby import is_file
 from shardkit.sources.recognising.tables.layout import FoundTable, with_tables
 from shardkit.sources.recognising.tables.roles import USUAL_OBJECTS, find_columns
@@ -67,10 +63,14 @@ def _names_images_only(file: TableFile) -> bool:
 
 
 def _describes_classes(folder: Folder, file: TableFile) -> bool:
-    """Return whether a table has nothing that may be a label for images in class folders, such as their cameras."""
-    table = look_at_table(folder, file.path)
+    """Return whether a table has no usual column of labels or boxes for images in class folders, such as cameras."""
+    is_usual = named_like(file.columns, (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS))
     has_boxes = not {*map(plain, file.columns)}.isdisjoint(USUAL_OBJECTS)
-    return bool(table.image_column) and not table.label_columns and not has_boxes and are_classes(table)
+    return (
+        not (is_usual or has_boxes)
+        and len([*filter(split_of_folder, child_folders(folder, None))]) == 0
+        and len(child_folders(folder, None)) > 1
+    )
 
 
 def open_metadata(opening: Opening) -> Source:
@@ -113,8 +113,6 @@ def _reading(folder: Folder, paths: list[str], options: SourceOptions, excluded:
     if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
         options = replace(options, image_column=_IMAGE_COLUMN)
     columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted), source=folder.url)
-    if not options.label_columns:
-        _refuse_mixed_folders(files, columns, folder.url)
     inner = child_folders(folder, excluded)
     split_folders = any("/" in path for path in paths)
     if split_folders:  # the table's folder is the split, whatever its columns say
@@ -141,28 +139,6 @@ def _are_elsewhere(folder: Folder, files: Sequence[TableFile], column: int) -> b
                 return False
             names.add(posixpath.basename(str(path)))
     return any(entry.name in names for _, entry in files_below(folder, ""))
-
-
-def _refuse_mixed_folders(files: tuple[TableFile, ...], columns: Columns, source: str) -> None:
-    """Refuse a column without a usual name for labels if the images' folders may be classes and differ from it.
-
-    A table of photographers next to ``cat/1.jpg`` and ``dog/1.jpg`` says nothing about the classes.
-    """
-    names, (at, *more) = columns.labels.names, columns.labels.columns
-    if more or named_like(names, (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)):
-        return
-    label_of: dict[str, str] = {}
-    mixed: set[str] = set()
-    for record in _read_all(files, frozenset({columns.image, at})):
-        path, label = (None, None) if record.problem else (record.values[columns.image], record.values[at])
-        if isinstance(path, str) and label not in (None, ""):
-            inner = posixpath.basename(posixpath.dirname(path.replace("\\", "/")))
-            if label_of.setdefault(inner, str(label)) != str(label):
-                mixed.add(inner)
-    if any(name and split_of_folder(name) is None for name in mixed) and may_be_classes(sorted({*label_of} - {""})):
-        problem = f"{files[0].url}: column {names[0]!r} differs from the images' folders, which may be classes"
-        meaning = f"the label is in column {names[0]!r}"
-        raise refuse(problem, source, [Choice({"label_columns": (names[0],)}, meaning)])
 
 
 def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
