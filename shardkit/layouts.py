@@ -28,7 +28,6 @@ Layout = Literal[
     "labelme",
     "label-studio",
     "box-json",
-    "boxes",
     "cvat",
     "masks",
     "webdataset",
@@ -191,14 +190,6 @@ _ROWS = (
         recognise="sources.recognising.detection.box_json.layout:has_box_json",
         options=("root", "label_columns", "without_annotation", "drop_repeated_boxes"),
         endings=(".odgt", ".manifest"),
-    ),
-    LayoutSpec(
-        "boxes",
-        ("boxes",),
-        "any JSON, JSON Lines, GeoJSON, YAML, XML, CSV or text with boxes, of one image or of many, if no other layout "
-        "reads it: fields are found by their names and values, and checked by the images; see [Boxes](#boxes)",
-        open="sources.recognising.detection.inferred.layout:open_boxes",
-        options=("label_columns", "without_annotation", "drop_repeated_boxes"),
     ),
     LayoutSpec(
         "wider-face",

@@ -10,7 +10,6 @@ from typing import Any
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources.engine.annotation_opening import with_origin
-from shardkit.sources.engine.box_records import COLUMNS, BoxRecords
 from shardkit.sources.engine.box_tables import BoxTable, BoxTableDriver
 from shardkit.sources.engine.path_rules import PathRule
 from shardkit.sources.formats.box_tables.boxes import LARGEST_FRACTION, coordinates, has_box, list_form, number
@@ -24,9 +23,7 @@ from shardkit.sources.formats.box_tables.columns import (
     options_of,
 )
 from shardkit.sources.formats.format import number_option
-from shardkit.sources.formats.inferred.format import fields_of
 from shardkit.sources.formats.record import ONE_CLASS
-from shardkit.sources.formats.registry import BOX_RECORDS
 from shardkit.sources.formats.tables.csv_files import CsvFile, split_records
 from shardkit.sources.formats.tables.csv_opening import open_csv
 from shardkit.sources.formats.tables.lines import read_lines
@@ -92,17 +89,12 @@ class BoxTableOpening:
     def _table(self, origin: Annotation, path: str, options: Mapping[str, str]) -> tuple[BoxTable, dict[str, str]]:
         """Return a table, and its complete options."""
         split = self.reading.split
-        file: TableFile
-        if origin.format == BOX_RECORDS:
-            file = box_records(self.tree, path, options)
-            columns = file.box_columns
-        else:
-            file = open_box_file(self.tree, path, SourceOptions())
-            columns = (
-                columns_of(file.url, file.columns, options)
-                if "form" in options
-                else find_columns(file.url, file.columns, _as_options(options))
-            )
+        file = open_box_file(self.tree, path, SourceOptions())
+        columns = (
+            columns_of(file.url, file.columns, options)
+            if "form" in options
+            else find_columns(file.url, file.columns, _as_options(options))
+        )
         complete = dict(options)
         if "unit" not in options:
             columns, is_fraction = decided(file, columns, [*islice(file.all_records(), PREFIX_RECORDS)])
@@ -142,16 +134,9 @@ def _good(records: Any) -> Any:
     return (record for record in records if record.problem is None)
 
 
-def box_records(folder: Folder, path: str, options: Mapping[str, str]) -> BoxRecords:
-    """Return a file of records of one box each, by the settings of a reading."""
-    column = options.get("class")
-    return BoxRecords(folder, path, (*COLUMNS, column or "class"), options.get("inside"), fields_of(options), column)
-
-
 def options_of_table(file: TableFile, columns: BoxColumns, *, is_fraction: bool) -> dict[str, str]:
     """Return how a table is read as the settings of a reading."""
-    named = {} if isinstance(file, BoxRecords) else options_of(columns, file.columns)
-    return {**named, "unit": _FRACTIONS if is_fraction else _PIXELS}
+    return {**options_of(columns, file.columns), "unit": _FRACTIONS if is_fraction else _PIXELS}
 
 
 def options_of_tables(each: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Facts that are added to an example by its key: from its path, and from lists and tables."""
 
+import math
 import posixpath
 import re
 from collections.abc import Callable, Mapping
@@ -195,7 +196,7 @@ class NumberFact:
             text = values(key)
             if text is None:
                 raise BadRecord(NO_LABEL, self.place)
-            if not is_number(text):
+            if not is_number(text) or not math.isfinite(float(text)):
                 raise BadRecord(
                     BAD_LABEL, f"the label {printable(text)!r} is no number; correct it, or say `kind: class`"
                 )

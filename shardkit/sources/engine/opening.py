@@ -40,7 +40,7 @@ from shardkit.sources.engine.table_opening import NUM_SAMPLED, TableOpening
 from shardkit.sources.engine.tables import OfTables, TableDriver
 from shardkit.sources.engine.tree_with_records import TreeWithRecords
 from shardkit.sources.engine.unannotated import unlabelled_globs
-from shardkit.sources.formats.registry import BOX_RECORDS, BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
+from shardkit.sources.formats.registry import BOX_TABLE, FORMATS, IMAGE_FORMATS, NAMES
 from shardkit.sources.ignoring.filtered_folder import IgnoreGlob
 from shardkit.sources.readings.values import (
     STATED,
@@ -172,6 +172,9 @@ class _Binding:
             if is_of_path and label.kind not in {None, "class", "number"}:
                 msg = f"label: a path gives one class or one number, and the reading says `kind: {label.kind}`"
                 raise CallError(msg)
+            if isinstance(source, OfTables) and source.tables.columns.labels.field is not None:
+                msg = "label: `rest` is one class, and the column gives numbers or several classes; leave `rest` out"
+                raise CallError(msg)
             if label.kind == "number":
                 self.facts.append(NumberFact(source, no_label(label.origin)))
             else:
@@ -247,7 +250,7 @@ class _Binding:
         if origin.format in IMAGE_FORMATS:
             lists, by_lists = self._lists_of_examples(origin)
             opening = ImageFileOpening(self.tree, self.folder, self.images, self.reading, lists, by_lists)
-        elif origin.format in {BOX_TABLE, BOX_RECORDS}:
+        elif origin.format == BOX_TABLE:
             opening = BoxTableOpening(self.tree, self.folder, self.reading, files_of_globs(self.tree, origin.files))
         else:
             paths = files_of_globs(self.tree, origin.files)

@@ -6,7 +6,6 @@ from shardkit.sources.formats.coco.records import COCO
 from shardkit.sources.formats.cvat import CVAT
 from shardkit.sources.formats.format import Format
 from shardkit.sources.formats.image_json import BDD_IMAGE, DARWIN, DEEP_FASHION, FUNSD, SUPERVISELY
-from shardkit.sources.formats.inferred.format import BOXES, IMAGE_BOXES
 from shardkit.sources.formats.label_studio import LABEL_STUDIO
 from shardkit.sources.formats.labelme import LABELME
 from shardkit.sources.formats.one_image import ImageFormat
@@ -16,22 +15,20 @@ from shardkit.sources.formats.wider_face import WIDER_FACE
 from shardkit.sources.formats.yolo import YOLO
 
 # A file of these has many images, one of the others is about one.
-_OF_MANY: tuple[Format, ...] = (COCO, PANOPTIC, CVAT, LABEL_STUDIO, BOX_JSON, BOXES, WIDER_FACE)
+_OF_MANY: tuple[Format, ...] = (COCO, PANOPTIC, CVAT, LABEL_STUDIO, BOX_JSON, WIDER_FACE)
 FORMATS = {one.name: one for one in _OF_MANY}
 IMAGE_FORMATS: dict[str, ImageFormat] = {
     one.name: one
     for one in (
         *(VOC, YOLO, KITTI, LABELME, VISDRONE, DOTA, ICDAR, WIDER_PERSON),
-        *(SUPERVISELY, BDD_IMAGE, FUNSD, DEEP_FASHION, DARWIN, IMAGE_BOXES),
+        *(SUPERVISELY, BDD_IMAGE, FUNSD, DEEP_FASHION, DARWIN),
     )
 }
-BOX_TABLE, BOX_RECORDS = "box-table", "box-records"  # a row, or a record, for each box: many files, all joined by image
-_OF_TABLES = frozenset({"unit", "each", "one_class"})
-_BOX_OPTIONS = {
-    BOX_TABLE: _OF_TABLES | {"image", "label", "split", "x", "y", "size", "form", "kind"},
-    BOX_RECORDS: _OF_TABLES | BOXES.settings,
-}
-NAMES = (*FORMATS, *IMAGE_FORMATS, *_BOX_OPTIONS)
+BOX_TABLE = "box-table"  # a row for each box: many files, all joined by image
+_OF_BOX_TABLES = frozenset(
+    {"unit", "each", "one_class", "image", "label", "split", "x", "y", "size", "form", "kind", "drop", "ending"}
+)
+NAMES = (*FORMATS, *IMAGE_FORMATS, BOX_TABLE)
 
 
 def settings_of(name: str) -> frozenset[str]:
@@ -40,4 +37,4 @@ def settings_of(name: str) -> frozenset[str]:
         return IMAGE_FORMATS[name].settings | {"splits", "field", "boxed"}
     if name in FORMATS:
         return FORMATS[name].settings | {"drop", "ending", "splits", "field"}
-    return _BOX_OPTIONS[name] | {"drop", "ending"}
+    return _OF_BOX_TABLES

@@ -52,6 +52,7 @@ _MATCHES: dict[Form, Match] = {
     "name": "name",
     "name without ending": "stem",
 }
+_SEPARATOR = re.compile(r"[ _.-]")
 _MARKS = frozenset({"0", "1", "0.0", "1.0", "True", "False", "true", "false", "yes", "no", ""})
 _OF_BOXES = re.compile(r"[xywh][0-9]?|(?:x|y|b?box)[_ -]?(?:min|max|cent(?:er|re)|[0-9])|width|height", re.IGNORECASE)
 _NAMES = ("class", "label", "name", "categor", "legend", "klasse", "clase", "classe")  # of files with names of classes
@@ -230,10 +231,12 @@ def _of_folders(
     opening: Opening, naming: set[str], names: ImageNames, base: Reading
 ) -> Iterator[tuple[tuple[int, int], Offer]]:
     """Yield readings by tables that name folders or the beginnings of names, such as one row for each patient."""
+    starts = {_SEPARATOR.split(posixpath.basename(path))[0] for path in itertools.islice(names.paths(), _MAX_IMAGES)}
     for path, columns, rows in _other_tables(opening, naming):
         for at, key in enumerate(columns):
             texts = {str(row[at]) for row in rows if row[at] not in (None, "")}
-            if not key or not texts or sum(plain_word(text) in names.folder_names for text in texts) * 2 < len(texts):
+            num_named = sum(plain_word(text) in names.folder_names or text in starts for text in texts)
+            if not key or not texts or num_named * 2 < len(texts):
                 continue
             origin = Column((), (path,), (key,), match="start")
             for number, title in enumerate(columns):
@@ -298,6 +301,19 @@ def _tables_to_join(opening: Opening, one: NamingFile) -> Iterator[tuple[str, li
 
 
 def _of_names(paths: list[str], base: Reading) -> Iterator[Offer]:
+    """Yield readings by the names of files; without folders for testing if only the other files have labels."""
+    tops = {path: path.partition("/")[0] for path in paths if "/" in path}
+    tests = sorted({top for top in tops.values() if mentioned_split(top) == "test"})
+    labelled = [path for path in paths if tops.get(path) not in tests]
+    if not tests or any(True for _ in _of_these_names(paths, base)):
+        yield from _of_these_names(paths, base)
+        return
+    for offer in _of_these_names(labelled, base):
+        reading = _ignoring(offer.reading, [f"/{name}/" for name in tests])
+        yield Offer(reading, f"{offer.meaning}, without {_shown(tests)}")
+
+
+def _of_these_names(paths: list[str], base: Reading) -> Iterator[Offer]:
     """Yield readings by the words and fields of files' names; fields may also be numbers, as ages are."""
     names = [posixpath.basename(path) for path in paths]
     split = _split_level([path.split("/")[:-1] for path in paths])

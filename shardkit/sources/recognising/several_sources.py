@@ -170,7 +170,7 @@ def class_folders_in_each(
             return None
     roots = tuple(LabelRoot(at, None) for at in places)
     remark = f"; in each of {', '.join(f'{printable(at)}/' for at in places)}"
-    return ClassFolders(tree, roots, remark=remark, skips_unlabelled=True)
+    return ClassFolders(tree, roots, remark=remark)
 
 
 def given_splits(source: Source, sources: Sequence[NamedSource]) -> Source:

@@ -4,24 +4,17 @@ Each folder around the source is opened like SOURCE itself, so dataset/coco/anno
 dataset/flowers/rose/.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
-from shardkit.errors import CallError, DataError
 from shardkit.layouts import Layout
-from shardkit.naming import printable, split_of_folder
-from shardkit.options.words import named
-from shardkit.refusals import RefusalError, RefusedDataError
+from shardkit.refusals import RefusedDataError
 from shardkit.sources.context import Opening
-from shardkit.sources.file_names import ending
-from shardkit.sources.formats.tables.text_files import TEXT_ENDINGS
 from shardkit.sources.formats.unsupported_images import unsupported_format
 from shardkit.sources.listing import Source
-from shardkit.sources.recognising.detection.inferred.layout import open_found
 from shardkit.sources.recognising.folders.class_tree import FlatFolders, Without, Wrapper, read_tree
 from shardkit.sources.recognising.folders.flat_folders import refusal_of_flat_folders, refuse_without_images
 from shardkit.sources.recognising.folders.source_place import SourcePlace, place_of
-from shardkit.sources.recognising.lists.opening_lists import is_well_known
 from shardkit.sources.recognising.split_tables import open_roboflow_classes
 from shardkit.sources.recognising.unmarked_tables import IsReadWithout, open_tables, source_of, tables_of
 from shardkit.sources.walking import children, files_below, folders_in, is_image, join
@@ -42,34 +35,15 @@ def open_unmarked_folder(
     while True:
         folder, excluded = opening.folder, opening.excluded
         if (layout := recognise(folder)) is not None:
-            texts = [one.name for one in children(folder) if ending(one.name) in TEXT_ENDINGS]
-            if layout == "list" and not is_well_known(folder) and (boxes := open_found(opening, texts)):
-                return boxes
-            inner = [name for name in folders_in(folder) if name != excluded]
-            if layout == "labelme":
-                _refuse_other_form(opening, inner, recognise, place)
-            if layout == "box-table" and len(inner) == 1 and recognise(opening.below(inner[0]).folder) == "voc":
-                return opening.below(inner[0]), "voc"  # the table was made from the XML files, which have splits
             return opening, layout
         if classes := open_roboflow_classes(folder, options):
             return source_of(opening, classes)
         if tables := tables_of(folder, excluded):
-            if boxes := open_found(opening, [one.path for one in tables]):
-                return boxes
             return open_tables(opening, tables)
         if (only := _only_folder(folder, excluded)) and recognise(opening.below(only).folder) is not None:
             opening = opening.below(only)
             continue
-        try:
-            found = read_tree(folder, excluded, place)
-        except (CallError, DataError):
-            if boxes := open_found(opening):
-                return boxes
-            raise
-        # Those below a wrapper may be of a known format.
-        inside = found.name if isinstance(found, Wrapper) else ""
-        if not isinstance(found, Without) and (boxes := open_found(opening, without=inside)):
-            return boxes
+        found = read_tree(folder, excluded, place)
         if isinstance(found, Wrapper):
             place = replace(place, above=join(place.above, found.name))
             opening = opening.below(found.name)
@@ -80,22 +54,6 @@ def open_unmarked_folder(
             raise refusal_of_flat_folders(folder, found, place)
         _refuse_data_files(folder, place)
         return found.source(opening)
-
-
-def _refuse_other_form(
-    opening: Opening, names: Sequence[str], recognise: Callable[[Folder], Layout | None], place: SourcePlace
-) -> None:
-    """Refuse Labelme's files next to a dataset with splits that Labelme2YOLO and others made of them."""
-    for name in names[:_MAX_LOOKED_AT]:
-        below = opening.below(name).folder
-        inner = [one for path in ("", *folders_in(below)) for one in folders_in(below, path)]
-        layout = recognise(below) if any(map(split_of_folder, inner)) else None
-        if layout in _MADE:
-            made = f"{printable(name)}/ holds a dataset of the layout {layout} with splits"
-            problem = f"{place.shown}: {made}, and Labelme's files of the same images may be next to it"
-            hiding = named("ignore", f"/{name}/")
-            remedy = f"hide {printable(name)}/ with {hiding} to read Labelme's files without these splits"
-            raise RefusalError(problem, place.inside([name], f"only {printable(name)}/ with its splits"), remedy=remedy)
 
 
 def _refuse_data_files(folder: Folder, place: SourcePlace) -> None:

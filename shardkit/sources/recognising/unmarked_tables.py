@@ -23,6 +23,7 @@ from shardkit.sources.recognising.split_lists import repeats_folders, split_colu
 from shardkit.sources.recognising.split_tables import SplitTables, open_split_tables
 from shardkit.sources.recognising.tables.layout import FoundTable, open_table_in
 from shardkit.sources.recognising.tables.number_names import names_file_of
+from shardkit.sources.walking import folders_in
 from shardkit.storage import Folder
 
 _USUAL_LABELS = (*LABEL_COLUMNS, *LIKELY_LABEL_COLUMNS)
@@ -63,7 +64,8 @@ def tables_of(folder: Folder, excluded: str | None, *, is_explicit: bool = False
     files = [one for one in naming_files(folder, excluded, names) if one.file is not None]
     may_be_classes = not is_explicit and len(label_folders(folder, "", excluded)) > 1
     found = [one for one in files if _has_labels(one, must_be_usual=may_be_classes)]
-    return [one for one in found if "/" not in one.path] or found
+    here = [one for one in found if "/" not in one.path]
+    return here or (found if is_explicit or len(folders_in(folder)) > 1 else [])  # the only folder is opened alone
 
 
 def _has_labels(one: NamingFile, *, must_be_usual: bool) -> bool:

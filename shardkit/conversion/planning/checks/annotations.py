@@ -10,14 +10,11 @@ from shardkit.conversion.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.conversion.planning.checks.finding import Finding, Keys, Kind, numbers_of
 from shardkit.conversion.planning.rows import Rows
 from shardkit.images.info import FIRST_TRANSPOSED
-from shardkit.layouts import LAYOUTS
 from shardkit.naming import counted
 from shardkit.options.call import Change
 from shardkit.sources.columns import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, NUM_CLIPPED
 from shardkit.sources.listing import NEGATIVES
 from shardkit.sources.repeated_boxes import repeated_objects
-
-_MAX_SHARE = 0.02  # of the boxes of a format that was inferred: more of them say that the boxes are something else
 
 
 def check_boxes(good: Rows, layout: str, skipped: Mapping[str, int], *, is_addition: bool) -> Iterator[Finding]:
@@ -30,7 +27,7 @@ def check_boxes(good: Rows, layout: str, skipped: Mapping[str, int], *, is_addit
     if good.lazy_column("width").column.null_count == len(good.table):
         return
     if NUM_CLIPPED.name in good.column_names:
-        yield from _clipped(good, layout)
+        yield from _clipped(good)
     if ANNOTATED_WIDTH.name in good.column_names:
         yield from _resized(good, has_boxes)
 
@@ -67,14 +64,11 @@ def _repeated(good: Rows) -> Iterator[Finding]:
     yield Finding("repeated_boxes", "warns", sentence, Keys(good.lazy_column("key"), rows), changes=changes)
 
 
-def _clipped(good: Rows, layout: str) -> Iterator[Finding]:
+def _clipped(good: Rows) -> Iterator[Finding]:
     numbers = numbers_of(good[NUM_CLIPPED.name])
     if not (num_clipped := int(numbers.sum())):
         return
     num_boxes = int(numbers_of(pc.list_value_length(good[OBJECTS])).sum())
-    kind: Kind = "warns"
-    if layout == LAYOUTS["boxes"].title and num_clipped > _MAX_SHARE * num_boxes:
-        kind = "stops"
     images = np.flatnonzero(numbers)
     sentence = (
         f"{counted(num_clipped, 'box')} of {num_boxes:,} in {counted(len(images), 'image')} reach beyond the image by "
@@ -82,7 +76,7 @@ def _clipped(good: Rows, layout: str) -> Iterator[Finding]:
     )
     key = good.lazy_column("key").slice(int(images[0]), 1)[0].as_py()
     remedy = "if many do, their numbers may mean something else: look at one"
-    yield Finding("clipped_boxes", kind, sentence, Keys(good.lazy_column("key"), images), remedy=remedy, look_at=key)
+    yield Finding("clipped_boxes", "warns", sentence, Keys(good.lazy_column("key"), images), remedy=remedy, look_at=key)
 
 
 def _resized(good: Rows, has_boxes: npt.NDArray[np.bool_]) -> Iterator[Finding]:

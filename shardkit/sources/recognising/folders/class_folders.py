@@ -38,21 +38,6 @@ PLAIN = (LabelRoot("", None),)
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFolder:
-    """A label folder whose name is not the label: ``cats_train``, or one that other splits have under a shorter name.
-
-    Attributes:
-        path: The folder.
-        split: The split of its images; None for that of the folder around it.
-        label_name: Their label.
-    """
-
-    path: str
-    split: str | None
-    label_name: str
-
-
-@dataclass(frozen=True, slots=True)
 class ClassFolders:
     """A tree in which the name of a folder is the label.
 
@@ -64,8 +49,6 @@ class ClassFolders:
         left_out: Folders whose images have no labels: they are counted, not listed.
         unused: Other folders next to `roots`: images in them are rejected.
         splits_below: Whether the folders in each label folder are the splits.
-        skips_unlabelled: Whether label folders called ``unlabeled`` and the like are left out, too.
-        named: Label folders whose names are not the labels.
     """
 
     folder: Folder
@@ -75,8 +58,6 @@ class ClassFolders:
     left_out: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     splits_below: bool = False
-    skips_unlabelled: bool = False
-    named: tuple[NamedFolder, ...] = ()
 
     def source(self, opening: Opening) -> ReadingSource:
         """Return the source of the tree, which is that of an opening."""
@@ -88,7 +69,7 @@ class ClassFolders:
     def _unused_names(self, reading: Reading) -> str:
         """Return the note that a file names the numbers that the label folders are called; '' for none."""
         numbers = {name for root in self.roots for name in self._inner(root.path)}
-        if len(numbers) < 2 or self.named or not all(one.isdecimal() and one.isascii() for one in numbers):
+        if len(numbers) < 2 or not all(one.isdecimal() and one.isascii() for one in numbers):
             return ""
         try:
             path, first = find_names_file(self.folder, numbers)
@@ -110,17 +91,14 @@ class ClassFolders:
         return Reading(Images(exclude=tuple(dict.fromkeys(outside))), Labels(label, "class"), self._split(label))
 
     def _label(self, depths: set[int]) -> PathPart | PathRegex:
-        names = {posixpath.basename(one.path): one.label_name for one in self.named}
         if len(depths) == 1:
-            return PathPart(depths.pop(), names)
-        return PathRegex(f"^(?:{'|'.join(re.escape(root.path) for root in self.roots)})/([^/]+)/", 1, "path", names)
+            return PathPart(depths.pop())
+        return PathRegex(f"^(?:{'|'.join(re.escape(root.path) for root in self.roots)})/([^/]+)/", 1, "path")
 
     def _split(self, label: PathPart | PathRegex) -> PathPart | None:
         if self.splits_below and isinstance(label, PathPart):
             inner = [name for one in label_folders(self.folder, "", self.excluded) for name in self._inner(one)]
             return with_words(label.path + 1, {name: splits_of([name]).get(name) for name in dict.fromkeys(inner)})
-        if any(one.split for one in self.named) and isinstance(label, PathPart):
-            return PathPart(label.path, {posixpath.basename(one.path): one.split for one in self.named})
         if not any(root.split for root in self.roots):
             return None
         splits = {(_parts(root.path)[0]): root.split for root in self.roots}
@@ -138,8 +116,6 @@ class ClassFolders:
                 inner = join(path, name)
                 if inner not in leading and inner not in self.unused:
                     yield inner
-        for path in sorted(roots) if self.skips_unlabelled else ():
-            yield from (join(path, name) for name in self._inner(path) if is_unlabelled(name))
 
 
 def _parts(path: str) -> list[str]:
@@ -215,16 +191,6 @@ def _classes_or_splits(folder: Folder, excluded: str | None) -> ClassFolders:
         roots = tuple(LabelRoot(name, split) for name, split in exact.items() if name not in bare)
         return ClassFolders(folder, roots, excluded, unlabelled_remark(bare), tuple(bare))
     return ClassFolders(folder, excluded=excluded, remark=read_as_classes(list(exact), names))
-
-
-def named_remark(named: Sequence[NamedFolder]) -> str:
-    """Return the note that folders are read as other classes than their names say; '' for none."""
-    if not named:
-        return ""
-    first = named[0]
-    more = f", and {len(named) - 1} more like it" if len(named) > 1 else ""
-    split = f" in {first.split}" if first.split else ""
-    return f"; note: {printable(first.path)}/ is read as the class {first.label_name!r}{split}{more}"
 
 
 def unlabelled_remark(paths: Sequence[str]) -> str:

@@ -124,7 +124,7 @@ def _below_splits(
         )
         raise RefusalError(problem, [place.without(no_labels, f"without {listed(no_labels)}")])
     left_out = (*unlabelled, *(root.path for root in flat))
-    return ClassFolders(folder, labelled, excluded, unlabelled_remark(left_out), left_out, skips_unlabelled=True)
+    return ClassFolders(folder, labelled, excluded, unlabelled_remark(left_out), left_out)
 
 
 def _one_folder(folder: Folder, name: str, excluded: str | None) -> FlatFolders | Wrapper:
@@ -147,12 +147,8 @@ def _labels(folder: Folder, names: list[str], excluded: str | None, as_labels: l
     if loose := _loose_images(folder, "", names):
         be, are = ("is an image", "is") if len(loose) == 1 else ("are images", "are")
         return Without(tuple(loose), f"{be} next to the classes and {are} not read")
-    left_out = [name for name in names if is_unlabelled(name)]
-    remark = read_as_classes(as_labels, names) + unlabelled_remark(left_out)
-    inner = {name: label_folders(folder, name, excluded) for name in names if name not in left_out}
-    sampled = [*inner][:NUM_SAMPLED]
+    inner = {name: label_folders(folder, name, excluded) for name in names[:NUM_SAMPLED]}
     splits_below = all(
-        inner[name] and not has_images(folder, name) and splits_of(inner[name]).keys() == {*inner[name]}
-        for name in sampled
+        below and not has_images(folder, name) and splits_of(below).keys() == {*below} for name, below in inner.items()
     )
-    return ClassFolders(folder, excluded=excluded, remark=remark, splits_below=splits_below, skips_unlabelled=True)
+    return ClassFolders(folder, excluded=excluded, remark=read_as_classes(as_labels, names), splits_below=splits_below)

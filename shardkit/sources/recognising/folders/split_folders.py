@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 
 from shardkit.naming import split_of_folder
-from shardkit.sources.engine.split_words import WORDS, meaning_of, split_of_word, words_of
+from shardkit.sources.engine.split_words import meaning_of, split_of_word, words_of
 
-_SEPARATORS = re.compile(r"[ _.-]+")
 _BLANKS = re.compile(r"[\s_]+")
 _MAY_MEAN_SPLIT = re.compile(r"train|val|test|dev", re.IGNORECASE)
 _OF_IMAGES = frozenset({"data", "dataset", "datasets", "image", "images", "photos", "pictures"})
@@ -139,42 +138,10 @@ def number_of_word(name: str) -> str | None:
     return words[0] if len(words) == 2 and not words[0].isdigit() and words[1].isdigit() else None
 
 
-def numbered_end(name: str) -> tuple[str, str] | None:
-    """Return what is before the last word and number of a name, and the word: of ``ok_batch1`` ok and batch."""
-    words = words_of(name)
-    return (" ".join(words[:-2]), words[-2]) if len(words) > 2 and words[-1].isdigit() else None
-
-
 def are_splits(names: Sequence[str]) -> bool:
     """Return whether all names mean splits by words among others, as ``ISIC_Train_Data`` next to ``ISIC_Test_Data``."""
     found = splits_of(names)
     return len(found) == len(names) and len(set(found.values())) > 1 and not all(map(split_of_folder, names))
-
-
-def mix_splits(names: Sequence[str]) -> bool:
-    """Return whether every name has one split's word next to others, as in ``cats_train`` and ``dogs_test``."""
-    found = [{split for word in words_of(name) if (split := split_of_word(word))} for name in names]
-    return all(len(one) == 1 for one in found) and len(set().union(*found)) > 1
-
-
-def splits_in_names(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return class and split by name for ``cats_train``, ``cats_test``, ``dogs_train``, ``dogs_test``; {} for others.
-
-    Each class must be in each split.
-    """
-    found: dict[str, tuple[str, str]] = {}
-    for name in names:
-        words = [(match[0], split_of_word(match[0].lower())) for match in WORDS.finditer(name)]
-        splits = [split for _, split in words if split]
-        rest = _SEPARATORS.sub("_", name)
-        for word, split in words:
-            rest = rest.replace(word, "", 1) if split else rest
-        if len(splits) != 1 or not (label := rest.replace("__", "_").strip("_")):
-            return {}
-        found[name] = label, splits[0]
-    num_classes, num_splits = (len({one[i] for one in found.values()}) for i in (0, 1))
-    is_whole = min(num_classes, num_splits) > 1 and len(set(found.values())) == len(names)
-    return found if is_whole and num_classes * num_splits == len(names) else {}
 
 
 def _is_searched(name: str) -> bool:

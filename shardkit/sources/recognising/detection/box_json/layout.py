@@ -4,22 +4,20 @@ A file with boxes is read as boxes; ``label_columns=NAME`` reads an attribute of
 tells which attribute of the regions, or which labelling job, gives the classes of boxes.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shardkit.errors import DataError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import printable
 from shardkit.sources.context import Opening
-from shardkit.sources.formats.inferred.format import BOXES
-from shardkit.sources.formats.vendors.formats import BOX_JSON, VENDORS, JsonFormat
+from shardkit.sources.formats.vendors.formats import BOX_JSON, VENDORS
 from shardkit.sources.listing import Source
 from shardkit.sources.recognising.detection.box_json.files import find_json_files, format_of, open_json_file
 from shardkit.sources.recognising.detection.box_json.single_files import find_single_files, open_single_files
 from shardkit.sources.recognising.detection.found_files import open_found_files
 from shardkit.storage import Folder
 
-__all__ = ["format_of", "has_box_json", "open_box_json", "open_files"]
+__all__ = ["format_of", "has_box_json", "open_box_json"]
 
 
 def has_box_json(folder: Folder) -> bool:
@@ -37,21 +35,9 @@ def open_box_json(opening: Opening) -> Source:
         titles = ", ".join(one.title for one in VENDORS)
         msg = f"{folder.url if path is None else f'{folder.url}/{path}'}: none of these formats was found: {titles}"
         raise DataError(msg)
-    return open_files(opening, paths, None, LAYOUTS["box-json"].title)
-
-
-def open_files(
-    opening: Opening,
-    paths: Sequence[str],
-    kind: JsonFormat | None,
-    title: str,
-    options: Mapping[str, str] | None = None,
-) -> Source:
-    """Open files of one format."""
-    folder = opening.folder
     opened = []
     for one in paths:
-        if (own := kind or format_of(folder, one)) is None:
+        if (own := format_of(folder, one)) is None:
             msg = f"{folder.url}/{one}: the file's format is not known"
             raise DataError(msg)
         opened.append(open_json_file(opening, one, own))
@@ -62,8 +48,8 @@ def open_files(
     first, files = opened[0], [one.file for one in opened]
     if len(files) == 1 and files[0].split == "train":
         files = [replace(files[0], split=None)]  # the only file is often called so: then splits can divide it
-    given = dict(options or {})
-    if options is None and len({one.kind.title for one in opened}) == 1:
+    given = dict[str, str]()
+    if len({one.kind.title for one in opened}) == 1:
         given["form"] = first.kind.title
     given |= {"class": first.column} if first.column else {}
     given |= {"box": "corners"} if first.kind.parse == first.kind.parse_corners else {}
@@ -72,8 +58,8 @@ def open_files(
     return open_found_files(
         opening,
         first.root,
-        BOX_JSON.name if options is None else BOXES.name,
-        title,
+        BOX_JSON.name,
+        LAYOUTS["box-json"].title,
         files,
         given,
         field=first.attribute,
