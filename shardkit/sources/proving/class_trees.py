@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from shardkit.naming import first_of, printable, split_of_folder
 from shardkit.sources.engine.split_words import split_of_word, words_of
+from shardkit.sources.proving.class_names import is_made
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.readings.values import PathPart
 from shardkit.sources.recognising.folders.folder_names import original_of
@@ -41,6 +42,10 @@ def _about_splits(found: Evidence) -> Iterator[str]:
             yield f"{first_of([*map(printable, odd)], 3)} {verb}"
     if "train" not in found.splits:
         yield "no split is called train"
+    pairs = {*zip(found.splits, found.labels, strict=True)}
+    trained = {label for one, label in pairs if one == "train"}
+    if trained and (others := sorted({label for _, label in pairs if label is not None} - trained)):
+        yield f"{first_of([*map(printable, others)], 3)} {'has' if len(others) == 1 else 'have'} no image in train"
 
 
 def _is_split(name: str) -> bool:
@@ -52,6 +57,9 @@ def _is_split(name: str) -> bool:
 def _about_words(found: Evidence) -> Iterator[str]:
     """Yield that the names of files begin with words that divide the images otherwise."""
     words = [_WORD.match(key.rpartition("/")[2].rpartition(".")[0]) for key in found.keys]
+    begins = {word[0].lower() if word else "" for word in words}
+    if 0 < len(odd := sorted(filter(is_made, begins))) < len(begins):
+        yield f"files whose names begin with {first_of(odd, 3)} may be made of other images"
     if not all(words):
         return
     texts = [word[0].lower() for word in words if word]
