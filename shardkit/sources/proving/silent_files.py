@@ -48,7 +48,9 @@ def _is_no_prose(found: Evidence, path: str) -> bool:
     stems = {posixpath.splitext(posixpath.basename(one))[0] for one in found.images}
     names_images = any(posixpath.splitext(word)[0] in stems for line in lines for word in _WORD.findall(line)[:2])
     are_sentences = sum(len(_WORD.findall(line)) >= _WORDS_OF_PROSE for line in lines) * 2 >= len(lines)
-    return bool(lines) and (names_images or not are_sentences)
+    # A table has as many tabs in each line.
+    tabs = {line.count("\t") for line in lines}
+    return bool(lines) and (names_images or not are_sentences or (len(tabs) == 1 and tabs != {0}))
 
 
 def _repeats_images(found: Evidence, path: str) -> bool:

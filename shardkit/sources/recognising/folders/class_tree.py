@@ -87,7 +87,8 @@ def read_tree(
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     of_project = [name for name in ordinary if is_of_project(name)]
     rest = [name for name in names if name not in of_project]
-    if of_project and (splits.keys() == {*rest} or (len(rest) == 1 and _has_classes(folder, rest[0], excluded))):
+    is_plain = of_project and not any(_has_classes(folder, name, excluded) for name in of_project)
+    if is_plain and (splits.keys() == {*rest} or (len(rest) == 1 and _has_classes(folder, rest[0], excluded))):
         why = "is no class by its name and is" if len(of_project) == 1 else "are no classes by their names and are"
         return Without(tuple(f"{name}/" for name in of_project), f"{why} not read")
     tests = [name for name in ordinary if mentioned_split(name) == "test" and not label_folders(folder, name, excluded)]
