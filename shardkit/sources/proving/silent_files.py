@@ -5,6 +5,7 @@ import re
 import zipfile
 from collections import Counter
 
+from shardkit.naming import split_of_folder
 from shardkit.sources.file_names import ending
 from shardkit.sources.proving.evidence import Evidence
 from shardkit.sources.recognising.folders.split_folders import is_of_project
@@ -20,6 +21,8 @@ _OF_FORMATS = re.compile(r"(?:^|/)ImageSets/|(?:^|/)(?:captions|person_keypoints
 _MAX_BYTES = 1 << 18  # 256 KiB of a text
 _EMPTY = 3  # bytes of a file that says nothing: {} and a line break
 _WORDS_OF_PROSE = 4  # in a line
+_TABLES = frozenset({".csv", ".tsv"})
+_BETWEEN_CELLS = re.compile(r"""[,;\t|"']+""")
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 
 
@@ -34,6 +37,8 @@ def may_say(found: Evidence, path: str) -> bool:
         return False
     if kind == ".txt":
         return _is_no_prose(found, path)
+    if kind in _TABLES:
+        return _names_something(found, path)
     return not (kind == ".zip" and _repeats_images(found, path))
 
 
@@ -51,6 +56,27 @@ def _is_no_prose(found: Evidence, path: str) -> bool:
     # A table has as many tabs in each line.
     tabs = {line.count("\t") for line in lines}
     return bool(lines) and (names_images or not are_sentences or (len(tabs) == 1 and tabs != {0}))
+
+
+def _names_something(found: Evidence, path: str) -> bool:
+    """Return whether a table has the name of an image, folder, class or split, or a line for each image.
+
+    One that names all classes describes them.
+    """
+    data = read_sample(found.tree, path, _MAX_BYTES)
+    if data is None:
+        return True
+    lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
+    cells = {cell.strip().lower() for line in lines for cell in _BETWEEN_CELLS.split(line)}
+    stems = {posixpath.splitext(posixpath.basename(one))[0].lower() for one in found.images}
+    if not stems.isdisjoint(posixpath.splitext(posixpath.basename(cell))[0] for cell in cells):
+        return True
+    folders = {part.lower() for one in found.images for part in one.split("/")[:-1]}
+    classes = {name.lower() for name in found.counts}
+    if classes and classes <= cells:
+        return False
+    names = folders | classes
+    return not names.isdisjoint(cells) or any(map(split_of_folder, cells)) or len(lines) - len(stems) in {0, 1}
 
 
 def _repeats_images(found: Evidence, path: str) -> bool:
