@@ -100,9 +100,7 @@ ANNOTATED = {
 @pytest.mark.parametrize(("paths", "named"), ANNOTATED.values(), ids=ANNOTATED.keys())
 def test_annotated_images_are_not_taken_for_class_folders_unless_forced(paths, named, tmp_path):
     root = write_tree(tmp_path, dict.fromkeys(paths, b"x"))
-    with pytest.raises(
-        CallError, match=rf"looks like annotated images \(found .*{named}.*no layout matches"
-    ):
+    with pytest.raises(CallError, match=rf"looks like annotated images \(found .*{named}.*no layout matches"):
         open_source(str(root))
     assert open_source(str(root), SourceOptions(layout="class-folders")).layout.endswith("class folders")
 

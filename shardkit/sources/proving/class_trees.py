@@ -24,6 +24,8 @@ def doubts_about_trees(found: Evidence, label: PathPart) -> Iterator[str]:
         yield "the names of classes would be changed"
     if not found.is_of_one_depth:
         yield "the images do not lie equally deep"
+    if len(found.levels) > label.path + 1 and all(len(name) == 1 for name in found.counts):
+        yield "folders of one letter may only sort those in them"
     for _, names in found.unused_levels():
         yield f"folders such as {first_of(sorted({*map(printable, names)}), 3)} are another level"
     if found.are_single:
