@@ -227,9 +227,17 @@ TREES = {
         images("cat", "dog", name="crop_{}.png"),
     ),
     "codes in names": (
-        "the names of files have 4 more fields, each of which may be the class",
-        {f"{one}/p_{i % 2}_{i // 2 % 2}_{i // 4}_{i}.png": None for one in ("cat", "dog") for i in range(8)},
-        {f"{one}/p_{i % 2}_{i // 2 % 2}_{i}.png": None for one in ("cat", "dog") for i in range(8)},
+        "the names of files have 3 more fields, each of which may be the class",
+        {
+            f"{one}/p_{i % 2}_{i // 2 % 2}_{i // 4 % 2}_{i + 8 * n}.png": None
+            for n, one in enumerate(("cat", "dog"))
+            for i in range(8)
+        },
+        {
+            f"{one}/p_{i % 2}_{i // 2 % 2}_{i + 8 * n}.png": None
+            for n, one in enumerate(("cat", "dog"))
+            for i in range(8)
+        },
     ),
     "depth": ("the images do not lie equally deep", PETS | images("dog/x"), PETS | images("dog")),
     "a level": (

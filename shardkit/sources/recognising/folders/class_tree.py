@@ -12,6 +12,7 @@ The first form that fits is taken. Whether it is the only one, `proving` finds o
 from dataclasses import dataclass
 
 from shardkit.refusals import RefusalError
+from shardkit.sources.recognising.folders.annotated_data_check import says_annotations
 from shardkit.sources.recognising.folders.annotated_trees import refuse_annotated
 from shardkit.sources.recognising.folders.class_folders import (
     ClassFolders,
@@ -82,7 +83,8 @@ def read_tree(
     if not names:
         return FlatFolders((LabelRoot("", None),))
     splits = splits_of(names)
-    refuse_annotated(folder, folders, splits, excluded, place)
+    has_annotations = any(says_annotations(name, "") for name in folders if name not in names)
+    refuse_annotated(folder, folders if has_annotations else names, splits, excluded, place)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     of_project = [name for name in ordinary if is_of_project(name)]
     rest = [name for name in names if name not in of_project]
