@@ -23,6 +23,7 @@ _EMPTY = 3  # bytes of a file that says nothing: {} and a line break
 _WORDS_OF_PROSE = 4  # in a line
 _TABLES = frozenset({".csv", ".tsv"})
 _BETWEEN_CELLS = re.compile(r"""[,;\t|"']+""")
+_NAME = re.compile(r"[^\W\d_]{3}")  # a code such as PT0012 has fewer letters in a row
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 
 
@@ -61,7 +62,7 @@ def _is_no_prose(found: Evidence, path: str) -> bool:
 def _names_something(found: Evidence, path: str) -> bool:
     """Return whether a table has the name of an image, folder, class or split, or a line for each image.
 
-    One that names all classes describes them.
+    One that names all classes describes them, unless they are numbers or codes that it explains.
     """
     data = read_sample(found.tree, path, _MAX_BYTES)
     if data is None:
@@ -73,10 +74,12 @@ def _names_something(found: Evidence, path: str) -> bool:
         return True
     folders = {part.lower() for one in found.images for part in one.split("/")[:-1]}
     classes = {name.lower() for name in found.counts}
+    if len(lines) - len([*found.images]) in {0, 1}:
+        return True
     if classes and classes <= cells:
-        return False
+        return not all(map(_NAME.search, classes))
     names = folders | classes
-    return not names.isdisjoint(cells) or any(map(split_of_folder, cells)) or len(lines) - len(stems) in {0, 1}
+    return not names.isdisjoint(cells) or any(map(split_of_folder, cells))
 
 
 def _repeats_images(found: Evidence, path: str) -> bool:
