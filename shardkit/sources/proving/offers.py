@@ -256,7 +256,8 @@ def _of_folders(
             origin = Column((), (path,), (key,), match="start")
             for number, title in enumerate(columns):
                 if number != at and title and _may_divide([str(row[number]) for row in rows]):
-                    reading = Reading(Images(unnamed="ignore"), Labels(replace(origin, column=(title,))))
+                    split = _split_of(columns, origin)
+                    reading = Reading(Images(unnamed="ignore"), Labels(replace(origin, column=(title,))), split)
                     meaning = f"the label is column {title!r} of {printable(path)}, a row for each folder"
                     yield (_rank(title), number), Offer(replace(reading, archives=base.archives), meaning)
 

@@ -70,6 +70,7 @@ def _names_something(found: Evidence, path: str) -> bool:
     lines = [line for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
     cells = {cell.strip().lower() for line in lines for cell in _BETWEEN_CELLS.split(line)}
     stems = {posixpath.splitext(posixpath.basename(one))[0].lower() for one in found.images}
+    stems |= {str(int(stem)) for stem in stems if stem.isdecimal()}  # 4 in a table may be 004.jpg
     if not stems.isdisjoint(posixpath.splitext(posixpath.basename(cell))[0] for cell in cells):
         return True
     folders = {part.lower() for one in found.images for part in one.split("/")[:-1]}
