@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w[\w.-]*\w|\w")
 def may_say(found: Evidence, path: str) -> bool:
     """Return whether a file that nothing explains may say what images are."""
     kind = ending(path)
-    *folders, name = path.split("/")
+    *folders, name = path.removeprefix(f"{found.reading.images.root}/").split("/")  # the data may be called plots/
     if kind not in _MAY_SAY or name.startswith("~$") or any(map(is_of_project, folders)) or _OF_FORMATS.search(path):
         return False
     entry = file_or_folder(found.tree, path)
