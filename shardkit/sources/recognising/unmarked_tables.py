@@ -63,8 +63,8 @@ def tables_of(folder: Folder, excluded: str | None, *, is_explicit: bool = False
     """Return the tables in a folder that say what its images are; those in folders below if it has none itself."""
     names = ImageNames(folder, excluded)
     files = [one for one in naming_files(folder, excluded, names) if one.file is not None]
-    may_be_classes = not is_explicit and len(label_folders(folder, "", excluded)) > 1
-    found = [one for one in files if _has_labels(one, must_be_usual=may_be_classes)]
+    may_be_classes = len(label_folders(folder, "", excluded)) > 1
+    found = [one for one in files if (one.others if is_explicit else _has_labels(one, must_be_usual=may_be_classes))]
     here = [one for one in found if "/" not in one.path]
     return here or (found if is_explicit or len(folders_in(folder)) > 1 else [])  # the only folder is opened alone
 
