@@ -170,7 +170,7 @@ def _open_without_others(
             source = open_with(replace(opening, left_out=tuple(one.text for one in left_out)), globs + left_out)
         except IsReadWithout as found:
             left_out += tuple(map(IgnoreGlob, found.globs))
-            remark += f"; note: {', '.join(printable(glob[1:]) for glob in found.globs)} {found.why}"
+            remark += f"; {', '.join(printable(glob[1:]) for glob in found.globs)} {found.why}"
             continue
         if remark:
             tree = _top(source.folder, opening.folder)

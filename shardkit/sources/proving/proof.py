@@ -23,12 +23,6 @@ _MAX_LOOSE = 3  # images beside folders of classes, such as a contact sheet
 _MAX_UNLABELLED = 0.2  # of the images: more than a conversion may ever reject without a word
 _SPLITS = {"train", "validation", "test"}
 _NOTE = "; note: "
-# Notes on what no user can mean otherwise: wrappers, exact copies, and what has no labels by its name.
-_PLAIN_NOTES = re.compile(
-    r".* is read as SOURCE|.* is left out, as images without labels|.* names no image below the folder and is not used"
-    r"|.* repeats? files next to (?:it|them) and (?:is|are) not read|.*; the folders in them are the classes"
-    r"|folders in a class, such as .*, are parts of it|.* (?:is no class|are no classes) by .* (?:is|are) not read|~.*"
-)
 _OF_IMAGES = re.compile(r"images? (?:in (?P<folder>.*?)/ )?(?:that|which) .*")
 
 
@@ -69,10 +63,7 @@ def _liberties(found: Evidence) -> Iterator[str]:
     if found.has_no_header:
         yield "its boxes have no header, so their numbers may be corners or sizes"
     _, *notes = found.source.describe().split(_NOTE)
-    images = re.compile(r".* (?:is an image|are images) next to the classes and (?:is|are) not read")
-    yield from (
-        one for one in notes if one not in usual and not _PLAIN_NOTES.fullmatch(one) and not images.fullmatch(one)
-    )
+    yield from (one for one in notes if one not in usual)
 
 
 def _left_over(found: Evidence, left_out: tuple[str, ...], noted: str) -> Iterator[str]:
