@@ -223,6 +223,25 @@ READ = {
             ("images/waffles/7.jpg", "train", "waffles"),
             ("images/waffles/8.jpg", "test", "waffles"),
         ],
+        {".json": 1},
+    ),
+    # https://github.com/pytorch/vision/blob/main/torchvision/datasets/dtd.py
+    "DTD": (
+        {
+            **images("images/banded/banded_1.jpg", "images/dotted/dotted_1.jpg", "images/dotted/dotted_2.jpg"),
+            "labels/train1.txt": ["banded/banded_1.jpg"],
+            "labels/val1.txt": ["dotted/dotted_1.jpg"],
+            "labels/test1.txt": ["dotted/dotted_2.jpg"],
+            "labels/train2.txt": ["banded/banded_1.jpg", "dotted/dotted_2.jpg"],
+            "labels/val2.txt": ["dotted/dotted_1.jpg"],
+            "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
+        },
+        {},
+        [
+            ("images/banded/banded_1.jpg", "train", "banded"),
+            ("images/dotted/dotted_1.jpg", "validation", "dotted"),
+            ("images/dotted/dotted_2.jpg", "test", "dotted"),
+        ],
         {},
     ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/places365.py
@@ -477,18 +496,6 @@ REFUSED = {
         {path: data for path, data in IMAGENET.items() if path.startswith("ILSVRC/")},
         "LOC_val_solution.csv.*shardkit convert {root}/ILSVRC/Data/CLS-LOC/train OUT",
     ),
-    # https://github.com/pytorch/vision/blob/main/torchvision/datasets/dtd.py
-    "DTD": (
-        {
-            **images("images/banded/banded_1.jpg", "images/dotted/dotted_1.jpg", "images/dotted/dotted_2.jpg"),
-            "labels/train1.txt": ["banded/banded_1.jpg", "dotted/dotted_1.jpg"],
-            "labels/test1.txt": ["dotted/dotted_2.jpg"],
-            "labels/train2.txt": ["banded/banded_1.jpg", "dotted/dotted_2.jpg"],
-            "labels/test2.txt": ["dotted/dotted_1.jpg"],
-            "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
-        },
-        "2 lists are for test, such as labels/test1.txt and labels/test2.txt",
-    ),
     # https://www.crcv.ucf.edu/data/UCF101.php: lists of three folds, here over frames
     "UCF101": (
         {
@@ -499,7 +506,7 @@ REFUSED = {
             "lists/trainlist02.txt": ["Archery/a_1.jpg 1", "Bowling/b_2.jpg 2"],
             "lists/testlist02.txt": ["Bowling/b_1.jpg"],
         },
-        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt",
+        "4 lists give splits, such as lists/testlist01.txt and lists/testlist02.txt",
     ),
 }
 

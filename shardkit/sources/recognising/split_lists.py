@@ -2,7 +2,7 @@
 
 import fnmatch
 import posixpath
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -155,12 +155,13 @@ def _ambiguous(path: str, one: SplitList, keys: Sequence[str], opening: Opening)
 def _divided(
     source: Source, lists: dict[str, SplitList], above: str, opening: Opening, rows: pa.Table | None
 ) -> Source:
-    chosen = _without_whole(lists)
+    splits = {path: one.split for path, one in lists.items()}
+    chosen = {path: lists[path] for path in without_whole(splits)}
     by_split: dict[str, list[str]] = {}
     for path, one in chosen.items():
         by_split.setdefault(one.split or "", []).append(path)
     if any(len(paths) > 1 for paths in by_split.values()) or ("" in by_split and len(by_split) > 1):
-        raise _several(chosen, opening)
+        raise several_lists(opening, {path: splits[path] for path in chosen})
     has_rest = "" not in by_split and "train" not in by_split
     found, other = innermost(source), None if rows is None else _divided_otherwise(rows, [*chosen.values()])
     if isinstance(found, ReadingSource) and found.tree.url.startswith(opening.folder.url) and other is None:
@@ -214,20 +215,21 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
     )
 
 
-def _without_whole(lists: dict[str, SplitList]) -> dict[str, SplitList]:
-    """Return the lists without ``trainval`` if there is a list for both of its parts."""
+def without_whole(lists: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return lists and their splits without ``trainval`` if there is a list for both of its parts."""
     stems = {path: stem_of(path).lower() for path in lists}
     whole = [path for path, stem in stems.items() if "trainval" in stem.replace("_", "").replace("-", "")]
-    splits = {one.split for path, one in lists.items() if path not in whole}
+    splits = {split for path, split in lists.items() if path not in whole}
     return {path: one for path, one in lists.items() if path not in whole or not {"train", "validation"} <= splits}
 
 
-def _several(lists: dict[str, SplitList], opening: Opening) -> RefusalError:
+def several_lists(opening: Opening, lists: Mapping[str, str | None]) -> RefusalError:
+    """Return the refusal of several lists for a split, such as those of folds, with the changes that read each fold."""
     place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
     groups: dict[str, list[str]] = {}
-    for path, one in lists.items():
+    for path, split in lists.items():
         stem = posixpath.splitext(path)[0].lower()
-        family = stem if one.split is None else "".join(part for part in stem if part.isdigit()) or stem
+        family = stem if split is None else "".join(part for part in stem if part.isdigit()) or stem
         groups.setdefault(family, []).append(path)
     commands = []
     for kept in list(groups.values())[:_MAX_FOLDS]:

@@ -74,13 +74,6 @@ def test_a_list_that_means_several_images_by_one_name_is_refused_with_both(tmp_p
     assert [key for key, (split, _) in read(url)[1].items() if split == "test"] == ["dog/1.jpg"]
 
 
-def test_boxes_of_all_images_in_one_file_are_not_lost_for_folders(tmp_path):
-    boxes = b'{"v": {"x": ["1.jpg", {"bbox": [1, 2, 3, 4]}], "y": ["2.jpg", {"bbox": [1, 2, 3, 4]}]}}'
-    url = str(write_tree(tmp_path, {"cat/1.jpg": X, "dog/2.jpg": X, "cat/b.json": boxes}))
-    with pytest.raises(CallError, match=r"b.json names 2 of 2 images .* may hold its boxes"):
-        open_source(url)
-
-
 def test_lists_that_repeat_the_splits_of_folders_divide_all_images_and_others_are_a_question(tmp_path):
     text = "<annotation><filename>{}</filename><object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin>"
     text += "<xmax>3</xmax><ymax>3</ymax></bndbox></object></annotation>"
