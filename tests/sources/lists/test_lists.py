@@ -102,7 +102,7 @@ def test_images_of_equal_names_are_looked_up_in_the_folder_of_the_split(tmp_path
 
 def test_a_list_whose_names_are_those_of_several_images_is_no_list(tmp_path):
     root = write(tmp_path, {**images("large/1.jpg", "small/1.jpg"), "train.txt": ["1.jpg a"]})
-    with pytest.raises(DataError, match="name no image in .*, or several by one name"):
+    with pytest.raises(DataError, match=r"name no image in .*, or several by one name"):
         open_source(str(root / "train.txt"))
     assert len(read(root / "train.txt", root=f"{root}/small")[1]) == 1
 
