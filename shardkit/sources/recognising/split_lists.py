@@ -192,8 +192,7 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
     is_deep = any(one.num_parts > 1 for one in lists)
     match: Match = "end" if is_deep else "name" if first.has_ending and not names_masks else "stem"
     begins = {one.begin_of(text): one.after(text) for one in lists for text in one.texts()} if is_deep else {}
-    if root:
-        begins = {join(begin, root if end.startswith(f"{root}/") else ""): end for begin, end in begins.items()}
+    begins = {join(begin, _shared(root, end)): end for begin, end in begins.items()}
     strip = tuple(f"{begin}=" for begin in sorted(begins, key=len, reverse=True) if begin.strip("/"))
     rest = "train" if has_rest else None
     columns = first.file.columns
@@ -213,6 +212,13 @@ def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_mask
         map=map_,
         rest=rest,
     )
+
+
+def _shared(root: str, end: str) -> str:
+    """Return the end of the root that a path begins with: below data/images, images/1.jpg is 1.jpg."""
+    parts = root.split("/")
+    tails = ("/".join(parts[i:]) for i in range(len(parts)))
+    return next((tail for tail in tails if tail and end.startswith(f"{tail}/")), "")
 
 
 def without_whole(lists: Mapping[str, str | None]) -> dict[str, str | None]:
