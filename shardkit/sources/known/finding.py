@@ -98,7 +98,8 @@ def open_known(opening: Opening) -> ReadingSource | None:
 def _are_there(reading: Any, content: Mapping[str, Any], values: Mapping[str, str]) -> bool:
     """Return whether all paths exist that a reading is read from; expressions of others may be in it."""
     merged = _filled(reading, {})
-    used = {name: {key: one for key, one in fact.items() if key != "lines"} for name, fact in merged.items()}
+    facts = {name: fact for name, fact in merged.items() if isinstance(fact, Mapping)}
+    used = {name: {key: one for key, one in fact.items() if key != "lines"} for name, fact in facts.items()}
     names = {*_NAME.findall(json.dumps(used))} & {*content.get("paths", {})}
     return names <= {*values}
 

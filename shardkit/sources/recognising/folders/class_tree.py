@@ -12,7 +12,6 @@ The first form that fits is taken. Whether it is the only one, `proving` finds o
 from dataclasses import dataclass
 
 from shardkit.refusals import RefusalError
-from shardkit.sources.recognising.folders.annotated_trees import refuse_annotated
 from shardkit.sources.recognising.folders.class_folders import (
     ClassFolders,
     LabelRoot,
@@ -22,6 +21,7 @@ from shardkit.sources.recognising.folders.class_folders import (
     unlabelled_remark,
 )
 from shardkit.sources.recognising.folders.first_images import NUM_SAMPLED, has_images, holds_image, image_names, listed
+from shardkit.sources.recognising.folders.masks.instances import refuse_instances
 from shardkit.sources.recognising.folders.source_place import SourcePlace
 from shardkit.sources.recognising.folders.split_folders import (
     is_of_project,
@@ -83,7 +83,7 @@ def read_tree(
     if not names:
         return FlatFolders((LabelRoot("", None),))
     splits = splits_of(names)
-    refuse_annotated(folder, names, splits, excluded, place)
+    refuse_instances(folder, names, place)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     of_project = [name for name in ordinary if is_of_project(name)]
     rest = [name for name in names if name not in of_project]
