@@ -199,7 +199,7 @@ def _of_tables(opening: Opening, base: Reading) -> Iterator[Offer]:
         found += _of_folders(opening, {one.path for one in files}, names, base)
     yield from (offer for _, offer in sorted(found, key=lambda one: one[0]))
     lists = {one.path: split for one in files if not one.others and (split := mentioned_split(one.path))}
-    if lists and base.label is not None and base.split is None:
+    if lists and base.label is not None:
         rest = None if "train" in lists.values() else "train"
         others = f", all others are {rest}" if rest else ""
         yield Offer(replace(base, split=Listed(lists, rest=rest)), f"splits from {_shown([*lists], '')}{others}")

@@ -2,8 +2,8 @@
 
 import fnmatch
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,14 @@ from shardkit.sources.engine.opening import open_reading
 from shardkit.sources.engine.source import ReadingSource
 from shardkit.sources.engine.split_columns import is_split_column, split_of_file, split_of_value
 from shardkit.sources.file_names import stem_of
+from shardkit.sources.formats.tables.records import TableFile
 from shardkit.sources.listing import Source
+from shardkit.sources.name_index import path_end, written_path
 from shardkit.sources.readings.paths import below
 from shardkit.sources.readings.values import Column, Listed
 from shardkit.sources.recognising.claims.collecting import NamingFile
 from shardkit.sources.recognising.claims.image_names import ImageNames, plain_word
 from shardkit.sources.recognising.folders.source_place import SourcePlace
-from shardkit.sources.recognising.split_list import SplitList
 from shardkit.sources.recognising.tables.layout import relative
 from shardkit.sources.recognising.wrapped_source import innermost, replaced
 from shardkit.sources.unlisted_images import NamedImages
@@ -35,22 +36,73 @@ _LISTED = 10_000  # rows at once
 _MAX_FOLDS = 4  # that a refusal names
 
 
+@dataclass(frozen=True, slots=True)
+class SplitList:
+    """A file that says which images belong to which split.
+
+    Attributes:
+        file: The file.
+        column: The column that names the images.
+        split: The split of all of them; None if a column says it.
+        split_column: That column; -1 for none.
+        num_parts: Number of parts of the images' paths, from the end, by which they are compared.
+        has_ending: Whether names have their ending.
+    """
+
+    file: TableFile
+    column: int
+    split: str | None
+    split_column: int
+    num_parts: int
+    has_ending: bool
+
+    def named(self) -> dict[str, list[str]]:
+        """Return the ends of the images' paths, by their split."""
+        found: dict[str, list[str]] = {}
+        for record in self.file.all_records():
+            if record.problem is None and record.values[self.column] not in (None, ""):
+                value = None if self.split_column < 0 else record.values[self.split_column]
+                split = self.split or split_of_value(value, self.file.columns[self.split_column])
+                if split is not None:
+                    found.setdefault(split, []).append(self.end_of(written_path(str(record.values[self.column]))))
+        return found
+
+    def texts(self) -> Iterator[str]:
+        """Yield what its records call the images."""
+        for record in self.file.all_records():
+            if record.problem is None and record.values[self.column] not in (None, ""):
+                yield written_path(str(record.values[self.column]))
+
+    def begin_of(self, path: str) -> str:
+        """Return the part of a path that is not compared."""
+        parts = path.split("/")
+        return "/".join(parts[: -self.num_parts])
+
+    def after(self, path: str) -> str:
+        """Return the rest of a path."""
+        return path[len(self.begin_of(path)) :].lstrip("/")
+
+    def end_of(self, path: str) -> str:
+        """Return the part of a path that is compared."""
+        return path_end(path, self.num_parts, has_ending=self.has_ending)
+
+
 def divided_by_lists(source: Source, files: Sequence[NamingFile], names: ImageNames, opening: Opening) -> Source:
     """Return a source with the splits that lists in SOURCE give its images; the source itself if it has splits."""
+    inner = innermost(source)
+    if not (isinstance(inner, ReadingSource) and inner.tree.url.startswith(opening.folder.url)) or inner.value.split:
+        return source
     above = _above(source, opening)
     used = [posixpath.join(above, file.path) for file in source.used_files]
     others = [one for one in files if not any(fnmatch.fnmatchcase(one.path, path) for path in used)]
     found = {one.path: made for one in others if (made := split_list(one, opening)) is not None}
-    if not found:
-        return source
     holds_all = source.takes_splits and source.label_files == ()
-    rows = None
     if not (holds_all and all(names.tells_apart(one.num_parts, has_ending=one.has_ending) for one in found.values())):
-        rows = _rows(source, above)
-        if not rows["split"].null_count:
+        rows = _rows(source, above) if found else None
+        if rows is None or rows["split"].null_count < rows.num_rows:
             return source
         found = {path: one for path, one in found.items() if _names_some(path, one, rows["key"], names, opening)}
-    return _divided(source, found, above, opening, rows) if found else source
+    return _divided(source, inner, found, above, opening) if found else source
 
 
 def _above(source: Source, opening: Opening) -> str:
@@ -152,38 +204,19 @@ def _ambiguous(path: str, one: SplitList, keys: Sequence[str], opening: Opening)
     return RefusalError(problem, remedy=f"{remedy} wanted")
 
 
-def _divided(
-    source: Source, lists: dict[str, SplitList], above: str, opening: Opening, rows: pa.Table | None
-) -> Source:
+def _divided(source: Source, inner: ReadingSource, lists: dict[str, SplitList], above: str, opening: Opening) -> Source:
     splits = {path: one.split for path, one in lists.items()}
-    chosen = {path: lists[path] for path in without_whole(splits)}
-    by_split: dict[str, list[str]] = {}
-    for path, one in chosen.items():
-        by_split.setdefault(one.split or "", []).append(path)
-    if any(len(paths) > 1 for paths in by_split.values()) or ("" in by_split and len(by_split) > 1):
-        raise several_lists(opening, {path: splits[path] for path in chosen})
-    has_rest = "" not in by_split and "train" not in by_split
-    found, other = innermost(source), None if rows is None else _divided_otherwise(rows, [*chosen.values()])
-    if isinstance(found, ReadingSource) and found.tree.url.startswith(opening.folder.url) and other is None:
-        names_masks = found.images.masks is not None
-        origin = _origin([*chosen.values()], above, has_rest=has_rest, names_masks=names_masks)
-        value = below(found.value, relative(opening.folder, found.tree))
-        images = value.images if has_rest else replace(value.images, unnamed="ignore")
-        reading = replace(value, images=images, split=origin)
-        return replaced(source, open_reading(opening, reading, name=found.name, is_strict=False, remark=found.remark))
-    raise _not_all(chosen, other, opening)
-
-
-def _divided_otherwise(rows: pa.Table, lists: Sequence[SplitList]) -> str | None:
-    """Return an image that its folder puts into a split where no list does; None if there is none."""
-    divided = rows.filter(pc.is_valid(rows["split"]))
-    paths, splits = divided["key"].to_pylist(), np.array(divided["split"].to_pylist(), object)
-    agree = np.zeros(len(paths), bool)
-    for one in lists:
-        ends = [one.end_of(path) for path in paths]
-        for split, named_ends in one.named().items():
-            agree |= NamedImages(named_ends).contain(ends) & (splits == split)
-    return next((path for path, does in zip(paths, agree.tolist(), strict=True) if not does), None)
+    chosen = without_whole(splits)
+    given = [*chosen.values()]
+    if len({*given}) < len(given) or (None in given and len(given) > 1):
+        raise several_lists(opening, chosen)
+    has_rest = None not in given and "train" not in given
+    names_masks = inner.images.masks is not None
+    origin = _origin([lists[path] for path in chosen], above, has_rest=has_rest, names_masks=names_masks)
+    value = below(inner.value, relative(opening.folder, inner.tree))
+    images = value.images if has_rest else replace(value.images, unnamed="ignore")
+    reading = replace(value, images=images, split=origin)
+    return replaced(source, open_reading(opening, reading, name=inner.name, is_strict=False, remark=inner.remark))
 
 
 def _origin(lists: Sequence[SplitList], root: str, *, has_rest: bool, names_masks: bool) -> Listed | Column:
@@ -246,12 +279,3 @@ def several_lists(opening: Opening, lists: Mapping[str, str | None]) -> RefusalE
     problem = f"{place.shown}: {len(lists)} lists give splits, such as {shown}"
     remedy = f"hide those that do not divide the images with {named('ignore')}"
     return RefusalError(problem, commands, remedy=remedy)
-
-
-def _not_all(lists: dict[str, SplitList], other: str | None, opening: Opening) -> RefusalError:
-    place = SourcePlace(opening.url, in_archive=opening.is_in_archive, ignored=opening.options.ignore)
-    shown = " and ".join(map(printable, [*lists][:2]))
-    of = "its layout gives them otherwise" if other is None else f"its folder gives one to {printable(other)}"
-    problem = f"{place.shown}: {shown} give splits to some images, and {of}"
-    change = place.without([*lists], "all images, without the splits of these lists", files=True)
-    return RefusalError(problem, [change], remedy="name all images in the lists, each in the split of its folder")

@@ -16,6 +16,11 @@ ASKED = {
     "names of several images": (PETS | {"train.txt": b"1.jpg a\n2.jpg a\n"}, "train.txt gives splits"),
     "fractions": (PETS | {"train.txt": b"cat/1.jpg 0.5\ndog/3.jpg 1.5\n"}, "no list of splits names"),
     "captions": ({f"photos/{i}.jpg": X for i in range(20)} | {"captions.txt": CAPTIONS}, "most classes have one image"),
+    "other splits than those of folders": (
+        {f"{split}/{path}": X for split in ("train", "test") for path in PETS}
+        | {"train.txt": b"".join(b"test/cat/%d.jpg\n" % i for i in range(9))},
+        "train.txt names 9 of 36 images by the path",
+    ),
     "boxes in one file": ({"cat/1.jpg": X, "dog/2.jpg": X, "cat/b.json": BOXES}, "b.json names 2 of 2 images"),
 }
 

@@ -74,26 +74,6 @@ def test_a_list_that_means_several_images_by_one_name_is_refused_with_both(tmp_p
     assert [key for key, (split, _) in read(url)[1].items() if split == "test"] == ["dog/1.jpg"]
 
 
-def test_lists_that_repeat_the_splits_of_folders_divide_all_images_and_others_are_a_question(tmp_path):
-    text = "<annotation><filename>{}</filename><object><name>cat</name><bndbox><xmin>1</xmin><ymin>1</ymin>"
-    text += "<xmax>3</xmax><ymax>3</ymax></bndbox></object></annotation>"
-    names = ("a/test/1.jpg", "a/all/2.jpg", "a/all/3.jpg", "a/test/4.jpg")
-    files = dict.fromkeys(names, X) | {f"x/{name[-5]}.xml": text.format(name[-5:]).encode() for name in names}
-    lists = {"sets/train.txt": b"2\n", "sets/val.txt": b"3\n", "sets/test.txt": b"1\n4\n"}
-    url = str(write_tree(tmp_path, files | lists))
-    splits = {key: split for key, (split, _) in read(url)[1].items()}
-    assert splits == dict(zip(names, ("test", "train", "validation", "test"), strict=True))
-    (tmp_path / "sets/test.txt").unlink()
-    with pytest.raises(CallError, match=r"splits to some images, and its folder gives one to a/test/1.jpg; name all"):
-        read(url)
-    (tmp_path / "sets/train.txt").write_bytes(b"2\n4\n")  # an image in two splits
-    (tmp_path / "sets/test.txt").write_bytes(b"1\n")
-    with pytest.raises(CallError, match=r"its folder gives one to a/test/4.jpg"):
-        read(url)
-    ignore = ("/sets/train.txt", "/sets/val.txt", "/sets/test.txt")
-    assert {split for split, _ in read(url, ignore=ignore)[1].values()} == {None, "test"}
-
-
 def test_names_in_lists_may_begin_with_several_folders_that_are_not_there(tmp_path):
     files = {f"data/{label}/{number}.jpg": X for label in ("cat", "dog") for number in range(4)}
     train = b"".join(
